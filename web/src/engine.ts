@@ -31,6 +31,17 @@ export interface Column {
     meaning: string;
 }
 
+/** A link in its forward direction. */
+export interface Link {
+    name: string;
+    /** Its rate at the start; null if it has no limit or moves. */
+    rate: string | null;
+    /** The kind of its queue. */
+    queue: string;
+    /** The names of its queues. */
+    queues: string[];
+}
+
 /** What a page needs to read the rows of a run. */
 export interface About {
     /** The resolved scenario, as TOML. */
@@ -39,10 +50,10 @@ export interface About {
     warnings: string[];
     duration_ns: number;
     interval_ns: number;
-    links: string[];
-    /** The queues of each link, forward. */
-    queues: string[][];
+    links: Link[];
     groups: string[];
+    /** The first and the last link that each group crosses, by their places. */
+    paths: [number, number][];
     columns: Record<Series | "packets", Column[]>;
 }
 

@@ -5,7 +5,7 @@ import type { News } from "./session.js";
 
 /** How much is remembered, in ns. */
 export const MEMORY = 60e9;
-/** The most packets, and events, that are remembered of a run. */
+/** The most packets of a link, and events of a run, that are remembered. */
 const MOST = { packets: 60_000, events: 20_000 } as const;
 
 /** One interval of a queue. */
@@ -71,20 +71,48 @@ function forget<T>(list: T[], time: (row: T) => number, from: number): void {
     if (old > 64 || old === list.length) list.splice(0, old);
 }
 
+/** A link, forward. */
+export interface LinkHistory {
+    readonly name: string;
+    readonly queues: { readonly name: string; readonly rows: QueueRow[] }[];
+    readonly packets: Packet[];
+}
+
 /** The last minute of a run. */
 export class History {
     now = 0;
-    /** By the name of each queue of the first link, forward. */
-    readonly queues: { name: string; rows: QueueRow[] }[];
+    readonly links: LinkHistory[];
     readonly groups: { name: string; rows: GroupRow[] }[];
-    readonly packets: Packet[] = [];
     readonly events: Event[] = [];
+    /** The link that is looked at, by its place. */
+    link = 0;
     /** Whether single packets are told at all. */
     seesPackets = false;
 
     constructor(readonly about: About) {
-        this.queues = (about.queues[0] ?? []).map((name) => ({ name, rows: [] }));
+        this.links = about.links.map(({ name, queues }) => ({ name, queues: queues.map((name) => ({ name, rows: [] })), packets: [] }));
         this.groups = about.groups.map((name) => ({ name, rows: [] }));
+    }
+
+    /** The queues of the link that is looked at. */
+    get queues(): LinkHistory["queues"] {
+        return this.links[this.link]?.queues ?? [];
+    }
+
+    /** Its name, where there are several. */
+    get linkName(): string | undefined {
+        return this.links.length > 1 ? this.links[this.link]?.name : undefined;
+    }
+
+    /** Its packets. */
+    get packets(): Packet[] {
+        return this.links[this.link]?.packets ?? [];
+    }
+
+    /** Whether the group at a place crosses it. */
+    crosses(group: number): boolean {
+        const [first, last] = this.about.paths[group] ?? [0, 0];
+        return first <= this.link && this.link <= last;
     }
 
     /** Takes what is new. */
@@ -95,21 +123,26 @@ export class History {
         this.#packets(news);
         this.#events(news);
         const from = now - MEMORY;
-        for (const { rows } of [...this.queues, ...this.groups]) forget<{ time: number }>(rows, (row) => row.time, from);
-        forget(this.packets, (packet) => packet.time, from);
-        if (this.packets.length > MOST.packets) this.packets.splice(0, this.packets.length - MOST.packets);
+        for (const { rows } of [...this.links.flatMap(({ queues }) => queues), ...this.groups]) forget<{ time: number }>(rows, (row) => row.time, from);
+        for (const { packets } of this.links) {
+            forget(packets, (packet) => packet.time, from);
+            if (packets.length > MOST.packets) packets.splice(0, packets.length - MOST.packets);
+        }
         forget(this.events, (event) => event.ended, from);
         if (this.events.length > MOST.events) this.events.splice(0, this.events.length - MOST.events);
     }
 
+    /** Where there is one link, rows need not say which. */
+    #linkAt(hop: number | undefined): LinkHistory | undefined {
+        return this.links.length === 1 ? this.links[0] : this.links[hop ?? NaN];
+    }
+
     #queues({ rows: { queues }, words }: News): void {
         const column = (name: string): Float64Array => queues.columns[name] ?? new Float64Array();
-        const [link] = this.about.links;
         for (let row = 0; row < queues.count; row++) {
             const word = (name: string): string => words[column(name)[row] ?? -1] ?? "";
-            const hop = column("hop")[row] ?? 0;
-            if (word("direction") !== "forward" || (this.about.links[hop] ?? link) !== link) continue;
-            const queue = this.queues.find(({ name }) => name === word("queue"));
+            if (word("direction") !== "forward") continue;
+            const queue = this.#linkAt(column("hop")[row])?.queues.find(({ name }) => name === word("queue"));
             const at = (name: string): number => column(name)[row] ?? NaN;
             queue?.rows.push({
                 time: at("time_ns"),
@@ -153,8 +186,7 @@ export class History {
         const column = (name: string): Float64Array => packets.columns[name] ?? new Float64Array();
         const [time, delay, queue, group, fate, weight, hop] = ["time_ns", "delay_ns", "queue", "group", "fate", "weight", "hop"].map(column);
         for (let row = 0; row < packets.count; row++) {
-            if ((hop?.[row] ?? 0) !== 0) continue;
-            this.packets.push({
+            this.#linkAt(hop?.[row])?.packets.push({
                 time: time?.[row] ?? 0,
                 delay: delay?.[row] ?? 0,
                 queue: queue?.[row] ?? 0,

@@ -30,6 +30,20 @@ duration = "600s"
 warmup = "1s"
 `;
 
+/** Two links in a row: the first one is the narrower one. */
+const LINKS = SCENARIO.replace(
+    /\[link\][^[]*/,
+    `[[link]]
+name = "line"
+rate = "15mbit"
+queue = { kind = "fifo", limit = "100ms" }
+[[link]]
+name = "wifi"
+rate = "20mbit"
+queue = { kind = "dualpi2" }
+`,
+).replaceAll('"10ms"', '"20ms"');
+
 let browser;
 let folder;
 let page;
@@ -38,6 +52,7 @@ before(async () => {
     browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: ["--no-sandbox"] });
     folder = mkdtempSync(join(tmpdir(), "quell-serve-"));
     writeFileSync(join(folder, "served.toml"), SCENARIO);
+    writeFileSync(join(folder, "links.toml"), LINKS);
     // Without a simulator of its own the page has its runs in the server.
     page = join(folder, "page");
     cpSync(process.env.PAGE ?? "", page, { recursive: true, filter: (file) => !/quell\.wasm$|local\.js$/.test(file) });
@@ -153,6 +168,44 @@ test("a simulated scenario fills its charts, and what is changed there changes t
         assert.equal(JSON.parse(await page.getByLabel("summary.json").inputValue()).world, "sim");
     }));
 
+/** In which of the rows of queues packets wait more than 10 ms on average. */
+const waiting = (page) =>
+    page.locator("#figures tbody").first().locator("tr").evaluateAll((rows) =>
+        rows
+            .filter(({ children }) => {
+                const [, mean = 0] = /([0-9.]+) ms/.exec(children[4].textContent) ?? [];
+                return mean > 10;
+            })
+            .map(({ children }) => children[0].textContent),
+    );
+
+/** Looks at each of two links, and makes the second one the narrower one. */
+async function twoLinks(page) {
+    assert.equal(await page.textContent("#delay-title"), "Delay in the queue of line");
+    assert.equal(await page.textContent("#fairness-title"), "Shares of line");
+    assert.deepEqual(await page.locator("#figures tbody").first().locator("th").allTextContents(), ["line: queue", "wifi: l4s", "wifi: classic"]);
+    assert.deepEqual(await waiting(page), ["line: queue"]);
+    await page.getByLabel("wifi", { exact: true }).check();
+    await page.waitForFunction(() => document.querySelector("#delay-title").textContent === "Delay in the queue of wifi");
+    await set(page, "Rate of wifi", "5mbit");
+    await later(page, 15);
+    assert.deepEqual(await waiting(page), ["wifi: classic"]);
+    assert.ok((await inks(page, "delay")) > 20);
+    // Of what the narrower link lets through.
+    assert.match((await page.locator("#fairness dd").first().textContent()) ?? "", /^(9\d|100)/);
+    await set(page, "Rate of line", "2mbit");
+    await later(page, 15);
+    assert.deepEqual(await waiting(page), ["line: queue"]);
+    assert.equal(await page.locator(".problem").count(), 0);
+}
+
+test("of two links each is looked at, and changed by its name", () =>
+    withServed(["links.toml"], async (page) => {
+        await speed(page, 70);
+        await later(page, 12);
+        await twoLinks(page);
+    }));
+
 test("the set-up of two users runs in the server, with two queues side by side", () =>
     withServed(["--speed", "20"], async (page) => {
         await page.getByLabel("Beside it", { exact: true }).selectOption("fifo");
@@ -217,6 +270,12 @@ test("real packets: what is changed changes them, and nothing pauses them", { sk
         await page.waitForFunction((before) => parseFloat(document.querySelector(".now").textContent) < before, before);
         await reach(page, 1);
         assert.equal(await page.locator(".problem").count(), 0);
+    }));
+
+test("real packets over two links: each is looked at, and changed by its name", { skip: root ? false : "needs root" }, () =>
+    withServed(["links.toml", "--world", "live"], async (page) => {
+        await reach(page, 12);
+        await twoLinks(page);
     }));
 
 const kernels = () => execFileSync(QUELL, ["kernel", "list"], { encoding: "utf8" });

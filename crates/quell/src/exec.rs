@@ -201,12 +201,6 @@ fn behind(
             Net::Pasta
         }
     };
-    let links = plan.scenario().links().len();
-    if arguments.page.is_some() && links > 1 {
-        return Err(own(format!(
-            "--page: it shows one link, and there are {links}; use --control, or leave one of them in the file"
-        )));
-    }
     let wait = notation::time(&arguments.wait)
         .map_err(|error| own(format!("--wait {}: {error}", arguments.wait)))?;
     let watcher = arguments

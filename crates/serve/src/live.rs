@@ -57,14 +57,9 @@ impl Plan {
         );
         let loaded = loaded.map_err(|problems| problems.to_string())?;
         let mut scenario = loaded.scenario;
-        let links = scenario.links.len();
-        if links > 1 {
-            return Err(format!(
-                "a page shows one link, and this scenario has {links}\n  fix: `quell run` shows each of them"
-            ));
-        }
         scenario.run.seeds.truncate(1);
-        let rate = scenario.links[0].forward.rate.as_bps();
+        let rates = scenario.links.iter().map(|link| link.forward.rate.as_bps());
+        let rate = rates.max().unwrap_or(0);
         let preparation = opening.preparation;
         Ok(Self {
             seed: scenario.run.seeds.first().copied().unwrap_or(1),
@@ -311,6 +306,17 @@ mod tests {
             },
             ..opening(&[&[]])
         };
+        // Of several links the fastest counts.
+        let several = Opening {
+            scenario: TEXT.replacen(
+                "[link]",
+                "[[link]]\nrate = \"30mbit\"\nqueue = \"pie\"\n[[link]]",
+                1,
+            ),
+            ..opening(&[&[]])
+        };
+        let plan = Plan::of(&several).unwrap();
+        assert_eq!(plan.prepared.fastest_bps, 120_000_000);
         let plan = Plan::of(&asked).unwrap();
         let expected = Prepared {
             flows: 3,

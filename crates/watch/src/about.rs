@@ -8,8 +8,10 @@ use crate::packets::PACKET_COLUMNS;
 use crate::rows::Series;
 
 /// What a page needs to read the rows of a run, in whichever world, as JSON: the resolved scenario as TOML, its seed, warnings, length
-/// and interval in ns, the names of links and groups by their places, those of the queues of each link, and the columns of each series
-/// and of packets.
+/// and interval in ns, the columns of each series and of packets, and by their places
+///
+/// - the links: name, and forward rate at the start (null if it has no limit or moves), kind of queue and names of its queues
+/// - the names of groups, and the first and last link that each crosses.
 pub fn about(scenario: &Scenario, seed: u64, warnings: &[String]) -> String {
     let explained = |columns: &[ColumnInfo]| -> Value {
         let columns = columns.iter().map(|column| json!({
@@ -22,11 +24,21 @@ pub fn about(scenario: &Scenario, seed: u64, warnings: &[String]) -> String {
         columns.insert(series.name().to_owned(), explained(series.columns()));
     }
     columns.insert("packets".to_owned(), explained(PACKET_COLUMNS));
-    let queues = scenario.links().iter();
-    let queues: Vec<_> = queues
-        .map(|link| figures::queue_names(&link.forward))
+    let links = scenario.links().iter().map(|link| {
+        let forward = &link.forward;
+        let is_steady = forward.course.is_none() && !forward.rate.is_unlimited();
+        json!({
+            "name": link.name(),
+            "rate": is_steady.then(|| forward.rate.to_string()),
+            "queue": forward.queue.kind,
+            "queues": figures::queue_names(forward),
+        })
+    });
+    let links: Vec<Value> = links.collect();
+    let paths = scenario.groups.iter().map(|group| group.path);
+    let paths: Vec<_> = paths
+        .map(|path| [path.first.index(), path.last.index()])
         .collect();
-    let links: Vec<&str> = scenario.links().iter().map(|link| link.name()).collect();
     let groups: Vec<&str> = scenario
         .groups
         .iter()
@@ -39,8 +51,8 @@ pub fn about(scenario: &Scenario, seed: u64, warnings: &[String]) -> String {
         "duration_ns": scenario.run.duration.as_nanos(),
         "interval_ns": scenario.run.interval.as_nanos(),
         "links": links,
-        "queues": queues,
         "groups": groups,
+        "paths": paths,
         "columns": columns,
     });
     about.to_string()

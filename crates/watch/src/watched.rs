@@ -67,11 +67,6 @@ pub enum Refused {
     /// The scenario is wrong, or not for the simulator.
     #[error(transparent)]
     Scenario(#[from] Problems),
-    /// It has several links in a row, and a page draws one.
-    #[error(
-        "a page shows one link, and this scenario has {0}\n  fix: `quell run` shows each of them"
-    )]
-    Links(usize),
     /// It needs too much memory.
     #[error(
         "a run may need up to {needed_mb} MB, and a page gives it {budget_mb} MB\n  fix: fewer flows, a lower rate or a shorter RTT; `quell run` has more room"
@@ -131,9 +126,6 @@ impl Watched {
             .map_err(Refused::Override)?;
         let loaded = Scenario::load(file, text, &overrides, Some(World::Sim))?;
         let mut scenario = loaded.scenario;
-        if scenario.links.len() > 1 {
-            return Err(Refused::Links(scenario.links.len()));
-        }
         scenario.run.seeds.truncate(1);
         let template = Template::read("scenario.toml", &scenario.to_toml())?;
         let (needed, budget) = (Memory::of(&scenario).total(1), budget.0);

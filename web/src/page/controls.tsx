@@ -115,13 +115,13 @@ function Queues({ name, value, catalogue, none, onPick }: { name: string; value:
 }
 
 /** Parameters of a queue that can change while it runs. */
-function Parameters({ store, run, queue }: { store: Store; run: number; queue: string }) {
+function Parameters({ store, run, queue, link = "link" }: { store: Store; run: number; queue: string; link?: string }) {
     const [kind = "", ...rest] = queue.split(":");
     const given = new Map(rest.join(":").split(",").filter(Boolean).map((pair) => pair.split("=") as [string, string]));
     const found = store.catalogue?.queues.find(({ name }) => name === kind);
     const live = found?.parameters.filter(({ live, only }) => live && only === null) ?? [];
     if (!found || live.length === 0) return null;
-    const key = (parameter: Parameter): string => `link.queue.${parameter.name}`;
+    const key = (parameter: Parameter): string => `${link}.queue.${parameter.name}`;
     const value = (parameter: Parameter): string =>
         store.parameters.get(`${run}:${key(parameter)}`) ?? given.get(parameter.name) ?? parameter.default ?? "";
     const put = (parameter: Parameter, value: string): void => store.put(key(parameter), value, run);
@@ -264,18 +264,46 @@ export function Controls({ store }: { store: Store }) {
     );
 }
 
+/** Which link the pictures are of. */
+export function Links({ store }: { store: Store }) {
+    const { about, history } = store.sides[0] ?? {};
+    if (!about || !history || about.links.length === 1) return null;
+    return (
+        <fieldset>
+            <legend>Link in the pictures</legend>
+            <div class="extras">
+                {about.links.map(({ name }, place) => (
+                    <label key={name}>
+                        <input type="radio" name="link" checked={history.link === place} onChange={() => store.look(place)} /> {name}
+                    </label>
+                ))}
+            </div>
+        </fieldset>
+    );
+}
+
 /** The controls of a scenario that is no bench: what can change while it runs. */
 export function OwnControls({ store }: { store: Store }) {
-    const text = store.sides[0]?.about.scenario ?? "";
-    const rate = /\[link\][^[]*?^rate = "([^"]+)"/ms.exec(text)?.[1] ?? "";
-    const kind = /\[link\.queue\][^[]*?^kind = "([^"]+)"/ms.exec(text)?.[1] ?? /queue = \{[^}]*kind = "([^"]+)"/.exec(text)?.[1] ?? "";
-    const groups = store.sides[0]?.about.groups ?? [];
+    const { links = [], groups = [] } = store.sides[0]?.about ?? {};
     const put = (key: string) => (value: string): void => store.put(key, value);
     return (
         <div class="controls">
             <fieldset disabled={store.isReadOnly}>
                 <legend>Change while it runs</legend>
-                <Field name="Rate of the link" value={store.parameters.get("link.rate") ?? rate} onChange={put("link.rate")} />
+                {links.map(({ name, rate, queue }, place) => {
+                    const link = store.linkKey(place);
+                    return (
+                        <div key={name}>
+                            <Field
+                                name={`Rate of ${links.length > 1 ? name : "the link"}`}
+                                value={store.parameters.get(`${link}.rate`) ?? rate ?? ""}
+                                placeholder="none, or it moves"
+                                onChange={put(`${link}.rate`)}
+                            />
+                            <Parameters store={store} run={0} queue={queue} link={link} />
+                        </div>
+                    );
+                })}
                 {groups.map((name) => (
                     <Field
                         key={name}
@@ -286,7 +314,6 @@ export function OwnControls({ store }: { store: Store }) {
                         onChange={put(`group.${name}.count`)}
                     />
                 ))}
-                {kind !== "" && <Parameters store={store} run={0} queue={kind} />}
             </fieldset>
         </div>
     );

@@ -9,12 +9,14 @@ const WINDOW = 10e9;
 /** The panel. */
 export function Figures({ history }: Shown) {
     const from = history.now - WINDOW;
-    const queues = history.queues.map(({ name, rows }, place) => {
+    const isOne = history.links.length === 1;
+    const all = history.links.flatMap(({ name: link, queues, packets }) => queues.map(({ name, rows }, place) => ({ name: isOne ? name : `${link}: ${name}`, rows, place, seen: packets })));
+    const queues = all.map(({ name, rows, place, seen }) => {
         const recent = rows.filter(({ time }) => time > from);
         const sum = (key: "packets" | "marked" | "dropped"): number => recent.reduce((sum, row) => sum + row[key], 0);
         const packets = sum("packets");
         const mean = recent.reduce((all, row) => all + (row.packets > 0 ? row.mean * row.packets : 0), 0) / packets;
-        const delays = history.packets.filter((packet) => packet.queue === place && !packet.dropped && packet.time > from);
+        const delays = seen.filter((packet) => packet.queue === place && !packet.dropped && packet.time > from);
         const values = delays.map(({ delay, weight }) => ({ value: delay, weight }));
         const high = values.length < 100 ? undefined : quantile(values, 0.99);
         return { name, packets, marked: sum("marked"), dropped: sum("dropped"), mean, high };

@@ -6,7 +6,7 @@ import { bitsPerSecond, TOUR } from "../bench.js";
 import { read } from "../catalogue.js";
 import type { Event } from "../history.js";
 import { SPEEDS } from "../pace.js";
-import { Controls, Field, OwnControls, Slide } from "./controls.js";
+import { Controls, Field, Links, OwnControls, Slide } from "./controls.js";
 import { Figures } from "./figures.js";
 import { Calls } from "./panels/calls.js";
 import { Cause } from "./panels/cause.js";
@@ -39,7 +39,8 @@ function wanted(store: Store, side: Side): { web: boolean; film: boolean; panora
 /** Rate and RTT of a side as they are now. */
 function path(store: Store, side: Side): { rate: number; rtt: number } {
     if (store.own === undefined) return { rate: bitsPerSecond(store.bench.rate), rtt: (read(store.bench.rtt) ?? 7e6) / 1e6 };
-    const written = store.parameters.get("link.rate") ?? /^rate = "([^"]+)"/m.exec(side.about.scenario)?.[1] ?? "0bit";
+    const { link } = side.history;
+    const written = store.parameters.get(`${store.linkKey(link)}.rate`) ?? side.about.links[link]?.rate ?? "0bit";
     const rtt = /^rtt = "([^"]+)"/m.exec(side.about.scenario)?.[1] ?? "0ms";
     return { rate: bitsPerSecond(written), rtt: (read(rtt) ?? 0) / 1e6 };
 }
@@ -165,6 +166,7 @@ function Page({ store }: { store: Store }) {
             <main>
                 <aside aria-label="Controls">
                     <Clock store={store} />
+                    <Links store={store} />
                     {store.own === undefined && !store.isReadOnly ? <Controls store={store} /> : <OwnControls store={store} />}
                     <Share store={store} />
                 </aside>

@@ -45,6 +45,8 @@ export class Store {
     #listeners = new Set<() => void>();
     #token: string | null = null;
     #changed: number | undefined;
+    /** The place of the link that is looked at. */
+    #link = 0;
     /** Whether the next rows are the first after a change, and drawn at once. */
     #isAwaited = false;
     /** Whether somebody has asked for a new run. */
@@ -64,9 +66,21 @@ export class Store {
     /** The queue of a side, as its heading has it. */
     queueOf(place: number): string {
         if (this.own === undefined) return this.bench.queues[place] ?? "";
-        const scenario = this.sides[place]?.about.scenario ?? "";
-        const kind = /\[link\.queue\][^[]*?^kind = "([^"]+)"/ms.exec(scenario) ?? /queue = \{[^}]*kind = "([^"]+)"/.exec(scenario);
-        return kind?.[1] ?? this.served?.name ?? "scenario";
+        const kinds = this.sides[place]?.about.links.map(({ queue }) => queue) ?? [];
+        return kinds.join(" + ") || (this.served?.name ?? "scenario");
+    }
+
+    /** Looks at another link of the scenario. */
+    look(link: number): void {
+        this.#link = link;
+        for (const { history } of this.sides) history.link = link;
+        this.tell();
+    }
+
+    /** What the keys of a link begin with. */
+    linkKey(link: number): string {
+        const links = this.sides[0]?.about.links ?? [];
+        return links.length > 1 ? `link.${links[link]?.name ?? ""}` : "link";
     }
 
     /** Whether the world cannot be paused or run faster. */
@@ -203,6 +217,7 @@ export class Store {
                 this.problem = undefined;
                 this.progress = undefined;
                 this.sides = told.runs.map((about) => ({ about, history: new History(about), scenario: about.scenario }));
+                this.look(this.#link < (this.sides[0]?.about.links.length ?? 0) ? this.#link : 0);
                 break;
             case "rows":
                 this.frame = told.frame;

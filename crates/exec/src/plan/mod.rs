@@ -13,7 +13,7 @@ mod trace;
 use quell_aqm::course::Course;
 use quell_link::{DirectionConfig, LinkChange};
 use quell_scenario::sim::queue_stream;
-use quell_scenario::{DirectionSpec, Link, QueueSpec, Scenario, Setting, Side, figures};
+use quell_scenario::{Carried, DirectionSpec, Link, QueueSpec, Scenario, Setting, Side, figures};
 use quell_units::{Random, Rate, Time};
 
 use crate::offer::Offer;
@@ -44,12 +44,7 @@ impl Plan {
     pub fn new(options: &LinkOptions) -> Result<Self> {
         let asked = options::scenario(options)?;
         let mut scenario = asked.scenario;
-        if let Some(link) = scenario.links.iter().find(|link| !link.remark.is_empty()) {
-            return Err(Error::Options(format!(
-                "link {}: remark works in the simulated world only",
-                link.name
-            )));
-        }
+        refuse_values(&scenario)?;
         for link in &mut scenario.links {
             for side in [&mut link.forward, &mut link.reverse] {
                 if side.rate.is_unlimited() {
@@ -231,6 +226,23 @@ impl Plan {
             .collect::<Vec<_>>()
             .join(", ")
     }
+}
+
+/// What a link does with values of packets, which those of a program do not have.
+fn refuse_values(scenario: &Scenario) -> Result<()> {
+    for link in &scenario.links {
+        let key = match (link.remark.is_empty(), link.values) {
+            (true, Carried::Beside) => continue,
+            (false, _) => "remark",
+            (true, Carried::Header) => "values = \"header\"",
+        };
+        return Err(Error::Options(format!(
+            "link {}: {key} is for groups with values, and the packets of a program have none; \
+             leave it out, or start the program as an application of a group",
+            link.name
+        )));
+    }
+    Ok(())
 }
 
 /// `20mbit`, or both directions where they differ.

@@ -292,6 +292,27 @@ fn a_scenario_gives_its_link_whatever_its_groups() {
 
 const CSV: &str = "time_s,rate_mbps\n0,12\n1,6\n2,\n";
 
+#[test]
+fn what_links_do_with_values_of_packets_is_refused_by_its_key() {
+    let group = "[[group]]\nname = \"a\"\nrtt = \"20ms\"\napp = \"bulk\"\nvalue = \"gold\"\n";
+    for (line, key) in [
+        (
+            "remark = [{ groups = [\"a\"], function = \"silver\" }]",
+            "remark",
+        ),
+        ("values = \"header\"", "values = \"header\""),
+    ] {
+        let link = TWO.replacen("delay", &format!("{line}\ndelay"), 1);
+        let refused = Plan::new(&LinkOptions {
+            scenario: Some(("x.toml".to_owned(), format!("{link}{group}"))),
+            ..LinkOptions::default()
+        });
+        let why = refused.unwrap_err().to_string();
+        let expected = format!("link line: {key} is for groups with values");
+        assert!(why.contains(&expected), "{why}");
+    }
+}
+
 /// A folder with traces and a scenario that names one.
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();

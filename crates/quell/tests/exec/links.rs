@@ -25,7 +25,7 @@ pub(crate) const CASES: &[Case] = &[
     ),
 ];
 
-const LINKS: &str = "schema = 1
+pub(crate) const LINKS: &str = "schema = 1
 name = \"home\"
 [[link]]
 name = \"line\"
@@ -173,7 +173,6 @@ fn a_link_of_several_is_named_or_refused(fake: &Fake) {
         (&["--queue", "pie"], "line=pie or wifi=pie"),
         (&["--at", "1s", "up=5mbit"], "link.wifi.reverse.rate"),
         (&["--rtt", "19ms"], "at least 20ms"),
-        (&["--page"], "--page: it shows one link"),
     ] {
         let arguments = [&scenario, options, &["--", "true"]].concat();
         let output = fake.output(&mut fake.quell(&arguments));

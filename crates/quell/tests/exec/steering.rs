@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 
 use crate::Case;
 use crate::fixture::{COUNT, Fake, SERVER, read_json};
+use crate::links::LINKS;
 
 pub(crate) const CASES: &[Case] = &[
     (
@@ -28,6 +29,10 @@ pub(crate) const CASES: &[Case] = &[
     (
         "a_page_shows_and_changes_the_link",
         a_page_shows_and_changes_the_link,
+    ),
+    (
+        "a_page_shows_and_changes_each_of_two_links",
+        a_page_shows_and_changes_each_of_two_links,
     ),
 ];
 
@@ -237,6 +242,24 @@ struct Page {
 }
 
 impl Page {
+    /// A link with these options and with its page; a program waits behind it.
+    fn open(fake: &Fake, options: &[&str]) -> (Waiting, Self) {
+        let mut program = Waiting::start(fake, &[&["--quiet", "--page"], options].concat());
+        let mut errors = BufReader::new(program.0.stderr.take().unwrap());
+        let mut line = String::new();
+        errors.read_line(&mut line).unwrap();
+        let url = line.trim().rsplit(' ').next().unwrap();
+        let (host, token) = url
+            .strip_prefix("http://")
+            .and_then(|url| url.split_once("/#token="))
+            .unwrap_or_else(|| panic!("{line}"));
+        let page = Self {
+            host: host.to_owned(),
+            token: token.to_owned(),
+        };
+        (program, page)
+    }
+
     fn send(&self, fake: &Fake, first: &str, more: &str, body: &str) -> TcpStream {
         let mut stream = fake.run(|| TcpStream::connect(&self.host).unwrap());
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -292,38 +315,24 @@ fn a_page_shows_and_changes_the_link(fake: &Fake) {
     let files = folder.path().join("page");
     fs::create_dir(&files).unwrap();
     fs::write(files.join("index.html"), "<!doctype html>the page").unwrap();
-    let mut program = Waiting::start(
+    let (mut program, page) = Page::open(
         fake,
         &[
-            "--quiet",
             "--rate",
             "200mbit",
             "--queue",
             "dualpi2",
-            "--page",
             "--page-files",
             path(&files),
             "--out",
             path(&out),
         ],
     );
-    let mut errors = BufReader::new(program.0.stderr.take().unwrap());
-    let mut line = String::new();
-    errors.read_line(&mut line).unwrap();
-    let url = line.trim().rsplit(' ').next().unwrap();
-    let (host, token) = url
-        .strip_prefix("http://")
-        .and_then(|url| url.split_once("/#token="))
-        .unwrap_or_else(|| panic!("{line}"));
-    assert!(host.starts_with("127.0.0.1:"), "{host}");
-    let page = Page {
-        host: host.to_owned(),
-        token: token.to_owned(),
-    };
+    assert!(page.host.starts_with("127.0.0.1:"), "{}", page.host);
     assert!(page.answer(fake, "GET /").contains("the page"));
     let stranger = Page {
         host: page.host.clone(),
-        token: "0".repeat(token.len()),
+        token: "0".repeat(page.token.len()),
     };
     assert!(
         stranger
@@ -335,7 +344,10 @@ fn a_page_shows_and_changes_the_link(fake: &Fake) {
 
     let mut lines = BufReader::new(page.send(fake, "GET /api/told", "", "")).lines();
     let opened = told(&mut lines, "opened");
-    assert_eq!(opened["runs"][0]["queues"], json!([["l4s", "classic"]]));
+    assert_eq!(
+        opened["runs"][0]["links"][0]["queues"],
+        json!(["l4s", "classic"])
+    );
     let rows = told(&mut lines, "rows");
     assert!(
         rows["runs"][0]["rows"]["queues"]["count"].as_u64().unwrap() >= 2,
@@ -380,4 +392,36 @@ fn a_page_shows_and_changes_the_link(fake: &Fake) {
     assert!(seconds >= least, "{seconds} s, and not {least}");
     let text = fs::read_to_string(out.join("scenario.toml")).unwrap();
     assert!(text.contains("\"link.reverse.rate\" = \"2mbit\""), "{text}");
+}
+
+/// Each link is named with its queues, has rows, and changes by its name.
+fn a_page_shows_and_changes_each_of_two_links(fake: &Fake) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("home.toml");
+    fs::write(&file, LINKS).unwrap();
+    let (mut program, page) = Page::open(fake, &["--scenario", path(&file)]);
+    let mut lines = BufReader::new(page.send(fake, "GET /api/told", "", "")).lines();
+    let opened = told(&mut lines, "opened");
+    let links = &opened["runs"][0]["links"];
+    let expected = json!([
+        { "name": "line", "rate": "40mbit", "queue": "fifo", "queues": ["queue"] },
+        { "name": "wifi", "rate": "10mbit", "queue": "fifo", "queues": ["queue"] },
+    ]);
+    assert_eq!(links, &expected);
+    let rows = told(&mut lines, "rows");
+    // Both directions of the first, and the only one of the second that has a rate.
+    let count = &rows["runs"][0]["rows"]["queues"]["count"];
+    assert!(count.as_u64().unwrap() >= 3, "{rows}");
+    page.change(fake, "link.wifi.rate", "5mbit");
+    let changed = told(&mut lines, "changed");
+    let scenario = changed["scenario"].as_str().unwrap();
+    assert!(
+        scenario.contains("\"link.wifi.rate\" = \"5mbit\""),
+        "{scenario}"
+    );
+    program.go_on();
+    told(&mut lines, "finished");
+    let output = program.0.wait_with_output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let _ = fake.ends.recv_timeout(PATIENCE);
 }

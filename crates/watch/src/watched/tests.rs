@@ -103,19 +103,51 @@ fn what_is_refused_is_said_in_words() {
         refused.to_string().contains("a page gives it 20 MB"),
         "{refused}"
     );
+}
+
+#[test]
+fn of_several_links_each_has_its_rows_and_packets_and_changes_by_its_name() {
     let two = TEXT.replacen(
         "[link]",
-        "[[link]]\nrate = \"9mbit\"\nqueue = \"pie\"\n[[link]]",
+        "[[link]]\nname = \"line\"\nrate = \"9mbit\"\nqueue = \"pie\"\n[[link]]\nname = \"wifi\"",
         1,
     );
-    let budget = Budget::PAGE;
-    let refused =
-        Watched::open("two.toml", &two, &[], None, Preparation::default(), budget).unwrap_err();
-    let refused = refused.to_string();
-    assert!(
-        refused.contains("a page shows one link, and this scenario has 2"),
-        "{refused}"
-    );
+    let preparation = Preparation::default();
+    let mut run = Watched::open("two.toml", &two, &[], None, preparation, Budget::PAGE).unwrap();
+    let about: Value = serde_json::from_str(&run.about()).unwrap();
+    let links = json!([
+        { "name": "line", "rate": "9mbit", "queue": "pie", "queues": ["queue"] },
+        { "name": "wifi", "rate": "10mbit", "queue": "dualpi2", "queues": ["l4s", "classic"] },
+    ]);
+    assert_eq!(about["links"], links);
+    assert_eq!(about["paths"], json!([[0, 1], [0, 1]]));
+    // The longest mean delay of the rows of each link since the last call, in ms.
+    let waited = |run: &mut Watched| {
+        let place = |name: &str| {
+            let columns = Series::Queues.columns();
+            columns.iter().position(|one| one.name == name).unwrap()
+        };
+        let count = run.rows().waiting(Series::Queues);
+        let rows = run.rows().take(Series::Queues);
+        let column = |name: &str| &rows[place(name) * count..][..count];
+        [0.0, 1.0].map(|hop| {
+            let rows = column("hop").iter().zip(column("delay_mean_ns"));
+            let here = rows.filter(|(of, delay)| **of == hop && !delay.is_nan());
+            here.map(|(_, delay)| delay / 1e6).fold(0.0, f64::max)
+        })
+    };
+    run.advance(Time::from_secs(3)).unwrap();
+    let [line, wifi] = waited(&mut run);
+    assert!(line > 5.0 && line > 4.0 * wifi, "{line} {wifi}");
+    let (count, columns) = run.packets();
+    let hops = &columns[7 * count..8 * count];
+    assert!(hops.contains(&0.0) && hops.contains(&1.0));
+    run.change("link.wifi.rate", "3mbit").unwrap();
+    run.advance(Time::from_secs(4)).unwrap();
+    let _ = waited(&mut run);
+    run.advance(Time::from_secs(6)).unwrap();
+    let [line, wifi] = waited(&mut run);
+    assert!(wifi > 5.0 && wifi > 4.0 * line, "{line} {wifi}");
 }
 
 /// The rows of a run that is changed at 2 s and 4 s, and of the scenario that it says repeats it.
@@ -186,7 +218,7 @@ fn a_change_that_cannot_be_made_changes_nothing() {
 fn packets_are_those_of_the_summary() {
     let mut run = open(&["run.warmup=0s"]).unwrap();
     let names: Value = serde_json::from_str(&run.about()).unwrap();
-    assert_eq!(names["queues"][0], json!(["l4s", "classic"]));
+    assert_eq!(names["links"][0]["queues"], json!(["l4s", "classic"]));
     let (mut counts, mut waited, mut marked, mut dropped) = ([0.0; 2], [0.0; 2], 0.0, 0.0);
     let mut until = Time::ZERO;
     while !run.is_over() {

@@ -10,6 +10,8 @@ const TRACE = 10e9;
 /** A percentile needs so many packets. */
 const ENOUGH = 100;
 
+const titleOf = ({ linkName }: History): string => (linkName === undefined ? "Delay in the queue" : `Delay in the queue of ${linkName}`);
+
 /** Delays of the packets of a queue that were not dropped. */
 function delays({ packets }: History, queue: number): { value: number; weight: number }[] {
     const fits = (packet: Packet): boolean => packet.queue === queue && !packet.dropped;
@@ -38,7 +40,7 @@ function Intervals({ history }: { history: History }) {
     });
     const longest = Math.max(1, ...recent.flatMap(({ rows }) => rows.map(({ max }) => max / 1e6)));
     return (
-        <Panel id="delay" title="Delay in the queue" figures={figures}>
+        <Panel id="delay" title={titleOf(history)} figures={figures}>
             <Chart
                 name="Delay of packets in each interval of the last 10 s: mean, and longest"
                 text={figures.map(({ what, value, note }) => `${what} ${value}, ${note}`).join("; ") || "no packets yet"}
@@ -98,7 +100,7 @@ function Packets({ history }: { history: History }) {
         });
     });
     return (
-        <Panel id="delay" title="Delay in the queue" figures={figures}>
+        <Panel id="delay" title={titleOf(history)} figures={figures}>
             <Chart
                 name="Delay of packets in the last 10 s"
                 text={said}

@@ -9,12 +9,12 @@ import { groupColour, queueColour, rate as rateWords, share } from "../words.js"
 const WINDOW = 1e9;
 
 /** Rates of a group over the last second: of all its flows, and how many they are. */
-function rates(history: History): { name: string; colour: string; flows: number; rate: number }[] {
+function rates(history: History): { name: string; colour: string; crosses: boolean; flows: number; rate: number }[] {
     return history.groups.map(({ name, rows }, place) => {
         const recent = rows.filter(({ time }) => time > history.now - WINDOW - 1e8);
         const spans = recent.reduce((sum, { length }) => sum + length, 0);
         const bytes = recent.reduce((sum, { delivered }) => sum + delivered, 0);
-        return { name, colour: groupColour(name, place), flows: recent.at(-1)?.flows ?? 0, rate: spans > 0 ? (bytes * 8e9) / spans : 0 };
+        return { name, colour: groupColour(name, place), crosses: history.crosses(place), flows: recent.at(-1)?.flows ?? 0, rate: spans > 0 ? (bytes * 8e9) / spans : 0 };
     });
 }
 
@@ -39,7 +39,7 @@ function seconds(rows: QueueRow[]): { time: number; marked: number; dropped: num
 
 /** The panel. */
 export function Fairness({ history, rate }: Shown) {
-    const groups = rates(history).filter(({ flows, rate }) => flows > 0 || rate > 0);
+    const groups = rates(history).filter(({ crosses, flows, rate }) => crosses && (flows > 0 || rate > 0));
     // Downloads share the link; what applications send besides is theirs.
     const bulk = groups.filter(({ name }) => !name.includes("-") && name !== "udp");
     const flows = bulk.reduce((sum, { flows }) => sum + flows, 0);
@@ -65,7 +65,7 @@ export function Fairness({ history, rate }: Shown) {
     const most = Math.max(1, ...values.flat().map((value) => value ?? 0));
     const top = [1, 2, 5, 10, 20, 50, 100].find((top) => top >= most) ?? 100;
     return (
-        <Panel id="fairness" title="Shares of the link" figures={figures}>
+        <Panel id="fairness" title={`Shares of ${history.linkName ?? "the link"}`} figures={figures}>
             <table class="bars">
                 <caption>Rate of each flow, in percent of an equal share of the downloads ({rateWords(fair)})</caption>
                 <tbody>
