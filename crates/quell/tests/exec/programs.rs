@@ -177,7 +177,11 @@ impl Iperf3 {
             return Err("iperf3 is missing");
         }
         let mut server = Command::new("iperf3");
-        server.args(["-s", "-p", "5201"]).stdout(Stdio::null());
+        server
+            .args(["-s", "-p", "5201"])
+            .stdout(Stdio::null())
+            // It complains of who only looks whether it listens.
+            .stderr(Stdio::null());
         let server = fake.internet.run(|| server.spawn().unwrap()).unwrap();
         let listens = || fake.run(|| std::net::TcpStream::connect((SERVER, 5201)).is_ok());
         wait_until("iperf3 listens", listens);
