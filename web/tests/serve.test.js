@@ -173,7 +173,7 @@ const waiting = (page) =>
     page.locator("#figures tbody").first().locator("tr").evaluateAll((rows) =>
         rows
             .filter(({ children }) => {
-                const [, mean = 0] = /([0-9.]+) ms/.exec(children[4].textContent) ?? [];
+                const [, mean = 0] = /([0-9.]+) ms/.exec(children[4]?.textContent ?? "") ?? [];
                 return mean > 10;
             })
             .map(({ children }) => children[0].textContent),
@@ -183,19 +183,19 @@ const waiting = (page) =>
 async function twoLinks(page) {
     assert.equal(await page.textContent("#delay-title"), "Delay in the queue of line");
     assert.equal(await page.textContent("#fairness-title"), "Shares of line");
-    assert.deepEqual(await page.locator("#figures tbody").first().locator("th").allTextContents(), ["line: queue", "wifi: l4s", "wifi: classic"]);
-    assert.deepEqual(await waiting(page), ["line: queue"]);
+    assert.deepEqual(await page.locator("#figures tbody").first().locator("th").allTextContents(), ["line", "queue", "wifi", "l4s", "classic"]);
+    assert.deepEqual(await waiting(page), ["queue"]);
     await page.getByLabel("wifi", { exact: true }).check();
     await page.waitForFunction(() => document.querySelector("#delay-title").textContent === "Delay in the queue of wifi");
     await set(page, "Rate of wifi", "5mbit");
     await later(page, 15);
-    assert.deepEqual(await waiting(page), ["wifi: classic"]);
+    assert.deepEqual(await waiting(page), ["classic"]);
     assert.ok((await inks(page, "delay")) > 20);
-    // Of what the narrower link lets through.
-    assert.match((await page.locator("#fairness dd").first().textContent()) ?? "", /^(9\d|100)/);
+    // The utilisation of the last second is that of the narrower link.
+    await page.waitForFunction(() => parseFloat(document.querySelector("#fairness dd").textContent) >= 90);
     await set(page, "Rate of line", "2mbit");
     await later(page, 15);
-    assert.deepEqual(await waiting(page), ["line: queue"]);
+    assert.deepEqual(await waiting(page), ["queue"]);
     assert.equal(await page.locator(".problem").count(), 0);
 }
 

@@ -269,9 +269,9 @@ export function Links({ store }: { store: Store }) {
     const { about, history } = store.sides[0] ?? {};
     if (!about || !history || about.links.length === 1) return null;
     return (
-        <fieldset>
+        <fieldset class="links">
             <legend>Link in the pictures</legend>
-            <div class="extras">
+            <div class="buttons">
                 {about.links.map(({ name }, place) => (
                     <label key={name}>
                         <input type="radio" name="link" checked={history.link === place} onChange={() => store.look(place)} /> {name}

@@ -1,5 +1,6 @@
 // The figures of the last ten seconds as a table, as a terminal would print them.
 
+import { Fragment } from "preact";
 import { quantile } from "../history.js";
 import { Panel, type Shown } from "./panel.js";
 import { rate, share, time } from "./words.js";
@@ -9,9 +10,8 @@ const WINDOW = 10e9;
 /** The panel. */
 export function Figures({ history }: Shown) {
     const from = history.now - WINDOW;
-    const isOne = history.links.length === 1;
-    const all = history.links.flatMap(({ name: link, queues, packets }) => queues.map(({ name, rows }, place) => ({ name: isOne ? name : `${link}: ${name}`, rows, place, seen: packets })));
-    const queues = all.map(({ name, rows, place, seen }) => {
+    const all = history.links.flatMap(({ name: link, queues, packets }) => queues.map(({ name, rows }, place) => ({ link, name, rows, place, seen: packets })));
+    const queues = all.map(({ link, name, rows, place, seen }) => {
         const recent = rows.filter(({ time }) => time > from);
         const sum = (key: "packets" | "marked" | "dropped"): number => recent.reduce((sum, row) => sum + row[key], 0);
         const packets = sum("packets");
@@ -19,7 +19,7 @@ export function Figures({ history }: Shown) {
         const delays = seen.filter((packet) => packet.queue === place && !packet.dropped && packet.time > from);
         const values = delays.map(({ delay, weight }) => ({ value: delay, weight }));
         const high = values.length < 100 ? undefined : quantile(values, 0.99);
-        return { name, packets, marked: sum("marked"), dropped: sum("dropped"), mean, high };
+        return { link, isFirst: place === 0, name, packets, marked: sum("marked"), dropped: sum("dropped"), mean, high };
     });
     const groups = history.groups.map(({ name, rows }) => {
         const recent = rows.filter(({ time }) => time > from);
@@ -43,15 +43,24 @@ export function Figures({ history }: Shown) {
                         </tr>
                     </thead>
                     <tbody>
-                        {queues.map(({ name, packets, marked, dropped, mean, high }) => (
-                            <tr key={name}>
-                                <th scope="row">{name}</th>
-                                <td>{packets}</td>
-                                <td>{share(packets > 0 ? marked / packets : NaN)}</td>
-                                <td>{share(packets + dropped > 0 ? dropped / (packets + dropped) : NaN)}</td>
-                                <td>{time(packets > 0 ? mean : undefined)}</td>
-                                <td>{time(high)}</td>
-                            </tr>
+                        {queues.map(({ link, isFirst, name, packets, marked, dropped, mean, high }) => (
+                            <Fragment key={`${link} ${name}`}>
+                                {isFirst && history.links.length > 1 && (
+                                    <tr>
+                                        <th colSpan={6} scope="rowgroup">
+                                            {link}
+                                        </th>
+                                    </tr>
+                                )}
+                                <tr>
+                                    <th scope="row">{name}</th>
+                                    <td>{packets}</td>
+                                    <td>{share(packets > 0 ? marked / packets : NaN)}</td>
+                                    <td>{share(packets + dropped > 0 ? dropped / (packets + dropped) : NaN)}</td>
+                                    <td>{time(packets > 0 ? mean : undefined)}</td>
+                                    <td>{time(high)}</td>
+                                </tr>
+                            </Fragment>
                         ))}
                     </tbody>
                     <thead>

@@ -166,11 +166,11 @@ function Page({ store }: { store: Store }) {
             <main>
                 <aside aria-label="Controls">
                     <Clock store={store} />
-                    <Links store={store} />
                     {store.own === undefined && !store.isReadOnly ? <Controls store={store} /> : <OwnControls store={store} />}
                     <Share store={store} />
                 </aside>
                 <div class={store.sides.length > 1 ? "columns two" : "columns"}>
+                    <Links store={store} />
                     {store.sides.map((side, place) => (
                         <Column key={place} store={store} side={side} place={place} calm={calm.matches} hand={hand} />
                     ))}
