@@ -290,8 +290,6 @@ fn a_scenario_gives_its_link_whatever_its_groups() {
     }
 }
 
-const CSV: &str = "time_s,rate_mbps\n0,12\n1,6\n2,\n";
-
 #[test]
 fn what_links_do_with_values_of_packets_is_refused_by_its_key() {
     let group = "[[group]]\nname = \"a\"\nrtt = \"20ms\"\napp = \"bulk\"\nvalue = \"gold\"\n";
@@ -312,6 +310,8 @@ fn what_links_do_with_values_of_packets_is_refused_by_its_key() {
         assert!(why.contains(&expected), "{why}");
     }
 }
+
+const CSV: &str = "time_s,rate_mbps\n0,12\n1,6\n2,\n";
 
 /// A folder with traces and a scenario that names one.
 fn folder() -> tempfile::TempDir {

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use quell_hosts::relayed;
 use rustix::net::sockopt;
 
-use crate::fixture::Sum;
+use crate::fixture::{SERVER, SOURCE, Sum};
 
 /// The role.
 pub(crate) const ROLE: &str = "QUELL_TEST_ROLE";
@@ -54,10 +54,26 @@ pub(crate) fn play(role: &str) {
     }
 }
 
-pub(crate) fn open(to: &str) -> TcpStream {
+fn open(to: &str) -> TcpStream {
     let stream = TcpStream::connect(to).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     stream
+}
+
+/// Downloads, for long enough that the queue of the link is full on return, and then until this process ends.
+pub(crate) fn fill_the_queue() {
+    let mut download = open(&format!("{SERVER}:{SOURCE}"));
+    let mut buffer = vec![0; 1 << 16];
+    let began = Instant::now();
+    while began.elapsed() < Duration::from_secs(3) {
+        let _ = download.read(&mut buffer).unwrap();
+    }
+    thread::spawn(move || while download.read(&mut buffer).is_ok_and(|read| read > 0) {});
+}
+
+pub(crate) fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
 }
 
 /// Prints what the server says, or why there is no connection.

@@ -14,7 +14,8 @@ use quell_testing::program::{text, wait_until};
 use rustix::mount::{UnmountFlags, mount_bind, unmount};
 
 use crate::Case;
-use crate::fixture::{Fake, SERVER, SOURCE};
+use crate::clients::{fill_the_queue, median};
+use crate::fixture::{Fake, SERVER};
 
 pub(crate) const CASES: &[Case] = &[(
     "keystrokes_beside_a_download_echo_sooner_behind_dualpi2",
@@ -45,10 +46,9 @@ fn keystrokes_beside_a_download_echo_sooner_behind_dualpi2(fake: &Fake) {
         ];
         let key = server.place("key");
         let (said, _) = fake.role(&options, "typist", key.to_str().unwrap());
-        let mut echoes: Vec<f64> = said.lines().map(|line| line.parse().unwrap()).collect();
+        let echoes: Vec<f64> = said.lines().map(|line| line.parse().unwrap()).collect();
         assert_eq!(echoes.len(), KEYS, "{queue}: {said}");
-        echoes.sort_by(f64::total_cmp);
-        echoes[KEYS / 2]
+        median(echoes)
     };
     let (drop_tail, dualpi2) = (median("fifo:limit=250ms"), median("dualpi2"));
     println!(
@@ -142,15 +142,7 @@ fn make_key(place: &Path) -> String {
 
 /// Types while a download fills the link; prints how many milliseconds each key took to come back.
 pub(crate) fn typist(key: &str) {
-    let mut download = TcpStream::connect((SERVER, SOURCE)).unwrap();
-    let mut buffer = vec![0; 1 << 16];
-    // The queue is full when the first key is typed.
-    let began = Instant::now();
-    while began.elapsed() < Duration::from_secs(3) {
-        let _ = download.read(&mut buffer).unwrap();
-    }
-    // It goes on until this process ends.
-    thread::spawn(move || while download.read(&mut buffer).is_ok_and(|read| read > 0) {});
+    fill_the_queue();
     let port = SSH.to_string();
     let at = format!("typist@{SERVER}");
     let mut client = Command::new("dbclient")
