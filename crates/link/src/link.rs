@@ -146,7 +146,7 @@ impl<O: Observer<Descriptor>> Link<O> {
         ];
         Ok(Self {
             announce: None,
-            clock: Clock::new(config.epoch),
+            clock: Clock::new(config.epoch, config.exact_clock),
             waiting: Waiting::new(&ports)?,
             ports,
             lanes,
@@ -186,9 +186,10 @@ impl<O: Observer<Descriptor>> Link<O> {
     /// gone.
     pub fn run(&mut self, until: Time, stop: &AtomicBool) -> Result<(), Error> {
         let _thread = PacingThread::enter()?;
-        let (wall, cpu) = (self.clock.now(), thread_cpu_time());
+        let (wall, cpu) = (self.clock.read(), thread_cpu_time());
+        self.clock.slept();
         let result = self.pace(until, stop);
-        self.wall += self.clock.now() - wall;
+        self.wall += self.clock.read() - wall;
         self.cpu += thread_cpu_time() - cpu;
         result
     }
@@ -331,7 +332,7 @@ impl<O: Observer<Descriptor>> Link<O> {
         }
         let stamp = received.stamp.map(|stamp| self.clock.at(stamp));
         let at = lane.stamps.order(stamp, *now, || {
-            *now = self.clock.now();
+            *now = self.clock.read();
             *now
         });
         let packet = Descriptor::new(frame, &ip, group);
@@ -406,6 +407,7 @@ impl<O: Observer<Descriptor>> Link<O> {
             }
         }
         let ready = self.waiting.wait(&self.ports, wanted, wake, &self.clock)?;
+        self.clock.slept();
         self.wakeups += 1;
         let woken = self.clock.now();
         if woken >= wake {
@@ -422,7 +424,7 @@ impl<O: Observer<Descriptor>> Link<O> {
 
     /// Time since the epoch.
     pub fn now(&self) -> Time {
-        self.clock.now()
+        self.clock.read()
     }
     /// The discipline of one direction of a link, as of [`Link::decided`]. Like the three others it panics where there is no such
     /// link.
@@ -446,7 +448,7 @@ impl<O: Observer<Descriptor>> Link<O> {
             .map(|lane| lane.path.latest_decided())
             .max();
         let undecided = decided.unwrap_or(Time::ZERO) + Time::from_nanos(1);
-        let at = self.clock.now().max(undecided);
+        let at = self.clock.read().max(undecided);
         for change in changes {
             let lane = &mut self.lanes[change.direction().index()];
             lane.path.plan(at, change);
@@ -478,7 +480,7 @@ impl<O: Observer<Descriptor>> Link<O> {
     /// The report up to now.
     pub fn report(&mut self) -> io::Result<LinkReport> {
         let socket = [self.ports[0].dropped()?, self.ports[1].dropped()?];
-        let now = self.clock.now();
+        let now = self.clock.read();
         Ok(LinkReport {
             forward: self.lanes[0].report(socket[0], now),
             reverse: self.lanes[1].report(socket[1], now),

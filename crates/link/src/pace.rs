@@ -30,7 +30,7 @@ pub(crate) struct Pace {
 /// The longest interval between two looks when looking ahead: as the longest sleep of the thread.
 const LONGEST_LOOK: Time = Time::from_millis(100);
 
-/// Eighty readings of a simulated clock. A look needs about ten, and hands out in between.
+/// Eighty readings of a simulated clock. A look needs one, and what the kernel reads in its calls.
 const EXACT_RESERVE: Time = Time::from_micros(20);
 
 /// The furthest that releases are handed out ahead: far beyond any stall of the thread that a run

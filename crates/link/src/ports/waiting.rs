@@ -80,7 +80,7 @@ impl Waiting {
                 self.interests[index] = wanted[index];
             }
         }
-        let timeout = timespec(wake - clock.now());
+        let timeout = timespec(wake - clock.read());
         let mut events = [Event {
             flags: EventFlags::empty(),
             data: EventData::new_u64(0),

@@ -4,7 +4,10 @@
 //! received packets on CLOCK_REALTIME (socket(7), SO_TIMESTAMPNS), which is stepped and slewed. The
 //! offset between the two is sampled anew before each look at the sockets, so a slew does no harm,
 //! and a stamp never lies before its predecessor nor in the future, so a step in between moves the
-//! few packets that it falls on by at most the time since the last look.
+//! few packets that it falls on by at most the time since the last look. In a machine with simulated
+//! time nobody sets the clock, and the offset stays what it was at the start.
+
+use std::cell::Cell;
 
 use quell_units::Time;
 use rustix::time::{ClockId, clock_gettime};
@@ -30,25 +33,58 @@ pub(crate) struct Clock {
     epoch: Time,
     /// CLOCK_REALTIME − CLOCK_MONOTONIC, in nanoseconds.
     offset: i64,
+    /// Whether it stands still while anything runs, and nobody sets CLOCK_REALTIME.
+    exact: bool,
+    /// Where it is exact, what it showed since the thread woke.
+    shown: Cell<Option<Time>>,
 }
 
 impl Clock {
-    /// A clock that shows zero at the monotonic instant `epoch`, and before.
-    pub(crate) fn new(epoch: Time) -> Self {
-        let mut clock = Self { epoch, offset: 0 };
-        clock.resample();
+    /// A clock that shows zero at the monotonic instant `epoch`, and before. An `exact` one stands still while anything runs, as in a
+    /// machine with simulated time ([`LinkConfig::exact_clock`](crate::LinkConfig::exact_clock)): it is read once after each sleep,
+    /// because a reading is a call of the kernel there, and moves the time.
+    pub(crate) fn new(epoch: Time, exact: bool) -> Self {
+        let mut clock = Self {
+            epoch,
+            offset: 0,
+            exact,
+            shown: Cell::new(None),
+        };
+        clock.measure_offset();
         clock
     }
-    /// Time since the epoch.
+    /// Time since the epoch; of an exact clock as of the first reading since [`Clock::slept`].
     pub(crate) fn now(&self) -> Time {
+        match self.shown.get() {
+            Some(shown) if self.exact => shown,
+            _ => {
+                let now = self.read();
+                self.shown.set(Some(now));
+                now
+            }
+        }
+    }
+    /// The thread has slept, or did something else than run the link.
+    pub(crate) fn slept(&self) {
+        self.shown.set(None);
+    }
+    /// Time since the epoch, read anew.
+    pub(crate) fn read(&self) -> Time {
         monotonic() - self.epoch
     }
     /// What CLOCK_MONOTONIC shows at `time`, in nanoseconds.
     pub(crate) fn monotonic(&self, time: Time) -> u64 {
         (self.epoch + time).as_nanos()
     }
-    /// Measures the offset between the two clocks, and returns the time.
+    /// Measures the offset between the two clocks where it may change, and returns the time.
     pub(crate) fn resample(&mut self) -> Time {
+        if self.exact {
+            self.now()
+        } else {
+            self.measure_offset()
+        }
+    }
+    fn measure_offset(&mut self) -> Time {
         // A reading that was interrupted says little: of three, take the fastest.
         let mut fastest = i64::MAX;
         let mut before = nanos(ClockId::Monotonic);
@@ -132,8 +168,21 @@ mod tests {
     }
 
     #[test]
+    fn a_clock_that_stands_still_is_read_once_after_each_sleep() {
+        for exact in [false, true] {
+            let mut clock = Clock::new(monotonic(), exact);
+            let first = clock.now();
+            while clock.read() == first {}
+            assert_eq!(clock.now() == first, exact);
+            assert_eq!(clock.resample() == first, exact);
+            clock.slept();
+            assert!(clock.now() > first && clock.read() >= clock.now());
+        }
+    }
+
+    #[test]
     fn a_stamp_of_the_wall_clock_lands_between_the_readings_around_it() {
-        let mut clock = Clock::new(monotonic());
+        let mut clock = Clock::new(monotonic(), false);
         let before = clock.now();
         let stamp = nanos(ClockId::Realtime);
         let after = clock.resample();
