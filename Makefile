@@ -48,17 +48,14 @@ kernel: setup ## Build a kernel for the virtual world into target/kernels: 3 to 
 demo: build ## Run the headline experiment
 	target/release/quell demo
 
-# Every test, with what its harness is to be told; then what was left out, and what took longest. The published experiments run in the
-# optimised program first: the tests, which are not optimised, find their results in the store and judge them.
+# Every test, with what its harness is to be told; then what was left out, and what took longest. Published experiments that run anew do so
+# in the optimised program: the tests, which are not optimised, find their results in the store and judge them.
 define run-tests
 	@cp target/setup/not-run "$$QUELL_NOT_RUN"; : >"$$QUELL_TIMES"; \
 	scripts/web page; \
 	echo "cargo build --release --locked --package quell $(FLAGS)"; \
 	cargo build --release --locked --package quell $(FLAGS); export QUELL_RELEASE="$(CURDIR)/target/release/quell"; \
-	$(if $(1),export QUELL_REPRODUCE_STORE="$(CURDIR)/target/reproduce"; \
-	echo "quell reproduce all --store $$QUELL_REPRODUCE_STORE"; \
-	"$$QUELL_RELEASE" reproduce all --store "$$QUELL_REPRODUCE_STORE" >target/reproduce.log 2>&1 || tail target/reproduce.log; \
-	)\
+	$(if $(1),export QUELL_REPRODUCE_STORE="$(CURDIR)/target/reproduce"; )\
 	echo "cargo test --workspace --locked --no-fail-fast $(FLAGS)$(1)"; \
 	status=0; cargo test --config "target.'cfg(unix)'.runner='$(CURDIR)/scripts/test-program'" --workspace --locked --no-fail-fast $(FLAGS)$(1) || status=$$?; \
 	QUELL="$$QUELL_RELEASE" scripts/python quick || status=$$?; \

@@ -1,4 +1,4 @@
-//! Puts the shipped scenarios into the program, and tells the crate the hash of its measurements' sources.
+//! Puts the shipped scenarios into the program, and tells the crate the hashes of its measurements' sources and of all its sources.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,9 +22,20 @@ fn main() {
     let out = std::env::var_os("OUT_DIR").expect("cargo says where to write");
     fs::write(Path::new(&out).join("scenarios.rs"), list).expect("OUT_DIR can be written");
 
+    for (variable, folder) in [
+        ("QUELL_PROBE_SOURCES", "src/probe"),
+        ("QUELL_EXPERIMENT_SOURCES", "src"),
+    ] {
+        let hash = hash(own, &files(&own.join(folder), "rs"));
+        println!("cargo::rustc-env={variable}={hash}");
+    }
+}
+
+/// Of the names and the content of these files below `own`.
+fn hash(own: &Path, files: &[PathBuf]) -> String {
     let mut hash = Sha256::new();
-    for path in files(&own.join("src/probe"), "rs") {
-        let text = fs::read(&path).expect("a source can be read");
+    for path in files {
+        let text = fs::read(path).expect("a source can be read");
         let name = path.strip_prefix(own).expect("it is below");
         let name = name.to_string_lossy();
         hash.update((name.len() as u64).to_le_bytes());
@@ -33,8 +44,7 @@ fn main() {
         hash.update(&text);
     }
     let hash = hash.finalize();
-    let hash: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
-    println!("cargo::rustc-env=QUELL_PROBE_SOURCES={hash}");
+    hash.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Every file of this kind in a folder and below, by name.

@@ -1,10 +1,14 @@
 //! The experiments of the library in full: their section of the page and their verdicts.
 //!
 //! One test for each section. `QUELL_REPRODUCE_STORE=DIR` keeps the results of runs there for the next time, as `quell reproduce --store`
-//! does; `make test-all` fills it with the optimised program, whose results are the same to the bit (`crates/quell/tests/determinism.rs`).
+//! does. Where `QUELL_RELEASE` names the optimised program it runs them first: its results are the same to the bit
+//! (`crates/quell/tests/determinism.rs`).
 
+use std::ffi::OsStr;
 use std::num::NonZeroUsize;
 use std::path::Path;
+use std::process::Command;
+use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 use std::thread;
 
@@ -14,7 +18,7 @@ use quell_reproduce::registry::{self, SECTIONS};
 use quell_reproduce::table::Table;
 use quell_reproduce::{Experiment, Findings, Length, Outcome, Reproduction, Verdict};
 
-use crate::{page, verdicts};
+use crate::{checked, page, verdicts};
 
 /// What the experiments found, their results from `store`.
 pub(crate) fn found(
@@ -49,9 +53,20 @@ pub(crate) fn found(
 fn check(title: &str) {
     let mut sections = SECTIONS.iter();
     let section = sections.find(|section| section.title == title).unwrap();
+    if checked::holds(section) {
+        // A colon ends the name.
+        quell_testing::not_run(
+            &format!("published section {:?}", title.replace(':', ",")),
+            "unchanged since it was checked; QUELL_REPRODUCE=all runs it",
+        );
+        return;
+    }
     let experiments: Vec<&Experiment> = section.experiments.iter().collect();
     let findings = match std::env::var_os("QUELL_REPRODUCE_STORE") {
-        Some(store) => found(&experiments, Length::Full, &Store::at(Path::new(&store))),
+        Some(store) => {
+            run_optimised(&experiments, &store);
+            found(&experiments, Length::Full, &Store::at(Path::new(&store)))
+        }
         None => {
             let store = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
             found(
@@ -76,6 +91,26 @@ fn check(title: &str) {
     let tables: Vec<(&str, &Table)> = tables.iter().map(|(name, table)| (*name, table)).collect();
     page::check(title, &body, &tables);
     verdicts::check(&findings);
+    if std::env::var_os("QUELL_BLESS").is_some() {
+        checked::record(section);
+    }
+}
+
+/// Lets the optimised program, if there is one, run the experiments into the store.
+fn run_optimised(experiments: &[&Experiment], store: &OsStr) {
+    // It uses every processor.
+    static RUNNING: Mutex<()> = Mutex::new(());
+    let Some(program) = std::env::var_os("QUELL_RELEASE") else {
+        return;
+    };
+    let _lock = RUNNING.lock().unwrap();
+    let mut command = Command::new(program);
+    command
+        .arg("reproduce")
+        .args(experiments.iter().map(|one| one.id));
+    // What it says and returns is judged below, from the store.
+    let output = command.arg("--store").arg(store).output().unwrap();
+    println!("{}", String::from_utf8_lossy(&output.stderr));
 }
 
 #[test]

@@ -138,6 +138,20 @@ pub(crate) fn check(title: &str, body: &str, data: &[(&str, &Table)]) {
     );
 }
 
+/// The body of the section `title` as the page has it, and the content of the files that it links to.
+pub(crate) fn written(title: &str) -> Vec<String> {
+    let _lock = WRITING.lock().unwrap();
+    let page = fs::read_to_string(path()).unwrap_or_default();
+    let (_, sections) = split(&page);
+    let body = sections.into_iter().find(|(known, _)| known == title);
+    let body = body.map(|(_, body)| body).unwrap_or_default();
+    let links = body.split("](data/").skip(1);
+    let names = links.filter_map(|rest| Some(rest.split_once(')')?.0));
+    let read = |name| fs::read_to_string(evidence().join("data").join(name)).unwrap_or_default();
+    let files: Vec<String> = names.map(read).collect();
+    std::iter::once(body).chain(files).collect()
+}
+
 #[test]
 fn the_page_has_its_head_and_every_section_in_order() {
     let _lock = WRITING.lock().unwrap();

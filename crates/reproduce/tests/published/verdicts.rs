@@ -111,6 +111,13 @@ fn page(blocks: &BTreeMap<String, String>) -> String {
     text
 }
 
+/// The block of an experiment as the page has it.
+pub(crate) fn written(id: &str) -> Option<String> {
+    let _lock = WRITING.lock().unwrap();
+    let page = fs::read_to_string(path()).unwrap_or_default();
+    blocks(&page).remove(id)
+}
+
 /// Checks that the page has these experiments as they were found; with `QUELL_BLESS=1` it writes them.
 pub(crate) fn check(findings: &[Findings]) {
     let _lock = WRITING.lock().unwrap();
