@@ -207,8 +207,9 @@ pub struct LinkConfig {
     /// When to look at the sockets. `None` chooses [`Wakeup::Ahead`] with an `fq` at both ports and
     /// [`Wakeup::Lazy`] without, where the delays allow it.
     pub wakeup: Option<Wakeup>,
-    /// Whether the clock stands still while anything runs, as in a machine with simulated time. The
-    /// thread then wakes exactly when it should, and needs almost no reserve.
+    /// Whether the clock stands still while anything runs, as in a machine with simulated time, and
+    /// nobody sets the time of day. The thread then wakes exactly when it should, and needs almost no
+    /// reserve.
     pub exact_clock: bool,
 }
 

@@ -55,14 +55,12 @@ impl Clock {
     }
     /// Time since the epoch; of an exact clock as of the first reading since [`Clock::slept`].
     pub(crate) fn now(&self) -> Time {
-        match self.shown.get() {
-            Some(shown) if self.exact => shown,
-            _ => {
-                let now = self.read();
-                self.shown.set(Some(now));
-                now
-            }
+        if !self.exact {
+            return self.read();
         }
+        let shown = self.shown.get().unwrap_or_else(|| self.read());
+        self.shown.set(Some(shown));
+        shown
     }
     /// The thread has slept, or did something else than run the link.
     pub(crate) fn slept(&self) {

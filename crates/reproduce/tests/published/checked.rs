@@ -1,9 +1,9 @@
 //! Which sections were checked with the present sources, and found as the pages have them: those need not run again.
 //!
 //! `checked.txt` beside this file has a line for each section: a hash of what decides its results (the simulator's sources with the
-//! versions of what they use, those of the experiments, the scenarios), one of what the pages say of it, and its title. The simulator
-//! repeats to the bit, so equal inputs have equal results. What does not run is listed. `QUELL_BLESS=1` writes a line after its section has run; `QUELL_REPRODUCE=all`
-//! runs every section whatever the lines say.
+//! versions of what they use, those of the experiments and of what writes the pages, the scenarios), one of what the pages say of it, and
+//! its title. The simulator repeats to the bit, so equal inputs have equal results. What does not run is listed. `QUELL_BLESS=1` writes a
+//! line after its section has run; `QUELL_REPRODUCE=all` runs every section whatever the lines say.
 
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -37,7 +37,14 @@ fn hash<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
 /// What decides the results of a section.
 fn inputs(section: &Section) -> String {
     let simulator = Identity::here(World::Sim, &GuestOptions::default()).unwrap();
-    let mut texts = vec![simulator.code.as_str(), env!("QUELL_EXPERIMENT_SOURCES")];
+    let mut texts = vec![
+        simulator.code.as_str(),
+        env!("QUELL_EXPERIMENT_SOURCES"),
+        // What writes the pages.
+        include_str!("definitions.rs"),
+        include_str!("page.rs"),
+        include_str!("verdicts.rs"),
+    ];
     for file in section.experiments.iter().flat_map(|one| one.scenarios()) {
         texts.extend([file, shipped::scenario(file).unwrap()]);
     }
