@@ -1,5 +1,6 @@
 //! The run's clock and its timers: `Time` counts from an epoch on CLOCK_MONOTONIC, which every host of the machine shares.
 
+use std::cell::Cell;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -33,7 +34,7 @@ impl Epoch {
     }
 
     /// What CLOCK_MONOTONIC shows at the time `at` of the run.
-    pub(super) fn instant(self, at: Time) -> Time {
+    fn instant(self, at: Time) -> Time {
         self.0 + at
     }
 }
@@ -42,6 +43,55 @@ fn monotonic_now() -> Time {
     let reading = clock_gettime(ClockId::Monotonic);
     Time::from_secs(reading.tv_sec.unsigned_abs())
         + Time::from_nanos(reading.tv_nsec.unsigned_abs())
+}
+
+/// The time of the run at the event that a host serves: all that follows from it happens at its time. It is read when it is first asked for,
+/// since where time is simulated each reading is a call of the kernel.
+#[derive(Debug)]
+pub(super) struct Present {
+    epoch: Epoch,
+    /// As of the last reading; `None` before the run has begun.
+    read: Cell<Option<Time>>,
+    /// Whether that was at this event.
+    is_known: Cell<bool>,
+}
+
+impl Present {
+    pub(super) fn new(epoch: Epoch) -> Self {
+        Self {
+            epoch,
+            read: Cell::new(None),
+            is_known: Cell::new(false),
+        }
+    }
+
+    /// What CLOCK_MONOTONIC shows at the time `at` of the run.
+    pub(super) fn instant(&self, at: Time) -> Time {
+        self.epoch.instant(at)
+    }
+
+    /// Another event is served from now on.
+    pub(super) fn pass(&self) {
+        self.is_known.set(false);
+    }
+
+    /// The time; `None` before the run has begun.
+    pub(super) fn now(&self) -> Option<Time> {
+        if !self.is_known.replace(true) {
+            self.read.set(self.epoch.elapsed());
+        }
+        self.read.get()
+    }
+
+    /// The time if it has been read at this event and the run has begun.
+    pub(super) fn known(&self) -> Option<Time> {
+        self.read.get().filter(|_| self.is_known.get())
+    }
+
+    /// The time of the last reading, at this event or before; `None` before the run has begun.
+    pub(super) fn last(&self) -> Option<Time> {
+        self.read.get()
+    }
 }
 
 /// The purpose of a timer.
@@ -138,6 +188,23 @@ mod tests {
         let past = Epoch::now();
         assert!(past.elapsed().is_some());
         assert_eq!(past.instant(Time::ZERO), past.monotonic());
+    }
+
+    #[test]
+    fn the_present_is_read_when_it_is_asked_for_and_once_for_each_event() {
+        let present = Present::new(Epoch::now());
+        assert_eq!((present.known(), present.last()), (None, None));
+        let first = present.now();
+        assert!(first.is_some());
+        let later = present.epoch.elapsed();
+        while present.epoch.elapsed() == later {}
+        assert_eq!([present.now(), present.known(), present.last()], [first; 3]);
+        present.pass();
+        assert_eq!((present.known(), present.last()), (None, first));
+        assert!(present.now() > first);
+
+        let ahead = Present::new(Epoch::now().after(Time::from_secs(3_600)));
+        assert_eq!((ahead.now(), ahead.known()), (None, None));
     }
 
     #[test]

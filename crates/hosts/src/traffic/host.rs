@@ -79,14 +79,15 @@ impl Running {
     pub(super) fn run(mut self) -> Result<Left, TrafficError> {
         let mut ready = Vec::new();
         let mut due = Vec::new();
-        self.context.read_clock();
+        // A host that begins late has something to do at once.
+        self.context.now();
         loop {
             if self.context.shared.is_abandoned() {
                 break;
             }
-            // The clock has been read before.
             self.heed_end();
-            if let Some(now) = self.context.read {
+            // Where nothing has read the clock, nothing is due: the timer tells.
+            if let Some(now) = self.context.present.known() {
                 self.context.timers.take_due(now, &mut due);
                 for &(at, index, alarm) in &due {
                     self.ends[index].ring(&mut self.context, at, alarm);
@@ -99,17 +100,17 @@ impl Running {
                     break;
                 }
             }
-            let until = self.context.epoch.instant(self.next_wake());
+            let until = self.context.present.instant(self.next_wake());
             self.context
                 .poller
                 .wait(until, &mut ready)
                 .map_err(self.refused("wait for its sockets"))?;
-            self.context.read_clock();
-            for (number, &readiness) in ready.iter().enumerate() {
-                if number > 0 {
-                    self.context.read_clock();
-                }
+            for &readiness in &ready {
+                self.context.present.pass();
                 self.serve(readiness)?;
+            }
+            if ready.iter().any(|ready| ready.token.is_for_the_host()) {
+                self.context.now();
             }
         }
         Ok(self.leave())
@@ -208,7 +209,7 @@ impl Running {
             let taken = end::take(&port.socket, false, port.layout, &mut arrived);
             taken.map_err(self.refused("receive datagrams"))?;
             // Some may have been sent since this turn began.
-            self.context.read_clock();
+            self.context.present.pass();
             for incoming in &arrived {
                 let flow = incoming
                     .from
@@ -278,7 +279,7 @@ impl Running {
     }
 
     fn leave(mut self) -> Left {
-        self.context.read_clock();
+        self.context.present.pass();
         for end in &self.ends {
             end.record_unfinished(&mut self.context);
         }

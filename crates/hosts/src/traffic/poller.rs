@@ -45,6 +45,11 @@ impl Token {
     /// Generations differ in these bits.
     pub(super) const GENERATIONS: u32 = (1 << Self::BITS[3]) - 1;
 
+    /// Whether it tells the host to look what is due, or whether its plan or end has changed.
+    pub(super) fn is_for_the_host(self) -> bool {
+        matches!(self, Self::Timer | Self::Waker)
+    }
+
     fn pack(self) -> u64 {
         let (kind, index, rest) = match self {
             Self::End(index) => (0, index, 0),

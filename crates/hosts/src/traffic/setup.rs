@@ -12,7 +12,7 @@ use quell_app::{AppConfig, Transport};
 use quell_units::Time;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use super::clock::Timers;
+use super::clock::{Present, Timers};
 use super::end::{Context, DatagramEnd, End, Port};
 use super::endpoint::Host;
 use super::error::TrafficError;
@@ -183,8 +183,7 @@ pub(super) fn set_up(
     let mut running = Running {
         context: Context {
             host,
-            epoch: config.epoch,
-            read: None,
+            present: Present::new(config.epoch),
             connect_within: config.connect_within,
             shared,
             poller,

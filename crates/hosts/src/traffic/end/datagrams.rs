@@ -221,7 +221,7 @@ impl End {
             match take(socket, true, *layout, &mut arrived) {
                 Ok(()) => {
                     // Some may have been sent since this turn began.
-                    context.read_clock();
+                    context.present.pass();
                     arrived
                         .iter()
                         .for_each(|incoming| self.deliver(context, incoming));

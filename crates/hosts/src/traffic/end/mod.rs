@@ -16,7 +16,7 @@ use std::sync::atomic::Ordering;
 use quell_app::{Action, ConnectionId, Data, Input, Notes, Recorded, Session};
 use quell_units::Time;
 
-use super::clock::{Alarm, Epoch, Timers, Wish};
+use super::clock::{Alarm, Present, Timers, Wish};
 use super::endpoint::Host;
 use super::error::{FlowFailure, doing};
 use super::plan::{AnyEnd, FlowPlan};
@@ -33,9 +33,7 @@ pub(super) use stream::StreamEnd;
 /// The state that the ends of a host share.
 pub(super) struct Context {
     pub(super) host: Host,
-    pub(super) epoch: Epoch,
-    /// The time of the run, as of the last [`read_clock`](Self::read_clock); `None` before it has begun.
-    pub(super) read: Option<Time>,
+    pub(super) present: Present,
     pub(super) connect_within: Time,
     pub(super) shared: Arc<Shared>,
     pub(super) poller: Poller,
@@ -51,15 +49,9 @@ pub(super) struct Context {
 }
 
 impl Context {
-    /// Reads the clock: once for each event that is served, since all that follows from it happens at its time. Where time is
-    /// simulated, each reading is a system call.
-    pub(super) fn read_clock(&mut self) {
-        self.read = self.epoch.elapsed();
-    }
-
     /// The time of the run at the present event; zero before it has begun.
     pub(super) fn now(&self) -> Time {
-        self.read.unwrap_or(Time::ZERO)
+        self.present.now().unwrap_or(Time::ZERO)
     }
 }
 
@@ -288,7 +280,12 @@ impl End {
             return;
         }
         let mut actions = mem::take(&mut context.actions);
-        self.app.poll(context.now(), input, &mut actions);
+        let now = match input {
+            // Who reads in pieces learns late of what arrives, and asks for no time.
+            Input::Bytes { .. } if self.reads_in_pieces => context.present.last(),
+            _ => context.present.now(),
+        };
+        self.app.poll(now.unwrap_or_default(), input, &mut actions);
         for action in actions.drain(..) {
             // Nothing follows the end, nor what the application has finished with.
             if self.finished && !matches!(action, Action::Record(_)) {
@@ -372,12 +369,11 @@ impl End {
 
     /// Polls the application until it has caught up with the time, sends, and sets a timer for its next poll.
     fn drive(&mut self, context: &mut Context) {
-        let now = context.now();
         while let Some(input) = self.next_input() {
             self.poll(context, input);
         }
         for _ in 0..Self::POLLS_PER_TURN {
-            if !self.poll_if_due(context, now) {
+            if !self.poll_if_due(context) {
                 break;
             }
         }
@@ -391,11 +387,13 @@ impl End {
         }
     }
 
-    fn poll_if_due(&mut self, context: &mut Context, now: Time) -> bool {
+    fn poll_if_due(&mut self, context: &mut Context) -> bool {
+        let stop = self.life.stop();
         let due = !self.has_ended()
             && !self.finished
             && self.has_room(context)
-            && self.wish.take_due(now, self.life.stop());
+            && self.wish.is_before(stop)
+            && self.wish.take_due(context.now(), stop);
         if due {
             self.poll(context, Input::Wake);
         }
@@ -437,8 +435,7 @@ impl End {
     /// The flow has reached its stop: data that was due before is sent, and nothing else.
     fn stop(&mut self, context: &mut Context) {
         if self.up.is_some() {
-            let now = context.now();
-            while self.poll_if_due(context, now) {}
+            while self.poll_if_due(context) {}
             self.tell_sent(context);
         }
         self.stopped = true;

@@ -200,7 +200,13 @@ impl Connection {
                 break;
             }
             match self.read_once(buffer, inputs) {
-                Ok(Some(bytes)) => total += bytes,
+                Ok(Some((bytes, whole))) => {
+                    total += bytes;
+                    // The poller tells of what comes later, and of the end.
+                    if !whole {
+                        break;
+                    }
+                }
                 Ok(None) => break,
                 Err(broken) => return (total, Err(broken)),
             }
@@ -208,12 +214,13 @@ impl Connection {
         (total, Ok(()))
     }
 
-    /// `None` if nothing has arrived, or the other end has said that nothing more will come.
+    /// The bytes read, and whether they are as many as were asked for, so that more may be there; `None` if nothing has arrived, or the other
+    /// end has said that nothing more will come.
     fn read_once(
         &mut self,
         buffer: &mut [u8],
         inputs: &mut VecDeque<Input>,
-    ) -> Result<Option<u64>, Broken> {
+    ) -> Result<Option<(u64, bool)>, Broken> {
         let body = match &self.deframer {
             None => u64::MAX,
             Some(deframer) => deframer.body_left(),
@@ -245,7 +252,7 @@ impl Connection {
             Arrived::Bytes(&buffer[..bytes as usize])
         };
         self.tell(arrived, bytes, inputs)?;
-        Ok(Some(bytes))
+        Ok(Some((bytes, bytes == most as u64)))
     }
 
     /// Appends what the application is to be told of bytes that have arrived.
