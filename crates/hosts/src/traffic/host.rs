@@ -38,6 +38,8 @@ pub(super) struct Running {
     pub(super) last_boundary: Time,
     /// The tick for which all ends have read what had come.
     pub(super) caught_up: Option<Time>,
+    /// Whether no end leaves data in its socket for a while; what it is changes only at ticks.
+    pub(super) all_read_at_once: bool,
     /// How often the flows had been planned anew when this host heard of it last.
     pub(super) heard: u64,
 }
@@ -132,6 +134,7 @@ impl Running {
         let tick = self.ticks.next();
         let tick = match self.caught_up {
             Some(done) if done == tick => tick,
+            _ if self.all_read_at_once => tick,
             _ => tick - BEFORE_TICK,
         };
         self.context.timers.next().min(tick).min(self.known_end)
@@ -235,6 +238,7 @@ impl Running {
             for end in &mut self.ends {
                 end.adapt(&self.context, self.interval);
             }
+            self.all_read_at_once = !self.ends.iter().any(End::reads_late);
         }
     }
 

@@ -488,7 +488,7 @@ impl Sweep<'_> {
     ) -> Result<Option<String>, RunError> {
         fs::create_dir(folder).map_err(RunError::writing(folder))?;
         let mut scenario = scenario.clone();
-        scenario.run.interval = reading.interval;
+        scenario.run.interval = (reading.interval)(&scenario);
         let options = RunOptions {
             packets: true,
             ..RunOptions::new(self.plan.world, stop)

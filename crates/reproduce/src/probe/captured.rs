@@ -1,10 +1,10 @@
-//! The figures of [`super::experiment`] from a result of the virtual world: its summary, its windows every 10 ms, and its packets.
+//! The figures of [`super::experiment`] from a result of the virtual world: its summary, the series of its windows, and its packets.
 //!
 //! | figure | over real TCP |
 //! | --- | --- |
 //! | queues, groups, utilisation | those of the summary |
 //! | bursts, longest passage | the same recorder, which sees the packets of `packets.pcapng` enter and leave |
-//! | windows | rows of `flows.parquet` after the warm-up |
+//! | windows | rows of `flows.parquet` after the warm-up, every 10 ms if there are several |
 //! | reductions of a window | recoveries that the packets show: a segment is sent again, and none was in the window before |
 //! | goodput | the summary's rates, so of flows that were alive all the time |
 //!
@@ -23,7 +23,7 @@ use quell_lab::{RunError, Scenario};
 use quell_measure::{BurstRecorder, Direction, Summary, WindowSamples};
 use quell_units::{Bytes, Ecn, Time};
 
-use super::experiment::{ExperimentResult, Packets};
+use super::experiment::{ExperimentResult, Packets, SAMPLE};
 use super::failed;
 
 /// The figures of the result in `folder`.
@@ -57,6 +57,17 @@ pub(super) fn experiment(scenario: &Scenario, folder: &Path) -> Result<Experimen
         longest_ns: link.longest.as_nanos(),
         bursts: link.finish(run.duration),
     })
+}
+
+/// Windows are compared every 10 ms. That of a single flow has nothing to be compared with, and its ratio is one however often it is taken:
+/// so seldom then, since of slow links most of a run's time would go into it.
+pub(super) fn interval(scenario: &Scenario) -> Time {
+    let groups = scenario.groups.iter();
+    let over_tcp = groups.filter(|group| group.congestion_control.is_some());
+    match over_tcp.map(|group| group.count).sum::<u32>() {
+        0..=1 => scenario.run.interval,
+        _ => SAMPLE,
+    }
 }
 
 /// Of the windows after the warm-up.
@@ -290,7 +301,7 @@ mod tests {
     use quell_lab::{Options, World, run, sim};
 
     use super::*;
-    use crate::probe::experiment::{SAMPLE, measured};
+    use crate::probe::experiment::measured;
 
     /// A segment of `flow` with bytes from `first` on.
     fn segment(flow: u8, first: u32, length: u32) -> Segment {

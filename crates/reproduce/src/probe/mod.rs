@@ -23,7 +23,7 @@ const CODE: &str = env!("QUELL_PROBE_SOURCES");
 /// Windows, bursts of drops, and the longest passage: [`experiment::ExperimentResult`].
 pub const EXPERIMENT: Probe = Probe {
     reading: Some(Reading {
-        interval: experiment::SAMPLE,
+        interval: captured::interval,
         figures: |scenario, folder| json(&captured::experiment(scenario, folder)?),
     }),
     ..of("experiment", |scenario, seed, stop| {

@@ -317,11 +317,14 @@ impl End {
         true
     }
 
+    /// Whether its reader is woken for more than one byte.
+    pub(in crate::traffic) fn reads_late(&self) -> bool {
+        matches!(&self.state, State::Stream(stream) if stream.wake_threshold > 1)
+    }
+
     /// Reads what the socket holds, where its reader is woken only for more.
     pub(in crate::traffic) fn catch_up(&mut self, context: &mut Context) {
-        if matches!(&self.state, State::Stream(stream) if stream.wake_threshold > 1)
-            && self.take_arrived(context)
-        {
+        if self.reads_late() && self.take_arrived(context) {
             self.drive(context);
         }
     }

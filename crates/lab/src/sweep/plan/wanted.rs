@@ -45,8 +45,8 @@ pub struct Probe {
 /// How figures follow from a result.
 #[derive(Debug, Clone, Copy)]
 pub struct Reading {
-    /// Time between rows of the series that it needs.
-    pub interval: Time,
+    /// Time between rows of the series that it needs of this scenario.
+    pub interval: fn(&Scenario) -> Time,
     /// Reads the figures, as JSON, from a folder with the result of this scenario, with series and packets.
     pub figures: fn(&Scenario, &Path) -> Result<String, RunError>,
 }
