@@ -351,6 +351,18 @@ mod tests {
         assert_eq!(senders.cuts, 3);
     }
 
+    #[test]
+    fn windows_are_compared_often_and_a_single_one_seldom() {
+        let interval_of = |file| {
+            let text = crate::shipped::scenario(file).unwrap();
+            let scenario = Scenario::load(file, text, &[], None).unwrap().scenario;
+            interval(&scenario)
+        };
+        assert_eq!(interval_of("gsp2014/e1-taildrop.toml"), SAMPLE);
+        let single = interval_of("homegateway2011/adsl1.toml");
+        assert_eq!(single, Time::from_millis(100));
+    }
+
     /// The same run, measured while it happens and read from its result: the simulator writes packets as well.
     #[test]
     fn what_is_read_from_a_result_is_what_was_measured() {
