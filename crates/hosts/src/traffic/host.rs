@@ -36,10 +36,8 @@ pub(super) struct Running {
     /// Ends whose last sample after the flow's end has been taken.
     pub(super) told: Vec<bool>,
     pub(super) last_boundary: Time,
-    /// The tick for which all ends have read what had come.
+    /// The tick for which all ends have read what had come, or at which none will have anything left to read.
     pub(super) caught_up: Option<Time>,
-    /// Whether no end leaves data in its socket for a while; what it is changes only at ticks.
-    pub(super) all_read_at_once: bool,
     /// How often the flows had been planned anew when this host heard of it last.
     pub(super) heard: u64,
 }
@@ -88,7 +86,7 @@ impl Running {
                 break;
             }
             self.heed_end();
-            // Where nothing has read the clock, nothing is due: the timer tells.
+            // If nothing has read the clock, nothing is known to be due: the timer tells when something is.
             if let Some(now) = self.context.present.known() {
                 self.context.timers.take_due(now, &mut due);
                 for &(at, index, alarm) in &due {
@@ -134,7 +132,6 @@ impl Running {
         let tick = self.ticks.next();
         let tick = match self.caught_up {
             Some(done) if done == tick => tick,
-            _ if self.all_read_at_once => tick,
             _ => tick - BEFORE_TICK,
         };
         self.context.timers.next().min(tick).min(self.known_end)
@@ -238,7 +235,10 @@ impl Running {
             for end in &mut self.ends {
                 end.adapt(&self.context, self.interval);
             }
-            self.all_read_at_once = !self.ends.iter().any(End::reads_late);
+        }
+        // Only adapting makes a reader late, so what is found here holds until the next tick.
+        if !self.ends.iter().any(End::reads_late) {
+            self.caught_up = Some(self.ticks.next());
         }
     }
 

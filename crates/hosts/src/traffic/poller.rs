@@ -45,7 +45,7 @@ impl Token {
     /// Generations differ in these bits.
     pub(super) const GENERATIONS: u32 = (1 << Self::BITS[3]) - 1;
 
-    /// Whether it tells the host to look what is due, or whether its plan or end has changed.
+    /// Whether it tells the host to look at what is due, or at a new plan or end.
     pub(super) fn is_for_the_host(self) -> bool {
         matches!(self, Self::Timer | Self::Waker)
     }

@@ -203,7 +203,6 @@ pub(super) fn set_up(
         names: plans.iter().map(|plan| (plan.group, plan.flow)).collect(),
         last_boundary: Time::ZERO,
         caught_up: None,
-        all_read_at_once: true,
         heard: 0,
     };
     running.set_timers();

@@ -281,7 +281,7 @@ impl End {
         }
         let mut actions = mem::take(&mut context.actions);
         let now = match input {
-            // Who reads in pieces learns late of what arrives, and asks for no time.
+            // Who reads in pieces learns late of what has arrived: the exact time of that would mean nothing.
             Input::Bytes { .. } if self.reads_in_pieces => context.present.last(),
             _ => context.present.now(),
         };

@@ -202,7 +202,7 @@ impl Connection {
             match self.read_once(buffer, inputs) {
                 Ok(Some((bytes, whole))) => {
                     total += bytes;
-                    // The poller tells of what comes later, and of the end.
+                    // The socket is empty; the poller tells of what comes later, and of the end.
                     if !whole {
                         break;
                     }
