@@ -176,11 +176,22 @@ fn print(json: &Json, page: &mut Page) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Each experiment that cannot run, and why.
 fn unable(all: &[Unable]) -> String {
-    let lines = all.iter().map(|one| one.why.clone());
-    let mut lines: Vec<String> = lines.collect();
-    lines.insert(0, "cannot run in this world:".to_owned());
-    lines.join("\n  ")
+    let mut text = "cannot run in this world:".to_owned();
+    for one in all {
+        let id = one.experiment.id;
+        // What is wrong with a plan begins with how much it is.
+        let why = match one.why.split_once('\n') {
+            Some((first, rest)) if first.starts_with("the sweep has ") => rest,
+            _ => &one.why,
+        };
+        text += &format!("\n  {id}");
+        for line in why.lines() {
+            text += &format!("\n    {line}");
+        }
+    }
+    text
 }
 
 fn dry(all: &Reproduction, survey: &Survey, options: &Options<'_>, store: &Path, page: &mut Page) {

@@ -8,6 +8,7 @@
 
 mod at_once;
 mod check;
+mod cost;
 mod draw;
 mod file;
 mod files;

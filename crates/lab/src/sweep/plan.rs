@@ -9,15 +9,17 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use quell_scenario::tree::{Node, Tree};
-use quell_scenario::{Direction, Loaded, Origin, Override, Problems, Scenario, Template, World};
+use quell_scenario::{Loaded, Origin, Override, Problems, Scenario, Template, World};
 
 use quell_units::Time;
 
+use super::cost::cost;
 use super::draw::{Column, combinations};
 use super::file::{self, Axis, Entries, MOST_CELLS, Method, Objective, Reader, Values, text};
 use super::files;
 use super::identity::{Identity, Key};
 use super::quantity::Quantity;
+use crate::virtual_world::Controls;
 use crate::{GuestOptions, OneLine, RunError};
 use wanted::Own;
 
@@ -53,6 +55,8 @@ pub struct Plan {
     /// What every point has.
     set: Entries,
     guest: GuestOptions,
+    /// The congestion controls of the virtual world's kernel, where they are known.
+    controls: Option<Controls>,
 }
 
 /// A key of the scenario with its values.
@@ -126,6 +130,7 @@ impl Plan {
             folder: source.folder.clone(),
             set: source.file.set.clone(),
             guest: guest.clone(),
+            controls: Controls::of(world, guest)?,
         };
         let mut reader = Reader::new(&source.name);
         plan.add_grid(&source, &mut reader)?;
@@ -385,6 +390,10 @@ impl Plan {
         if let Some(adapt) = point.own.adapt {
             adapt(&mut scenario);
         }
+        let lacking = self.controls.as_ref().map(|there| there.lacks(&scenario));
+        if let Some(lacks) = lacking.filter(|lacks| !lacks.is_empty()) {
+            return Err(lacks.iter().map(ToString::to_string).collect());
+        }
         crate::surroundings::without_programs(scenario)
     }
 
@@ -546,28 +555,6 @@ fn same(a: &Node, b: &Node) -> bool {
         (Some(a), Some(b)) => a == b,
         _ => text(a) == text(b),
     }
-}
-
-/// Packets of full size that the links could carry in the time, where there is anything to carry, and a little for the run itself.
-fn cost(scenario: &Scenario) -> u64 {
-    let bits = |direction: Direction| {
-        let used = scenario
-            .groups
-            .iter()
-            .any(|group| group.direction == direction);
-        let side = scenario.links[0].direction(direction);
-        let rate = if side.rate.is_unlimited() || !used {
-            0
-        } else {
-            side.rate.as_bps()
-        };
-        u128::from(rate) * u128::from(scenario.run.duration.as_nanos()) / 1_000_000_000
-    };
-    let packets = (bits(Direction::Forward) + bits(Direction::Reverse)) / 12_000;
-    u64::try_from(packets)
-        .unwrap_or(u64::MAX >> 32)
-        .min(u64::MAX >> 24)
-        + 1_000
 }
 
 /// `FILE:LINE` of a value of the sweep file.

@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 use quell_scenario::sim::{self, SimError};
 use quell_scenario::{MEMORY_BUDGET, Memory, Scenario, World};
 
+use super::cost::estimate;
 use super::identity::Key;
 use super::plan::{Cell, Plan, Reading};
 use super::shard::{Shard, choose};
@@ -28,10 +29,6 @@ use crate::virtual_world::{Guest, guest_memory};
 use crate::{LiveOptions, RunError};
 use moving::Moving;
 
-/// Packets that a core simulates in a second, for an estimate (`docs/evidence/speed.md`).
-const PACKETS_PER_SECOND: f64 = 3e6;
-/// What a cell takes besides its run, for an estimate.
-const PER_CELL: Duration = Duration::from_millis(2);
 /// Between two looks at the clock and at the request to stop.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -163,23 +160,9 @@ fn todo(plan: &Plan, store: &Store, options: &Options<'_>) -> Result<Todo, RunEr
     todo.survey.failed = todo.failed.len();
     todo.survey.to_run = todo.cells.len();
     todo.survey.broken = todo.broken.iter().map(|&key| store.cell(key)).collect();
-    todo.survey.estimate = estimate(plan, &todo.cells, options.jobs);
+    let cells = todo.cells.iter().map(|&index| &plan.cells[index]);
+    todo.survey.estimate = estimate(plan.world, cells, options.jobs);
     Ok(todo)
-}
-
-fn estimate(plan: &Plan, cells: &[usize], jobs: NonZeroUsize) -> Duration {
-    let cells = cells.iter().map(|&index| &plan.cells[index]);
-    let seconds = |cell: &Cell| match plan.world {
-        World::Sim => cell.cost as f64 / PACKETS_PER_SECOND + PER_CELL.as_secs_f64(),
-        World::Virtual | World::Live => cell.duration.as_nanos() as f64 / 1e9 + 2.0,
-    };
-    let all: f64 = cells.map(seconds).sum();
-    let parallel = if plan.world == World::Live {
-        1
-    } else {
-        jobs.get()
-    };
-    Duration::try_from_secs_f64(all / parallel as f64).unwrap_or(Duration::MAX)
 }
 
 /// Runs what `store` does not have of `plan`. `progress` is called now and then.

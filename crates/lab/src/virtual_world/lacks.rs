@@ -7,7 +7,50 @@ use quell_kernel::store::own_controls;
 use super::{Guest, guest_memory};
 use crate::lack::{Lack, controls};
 use crate::options::GuestOptions;
-use crate::{RunError, Scenario};
+use crate::{RunError, Scenario, World};
+
+/// The congestion controls of a kernel.
+#[derive(Debug)]
+pub(crate) struct Controls {
+    kernel: String,
+    names: Vec<String>,
+}
+
+impl Controls {
+    /// Those of the kernel that runs in `world`: `None` where that is no guest's, or does not tell.
+    ///
+    /// # Errors
+    ///
+    /// The virtual world has no kernel.
+    pub(crate) fn of(world: World, options: &GuestOptions) -> Result<Option<Self>, RunError> {
+        match world {
+            World::Virtual => Ok(Self::in_kernel(&Guest::new(options)?)),
+            World::Sim | World::Live => Ok(None),
+        }
+    }
+
+    fn in_kernel(guest: &Guest) -> Option<Self> {
+        Some(Self {
+            kernel: guest.kernel.name.clone(),
+            names: guest.kernel.congestion_controls()?,
+        })
+    }
+
+    /// Those that `scenario` needs and the kernel has not.
+    pub(crate) fn lacks(&self, scenario: &Scenario) -> Vec<Lack> {
+        let needed = controls(scenario).into_iter();
+        let missing = needed.filter(|&name| !self.names.iter().any(|known| known == name));
+        let lack = |name| Lack {
+            what: format!(
+                "the kernel {} has no {name} (it has {})",
+                self.kernel,
+                self.names.join(", ")
+            ),
+            fix: Some(fix(name)),
+        };
+        missing.map(lack).collect()
+    }
+}
 
 /// How to get a kernel with the control `name`.
 fn fix(name: &str) -> String {
@@ -27,23 +70,49 @@ pub(crate) fn lacks(scenario: &Scenario, options: &GuestOptions) -> Vec<Lack> {
         Err(RunError::Refused(reason)) => return vec![reason.into()],
         Err(error) => return vec![Reason::from(error.to_string()).into()],
     };
-    let mut lacks = Vec::new();
-    if let Some(there) = guest.kernel.congestion_controls() {
-        for name in controls(scenario) {
-            if !there.iter().any(|known| known == name) {
-                lacks.push(Lack {
-                    what: format!(
-                        "the kernel {} has no {name} (it has {})",
-                        guest.kernel.name,
-                        there.join(", ")
-                    ),
-                    fix: Some(fix(name)),
-                });
-            }
-        }
-    }
+    let there = Controls::in_kernel(&guest);
+    let mut lacks = there.map_or_else(Vec::new, |there| there.lacks(scenario));
     if let Err(error) = has_room(guest_memory(scenario).get()) {
         lacks.push(error.reason().into());
     }
     lacks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_control_that_the_kernel_has_not_is_named_once_with_what_there_is() {
+        let group = |name: &str, control: &str| {
+            format!(
+                "[[group]]\nname = \"{name}\"\ncongestion-control = \"{control}\"\nrtt = \"10ms\"\napp = {{ kind = \"bulk\" }}\n"
+            )
+        };
+        let text = [
+            "schema = 1\nname = \"a\"\n[link]\nrate = \"10mbit\"\nqueue = \"fifo\"\n[run]\nduration = \"1s\"\n".to_owned(),
+            group("a", "ledbat"),
+            group("b", "cubic"),
+            group("c", "prague"),
+            group("d", "ledbat"),
+        ];
+        let loaded = Scenario::load("a.toml", &text.concat(), &[], Some(World::Virtual));
+        let scenario = loaded.unwrap().scenario;
+        let there = Controls {
+            kernel: "6.1".to_owned(),
+            names: vec!["cubic".to_owned(), "reno".to_owned()],
+        };
+        let lacks: Vec<String> = there.lacks(&scenario).iter().map(Lack::to_string).collect();
+        assert_eq!(lacks.len(), 2, "{lacks:?}");
+        assert!(
+            lacks[0]
+                .starts_with("the kernel 6.1 has no ledbat (it has cubic, reno); fix: --kernel"),
+            "{lacks:?}"
+        );
+        // One of quell's own is built in.
+        assert!(
+            lacks[1].contains("has no prague") && lacks[1].contains("fix: quell kernel build"),
+            "{lacks:?}"
+        );
+    }
 }

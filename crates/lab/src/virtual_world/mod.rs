@@ -39,7 +39,7 @@ use crate::surroundings::{Surroundings, find_program, has_programs};
 use crate::{RunError, Scenario, World};
 use control::{Control, Done, End, Task};
 pub use guest::scenario as guest_scenario;
-pub(crate) use lacks::lacks;
+pub(crate) use lacks::{Controls, lacks};
 pub use memory::guest_memory;
 pub use program::{FOLDER as GUEST_FOLDER, GuestProgram, GuestProgramEnd, run_program};
 use quell_results::facts::{Facts, GuestFacts, Started};

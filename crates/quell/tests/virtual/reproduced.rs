@@ -58,3 +58,31 @@ fn bursts_windows_and_the_longest_passage_are_read_from_a_run_over_real_tcp() {
     });
     assert!(of_ten, "{found:#?}");
 }
+
+#[test]
+fn an_experiment_over_a_control_that_the_kernel_lacks_is_left_out_before_anything_runs() {
+    let Some(stage) = Stage::new("reproduce a control that the guest lacks") else {
+        return;
+    };
+    let run = |words: &[&str]| {
+        let words = [&["reproduce", "--world", "virtual", "--store", "s"], words].concat();
+        stage.quell(&words).output().unwrap()
+    };
+    let alone = run(&["controls/ledbat"]);
+    let errors = String::from_utf8_lossy(&alone.stderr);
+    assert_eq!(alone.status.code(), Some(2), "{errors}");
+    assert!(
+        errors.contains("\n  controls/ledbat\n    the kernel ")
+            && errors.contains(" has no ledbat"),
+        "{errors}"
+    );
+    assert!(!errors.contains("the sweep has"), "{errors}");
+    let both = run(&["controls/ledbat", "homegateway2011/m9", "--dry-run"]);
+    let errors = String::from_utf8_lossy(&both.stderr);
+    assert!(both.status.success(), "{errors}");
+    assert!(
+        errors.contains("note: cannot run in this world:\n  controls/ledbat\n"),
+        "{errors}"
+    );
+    assert!(!stage.path().join("s").exists());
+}

@@ -61,7 +61,7 @@ impl Stage {
         let stage = Self::empty();
         let kept = stage.kernels().join("true");
         fs::create_dir(&kept).unwrap();
-        for name in ["linux", "kernel.json"] {
+        for name in ["linux", "kernel.json", "config"] {
             fs::copy(kernel.folder.join(name), kept.join(name)).unwrap();
         }
         Some(stage)

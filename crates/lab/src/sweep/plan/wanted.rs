@@ -8,6 +8,7 @@ use quell_units::Time;
 
 use super::super::identity::Identity;
 use super::{NONE, Plan, Point, Seeds, refused};
+use crate::virtual_world::Controls;
 use crate::{GuestOptions, RunError};
 
 /// One run that a program wants.
@@ -84,6 +85,7 @@ impl Plan {
             folder: PathBuf::new(),
             set: Vec::new(),
             guest: guest.clone(),
+            controls: Controls::of(world, guest)?,
         };
         let mut files: Vec<(&str, &str)> = Vec::new();
         for (number, one) in wanted.iter().enumerate() {
