@@ -1,7 +1,9 @@
 //! Means with their errors, and what is periodic in a series.
 
+use std::fmt;
+
 /// A mean and its standard error.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct Mean {
     /// The mean.
     pub value: f64,
@@ -23,6 +25,22 @@ impl Mean {
     /// With so many decimals.
     pub fn show(&self, decimals: usize) -> String {
         format!("{:.decimals$} ± {:.decimals$}", self.value, self.error)
+    }
+}
+
+/// With two digits of the error, or three of the value where there is none. It stands in what the reader is told of a difference.
+impl fmt::Debug for Mean {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (number, digits) = match self.error {
+            error if error > 0.0 => (error, 2),
+            _ => (self.value.abs(), 3),
+        };
+        let magnitude = match number > 0.0 {
+            true => number.log10().floor() as i32,
+            false => 0,
+        };
+        let decimals = (digits - 1 - magnitude).clamp(0, 12);
+        f.write_str(&self.show(decimals as usize))
     }
 }
 
@@ -50,6 +68,19 @@ mod tests {
         let mean = mean([1.0, 2.0, 3.0, 6.0]);
         // Variance 14/3, so the error is √(14/12).
         assert_eq!(mean.show(3), "3.000 ± 1.080");
+    }
+
+    #[test]
+    fn a_mean_is_told_with_two_digits_of_its_error() {
+        for (value, error, told) in [
+            (1.607_801_2, 0.039_330_9, "1.608 ± 0.039"),
+            (22.4, 3.14, "22.4 ± 3.1"),
+            (12_345.6, 789.0, "12346 ± 789"),
+            (0.1234, 0.0, "0.123 ± 0.000"),
+            (0.0, 0.0, "0.00 ± 0.00"),
+        ] {
+            assert_eq!(format!("{:?}", Mean { value, error }), told);
+        }
     }
 
     #[test]

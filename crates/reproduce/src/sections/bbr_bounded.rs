@@ -196,7 +196,7 @@ fn judge(cells: &Cells<'_>, out: &mut Findings) {
         shown(v2)
     ));
     let checks = out.on("ecn-share");
-    checks.unless(shares[0] >= 0.9, format!("v3 with ECN: {shares:?}"));
+    checks.unless(shares[0] >= 0.9, format!("v3 with ECN: {shares:.3?}"));
     checks.ours(format!("{:.3}; without ECN {:.3}", shares[0], shares[1]));
     out.on("small-buffers")
         .ours(format!("Jain's index {}", shown(found[1].jain)));

@@ -116,7 +116,7 @@ fn judge_controls(cells: &Cells<'_>, out: &mut Findings) {
         };
         let order = htcp < reno && reno < cubic;
         let checks = out.on("htcp");
-        checks.unless(order, format!("{kilobytes} kB: {delays:?}"));
+        checks.unless(order, format!("{kilobytes} kB: {delays:.3?}"));
         shown.push(format!("{htcp:.1} < {reno:.1} < {cubic:.1} ms"));
         let alike = (compound / reno - 1.0).abs() < 0.05;
         let checks = out.on("compound");
@@ -198,13 +198,13 @@ fn judge_sizes(cells: &Cells<'_>, out: &mut Findings) {
         let apart = circular(of(loose, 1.0), of(strict, -1.0), CLASSES as f64);
         out.on("places").unless(
             apart <= 2.0,
-            format!("{control:?}: {apart} classes apart, {loose:?}, {strict:?}"),
+            format!("{control:?}: {apart} classes apart, {loose:.3?}, {strict:.3?}"),
         );
         shown.push(format!("{}: {apart:.0} classes apart", control.name()));
         let mut both = loose.iter().zip(strict);
         let ordered = both.all(|(loose, strict)| loose > strict);
         out.on("order")
-            .unless(ordered, format!("{control:?}: {loose:?}, {strict:?}"));
+            .unless(ordered, format!("{control:?}: {loose:.3?}, {strict:.3?}"));
     }
     out.on("places").ours(shown.join("; "));
     out.draw(figure);

@@ -222,7 +222,7 @@ fn judge_m8(cells: &Cells<'_>, out: &mut Findings) {
         let least = if few { 0.35 } else { 0.4 };
         out.on("period").unless(
             lags[0] >= least && lags[1] < 0.0,
-            format!("{title}: {lags:?}"),
+            format!("{title}: {lags:.3?}"),
         );
         shown.push(format!("{title}: {:.2}", lags[0]));
         let points = series.iter().enumerate();

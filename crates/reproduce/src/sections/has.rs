@@ -360,21 +360,21 @@ fn judge_queues(out: &mut Findings, by_queue: &[&[Seen]]) {
             let (ours, tails) = (by_queue[queue][rule].level, tail[rule].level);
             let margin = 2.0 * (ours.error + tails.error);
             let what = format!(
-                "rule {rule}, {}: {ours:?}, drop-tail {tails:?}",
+                "rule {rule}, {}: {ours:.3?}, drop-tail {tails:.3?}",
                 name(queue)
             );
             out.on("level")
                 .unless(ours.value > tails.value + margin, what);
         }
     }
-    let what = format!("drop-tail share {:?}", tail[0].share);
+    let what = format!("drop-tail share {:.3?}", tail[0].share);
     out.on("share").unless(tail[0].share.value < 0.85, what);
     for queue in ACTIVE {
         let [one, short, _, _, bola, hurried] = by_queue[queue] else {
             panic!("six cases");
         };
         let holds = (0.88..=1.05).contains(&one.share.value);
-        let what = format!("{} share {:?}", name(queue), one.share);
+        let what = format!("{} share {:.3?}", name(queue), one.share);
         out.on("share").unless(holds, what);
         let lost = one.share.value - short.share.value;
         let what = format!("{}: IW 2 costs {lost}", name(queue));
@@ -388,7 +388,7 @@ fn judge_queues(out: &mut Findings, by_queue: &[&[Seen]]) {
         out.on("bola").within(what, bola.level.value, best, 3.0);
         let holds = hurried.stalls.value < 0.1 && tail[5].stalls.value > 0.3;
         let what = format!(
-            "{} stalls {:?} {:?}",
+            "{} stalls {:.3?} {:.3?}",
             name(queue),
             hurried.stalls,
             tail[5].stalls

@@ -143,12 +143,12 @@ fn judge(cells: &Cells<'_>, out: &mut Findings) {
     }
     out.draw(drawn);
     let checks = out.on("independent");
-    checks.unless(lowest[0] >= 0.95, format!("lowest {lowest:?}"));
+    checks.unless(lowest[0] >= 0.95, format!("lowest {lowest:.3?}"));
     checks.ours(format!("at least {:.3}", lowest[0]));
     let checks = out.on("other-queues");
     for figures in [lowest, mean] {
         let is_best = figures[0] > figures[1].max(figures[3]);
-        checks.unless(is_best, format!("{figures:?}"));
+        checks.unless(is_best, format!("{figures:.3?}"));
     }
     let both = |queue: usize| {
         let [lowest, mean] = [lowest, mean].map(|figures| figures[queue]);

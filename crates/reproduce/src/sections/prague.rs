@@ -153,9 +153,9 @@ fn judge(cells: &Cells<'_>, out: &mut Findings) {
     }
     let short = [results[0], results[1]];
     let checks = out.on("evens-out");
-    let without = format!("without a target {:?}", short[0]);
+    let without = format!("without a target {:.3?}", short[0]);
     checks.unless(ratio(short[0]) >= 7.0, without);
-    let with = format!("with a target {:?}", short[1]);
+    let with = format!("with a target {:.3?}", short[1]);
     checks.unless(ratio(short[1]) <= 1.6, with);
     let [without, with] = short.map(ratio);
     checks.ours(format!("{without:.2} times without it, {with:.2} with it"));

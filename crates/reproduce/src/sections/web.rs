@@ -133,7 +133,7 @@ fn judge(cells: &Cells<'_>, out: &mut Findings) {
     let checks = out.on("harm");
     checks.unless(
         harms[0] > harms[4],
-        format!("harm does not fall with the RTT: {harms:?}"),
+        format!("harm does not fall with the RTT: {harms:.3?}"),
     );
     checks.ours(&shown);
     let ends: Vec<String> = found.iter().map(|figures| digits(figures[2])).collect();
