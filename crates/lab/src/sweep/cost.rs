@@ -9,7 +9,8 @@ use super::plan::Cell;
 
 /// Packets that a core simulates in a second, and what a cell takes besides (`docs/evidence/speed.md`).
 const SIMULATED: (f64, f64) = (3e6, 0.002);
-/// The same of a guest: its TCP handles so many packets, and its kernel starts and ends.
+/// The same of a guest. Between 38 000 packets a second (800 Mbit/s, drop-tail) and 110 000 (1 Gbit/s, VDQ-CSAQM) in the runs of
+/// `docs/evidence/reproduce-virtual.md`; half a second for the kernel's start and end.
 const VIRTUAL: (f64, f64) = (5e4, 0.5);
 /// Seconds that a live cell takes besides its run.
 const LIVE: f64 = 2.0;
