@@ -3,6 +3,7 @@
 //! An advisory lock (flock(2)) on one file of the machine: test programs that run side by side, threads of one of them, and several
 //! checkouts wait for each other. The kernel releases it with the process that holds it, however that ends.
 
+use std::fmt::Display;
 use std::fs::{File, Permissions, TryLockError};
 use std::io::{ErrorKind, Result, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
@@ -77,22 +78,26 @@ impl Turn {
     }
 }
 
-/// Waits for the lock of the machine. How long goes to the file that QUELL_WAITED names, `MILLISECONDS TEST`, so that `make test` does not
-/// take a test that waits for others for a slow one.
+/// Waits for the lock of the machine. That it waits goes to the file that QUELL_WAITED names, `waiting TEST`, and then how long it did,
+/// `MILLISECONDS TEST`, so that `make test` takes a test that waits for others neither for a slow one nor for one that hangs.
 fn waiting(wait: fn(&Path) -> Result<Turn>) -> Turn {
     let path = std::env::temp_dir().join("quell-live-tests.lock");
+    note_wait("waiting");
     let began = Instant::now();
     let turn = wait(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    note_wait(began.elapsed().as_millis());
+    turn
+}
+
+fn note_wait(what: impl Display) {
     // The harness gives each test a thread of its name.
     let thread = thread::current();
     if let (Some(path), Some(test)) = (std::env::var_os("QUELL_WAITED"), thread.name()) {
-        let line = format!("{} {test}\n", began.elapsed().as_millis());
         let file = File::options().append(true).create(true).open(path);
         // One write, so that lines of concurrent tests do not mix.
-        file.and_then(|mut file| file.write_all(line.as_bytes()))
+        file.and_then(|mut file| file.write_all(format!("{what} {test}\n").as_bytes()))
             .expect("QUELL_WAITED names a file that can be written");
     }
-    turn
 }
 
 /// Reading is enough to lock, so that users share a file that one of them made.

@@ -69,3 +69,37 @@ fn a_program_with_a_harness_of_its_own_is_run_as_it_is() {
     assert!(said(&output).contains("test all ... done some"));
     assert!(place.read("times").ends_with("e-3 own, all of it\n"));
 }
+
+/// A program in which one test hangs, one waits for a turn that it never gets, and one has a name that gives it more time.
+const HANGING: &str = r#"
+case "$*" in *--help*) echo "  --report-time"; exit ;; esac
+echo "waiting a::waits" >>"$QUELL_WAITED"
+for test in a::hangs a::waits a::long_takes_2_minutes; do
+    echo "test $test has been running for over 60 seconds"
+done
+printf 'half a line'
+exec sleep 60
+"#;
+
+#[test]
+fn a_test_that_hangs_is_named_and_ends_its_program() {
+    let place = Place::new();
+    place.program("suite-0123abcd", HANGING);
+    let program = place.path("bin/suite-0123abcd");
+    let times = place.path("times");
+    let began = std::time::Instant::now();
+    let output = place.run(
+        "scripts/test-program",
+        &[program.to_str().unwrap()],
+        &[
+            ("QUELL_TIMES", times.to_str().unwrap()),
+            ("QUELL_TEST_SECONDS", "50"),
+        ],
+    );
+    let said = said(&output);
+    assert_eq!(output.status.code(), Some(124), "{said}");
+    assert!(said.contains("test a::hangs hangs: "), "{said}");
+    assert!(said.contains("suite: ended because of a::hangs\n"), "{said}");
+    // Less than the program would have gone on.
+    assert!(began.elapsed().as_secs() < 50, "{said}");
+}
