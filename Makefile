@@ -25,10 +25,10 @@ endif
 
 # The features that scripts/setup found this machine able to build; read when a recipe runs, after setup.
 FLAGS = $$(cat target/setup/cargo-flags)
-SHELL_SCRIPTS := .ci/run .ci/skips $(wildcard examples/cluster/*.sh) $(addprefix scripts/,advisories cluster debian-archive fuzz kernel \
-    linux-source live-repeat no-std portable python setup test-program unprivileged wasm wasm-library web)
+SHELL_SCRIPTS := .ci/run .ci/skips .ci/unjudged $(wildcard examples/cluster/*.sh) $(addprefix scripts/,advisories cluster debian-archive fuzz kernel \
+    linux-source live-repeat no-std portable property-tests python setup test-program unprivileged wasm wasm-library web)
 
-.PHONY: help setup build kernel demo test test-all live-repeat check docs-check bench validate validate-grid validate-controls validate-applications validate-sim parity fuzz wheel sdist python-test browser-test wasm page wasm-test cluster-test clean
+.PHONY: help setup build kernel demo test test-all property-test unjudged live-repeat check docs-check bench validate validate-grid validate-controls validate-applications validate-sim parity fuzz wheel sdist python-test browser-test wasm page wasm-test cluster-test clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
@@ -74,6 +74,12 @@ test: setup ## Run the tests, and name those that this machine cannot run or tha
 
 test-all: setup ## Run every test, also those that take long
 	$(call run-tests, -- --include-ignored)
+
+property-test: ## Run the property tests with the seed of the day, or with SEED=
+	@scripts/property-tests $(SEED)
+
+unjudged: ## Run again, alone, what `make test` listed as not judged
+	@QUELL_RELEASE="$(CURDIR)/target/release/quell" .ci/unjudged "$$QUELL_NOT_RUN"
 
 N ?= 20
 BUSY ?= 0
@@ -138,7 +144,7 @@ parity: setup ## Compare quell's queues with the kernel's own in virtual time, i
 	cargo run --release --locked --package quell-validate --bin parity $(FLAGS) -- $(PARITY)
 
 fuzz: setup ## Fuzz each parser for FUZZ_SECONDS (60)
-	scripts/fuzz
+	@scripts/fuzz
 
 wheel: ## Build the Python package with the program into target/wheels
 	@scripts/setup build

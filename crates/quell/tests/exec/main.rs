@@ -24,6 +24,7 @@ mod terminal;
 mod traces;
 
 use std::env;
+use std::io::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 
@@ -87,16 +88,16 @@ fn main() -> ExitCode {
         })
         .collect();
     if let Some(why) = cannot() {
-        for (name, _) in &chosen {
-            not_run(name, &why);
-        }
+        not_run("every test of quell exec", &why);
         return ExitCode::SUCCESS;
     }
     let fake = Fake::new();
     let mut outcome = ExitCode::SUCCESS;
     for (name, case) in &chosen {
+        print!("test {name} ... ");
+        let _ = std::io::stdout().flush();
         let passed = catch_unwind(AssertUnwindSafe(|| case(&fake))).is_ok();
-        println!("test {name} ... {}", if passed { "done" } else { "FAILED" });
+        println!("{}", if passed { "done" } else { "FAILED" });
         if !passed {
             outcome = ExitCode::FAILURE;
         }

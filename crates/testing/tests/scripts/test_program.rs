@@ -99,7 +99,10 @@ fn a_test_that_hangs_is_named_and_ends_its_program() {
     let said = said(&output);
     assert_eq!(output.status.code(), Some(124), "{said}");
     assert!(said.contains("test a::hangs hangs: "), "{said}");
-    assert!(said.contains("suite: ended because of a::hangs\n"), "{said}");
+    assert!(
+        said.contains("suite: ended because of a::hangs\n"),
+        "{said}"
+    );
     // Less than the program would have gone on.
     assert!(began.elapsed().as_secs() < 50, "{said}");
 }
