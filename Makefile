@@ -58,7 +58,7 @@ define run-tests
 	$(if $(1),export QUELL_REPRODUCE_STORE="$(CURDIR)/target/reproduce"; )\
 	echo "cargo test --workspace --locked --no-fail-fast $(FLAGS)$(1)"; \
 	status=0; cargo test --config "target.'cfg(unix)'.runner='$(CURDIR)/scripts/test-program'" --workspace --locked --no-fail-fast $(FLAGS)$(1) || status=$$?; \
-	QUELL="$$QUELL_RELEASE" scripts/python quick || status=$$?; \
+	QUELL="$$QUELL_RELEASE" scripts/python $(if $(1),test,quick) || status=$$?; \
 	QUELL="$$QUELL_RELEASE" scripts/web $(if $(1),test,named) || status=$$?; \
 	scripts/web wasm$(if $(1),,-named) || status=$$?; \
 	QUELL="$$QUELL_RELEASE" scripts/cluster quick || status=$$?; \
