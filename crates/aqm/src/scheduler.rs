@@ -408,6 +408,29 @@ mod tests {
         assert_eq!(credit(&wrr), Gauge::Count(1_500 * (1 - 7)));
     }
 
+    /// `dualpi2_dequeue_packet`: "q->c_protection_credit <= 0"; RFC 9332 appendix A.2: a Classic head goes first if it
+    /// has waited longer by more than the shift.
+    #[test]
+    fn l4s_goes_first_at_a_tie() {
+        let mut credit = ByteCredit::new(1, 1, MTU);
+        let next = |credit: &ByteCredit| credit.next(true, true);
+        assert_eq!(credit.credit(), 0);
+        assert_eq!(next(&credit), Some(QueueId::L4S));
+        credit.served(QueueId::L4S, MTU, true);
+        assert_eq!(next(&credit), Some(QueueId::CLASSIC));
+        credit.served(QueueId::CLASSIC, MTU, true);
+        assert_eq!(next(&credit), Some(QueueId::L4S));
+        let fifo = TimeShiftedFifo::new(Time::from_nanos(50));
+        for (classic, queue) in [
+            (59, QueueId::L4S),
+            (60, QueueId::L4S),
+            (61, QueueId::CLASSIC),
+        ] {
+            let next = fifo.next(Some(Time::from_nanos(10)), Some(Time::from_nanos(classic)));
+            assert_eq!(next, Some(queue), "{classic}");
+        }
+    }
+
     #[test]
     fn weight_zero_never_serves_classic_under_contention() {
         assert_eq!(shares(0, 100, 1_000)[1], 0);

@@ -187,4 +187,42 @@ mod tests {
         rtt.update_min_rtt(MS(20), Time::from_secs(302));
         assert_eq!(rtt.min_rtt(), Some(MS(20)));
     }
+
+    /// `tcp_rtt_estimator`: `after(tp->snd_una, tp->rtt_seq)`.
+    #[test]
+    fn the_variance_falls_when_more_is_acknowledged_than_had_left_at_the_rounds_start() {
+        let mut rtt = Rtt::new(MS(200));
+        rtt.on_sample(MS(400), 0, 10);
+        rtt.on_sample(MS(400), 11, 20);
+        for _ in 0..20 {
+            rtt.on_sample(MS(400), 20, 30);
+            assert_eq!(rtt.rto(), MS(400 + 800));
+        }
+        // The deviation of the round was 800 ms · (3/4)² at most, and a quarter of the difference goes.
+        rtt.on_sample(MS(400), 21, 30);
+        assert_eq!(rtt.rto(), Time::from_micros(400_000 + 712_500));
+    }
+
+    /// `minmax_subwin_update`: the second best is renewed after a quarter of the window, the third after a half;
+    /// each takes over when the one before it has left the window.
+    #[test]
+    fn the_lowest_rtt_falls_back_on_that_of_a_later_part_of_the_window() {
+        let mut rtt = Rtt::new(MS(200));
+        for (second, sample, lowest) in [
+            (0, 10, 10),
+            // Not yet more than a quarter, or a half.
+            (75, 20, 10),
+            (80, 30, 10),
+            (150, 35, 10),
+            (155, 38, 10),
+            (300, 50, 10),
+            (301, 50, 30),
+            (380, 50, 30),
+            (381, 50, 38),
+            (600, 50, 50),
+        ] {
+            rtt.update_min_rtt(MS(sample), Time::from_secs(second));
+            assert_eq!(rtt.min_rtt(), Some(MS(lowest)), "{second} s");
+        }
+    }
 }

@@ -298,6 +298,9 @@ mod tests {
 
     /// With the gains of Linux, which the golden vectors have beside those of the RFC.
     fn pi(overflow: bool) -> Coupling {
+        coupling(2, overflow)
+    }
+    fn coupling(factor: u64, overflow: bool) -> Coupling {
         let gains = Gains {
             target: Time::from_millis(15),
             update_interval: Time::from_millis(16),
@@ -305,7 +308,7 @@ mod tests {
             beta: Frequency::from_nanohertz(3_200_000_000),
         };
         let mut pi = Coupling::new(gains);
-        pi.configure(gains, 2, overflow);
+        pi.configure(gains, factor, overflow);
         pi
     }
 
@@ -361,6 +364,22 @@ mod tests {
         }
         assert_eq!(updates, 169);
         assert!(pi.disables_classic_ecn());
+    }
+
+    /// Figure 4, lines 6 and 23: at the limits, not beyond them. With a factor of one both limits are one, which no
+    /// probability exceeds.
+    #[test]
+    fn overload_begins_where_the_probabilities_reach_their_limits() {
+        let mut pi = coupling(1, false);
+        while pi.base.probability() < Probability::ONE {
+            assert!(!pi.is_saturated() && !pi.disables_classic_ecn());
+            pi.update(Time::from_millis(100));
+        }
+        assert_eq!(
+            (pi.coupled, pi.classic),
+            (Probability::ONE, Probability::ONE)
+        );
+        assert!(pi.is_saturated() && pi.disables_classic_ecn());
     }
 
     #[test]
