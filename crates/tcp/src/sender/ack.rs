@@ -91,6 +91,9 @@ impl Sender {
         }
         if flag.snd_una_advanced {
             self.snd_una = ack;
+            if self.mss < self.path_mss {
+                self.sync_mss();
+            }
             self.clean_rtx_queue(&mut flag, prior_highest, now);
         }
         let delivered = (self.delivery.delivered - prior_delivered) as u32;
@@ -155,8 +158,8 @@ impl Sender {
             self.set_xmit_timer(now);
         }
         if prior_packets_out == 0 {
-            if flag.win_update && self.wnd_end > self.board.snd_nxt() {
-                self.ack_probe();
+            if self.has_unsent() {
+                self.ack_probe(now);
             }
             return;
         }

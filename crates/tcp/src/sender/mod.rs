@@ -10,9 +10,9 @@
 //! a sequence number; 6. memory is limited by the send buffer alone; 7. PSH stands on the last of several
 //! segments of new data that leave together, and neither at the end of each write (`tcp_push`) nor on
 //! what is retransmitted together (`__tcp_transmit_skb`); 8. a tail loss probe that repeats a segment
-//! counts as a retransmission in flight (`tcp_send_loss_probe` leaves `retrans_out` as it is); 9. the
-//! timer of a closed window runs from the last probe, not from its answer (`tcp_ack_probe`). The
-//! scripts of `crates/replay` show 7, 8 and 9 beside Linux.
+//! counts as a retransmission in flight (`tcp_send_loss_probe` leaves `retrans_out` as it is); 9. a window
+//! that was never open is probed with one octet of new data, for numbers begin at zero and there is no old
+//! one. The scripts of `crates/replay` show 7 and 8 beside Linux.
 
 /// What the control sees of the connection of a sender: not a function, so that a closure borrows what it reads and no more.
 macro_rules! connection {
@@ -48,6 +48,7 @@ mod details;
 mod ecn;
 mod queue;
 mod rack;
+mod receive_window;
 mod recovery;
 mod rtt;
 mod scoreboard;
@@ -104,7 +105,10 @@ pub struct Sender {
     /// Bytes that the application has written; `u64::MAX` if it never stops.
     write_seq: u64,
     mss: u32,
-    /// The same without the options of the other half of a connection (`tcp_current_mss`).
+    /// Payload of a full segment (`mss_cache`).
+    /// The same as far as the path goes, whatever the receive window.
+    path_mss: u32,
+    /// `mss` without the options of the other half of a connection (`tcp_current_mss`).
     mss_now: u32,
     phase: Phase,
     is_closed: bool,
@@ -181,6 +185,7 @@ impl Sender {
             phase: Phase::Closed,
             is_closed: false,
             is_half: false,
+            path_mss: mss,
             ack_wanted: false,
             syn_wanted: false,
             queue_cwr: false,
@@ -308,6 +313,7 @@ impl Sender {
         }
         if was_hard {
             self.window.cwnd = 1;
+        self.sync_mss();
         }
         self.timers.on_established(self.rtt.rto());
         self.delivery.on_established(now);
@@ -371,7 +377,8 @@ impl Sender {
             self.board.release();
         }
     }
-    /// Payload of a full segment in bytes; the congestion window is counted in these.
+    /// Payload of a full segment in bytes, which a small receive window reduces; the congestion window is
+    /// counted in these.
     pub fn mss(&self) -> u32 {
         self.mss
     }

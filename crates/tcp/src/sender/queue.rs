@@ -38,7 +38,7 @@ const FEWEST: u32 = 10;
 /// Memory of an `sk_buff` without payload: headers, itself, `struct skb_shared_info`
 /// (`tcp_stream_alloc_skb`).
 const OVERHEAD: u64 = 256 + 256 + 320;
-/// Windows up to this size are not halved for the size of a buffer (`TCP_MSS_DEFAULT`).
+/// Windows up to this size are not halved for the size of a segment or a buffer (`TCP_MSS_DEFAULT`).
 const SMALL_WINDOW: u64 = 536;
 
 /// Data that is written and has not left.
@@ -56,7 +56,7 @@ pub(super) struct SendQueue {
     pauses: bool,
     /// End of the last buffer (Linux's `write_seq`).
     end: u64,
-    /// The widest receive window so far (`max_window`).
+    /// The widest receive window so far.
     widest: u64,
     /// End of the data when it was last pushed (`pushed_seq`).
     pushed: u64,
@@ -99,6 +99,10 @@ impl SendQueue {
     pub(super) fn on_ack(&mut self, window: u64) {
         self.widest = self.widest.max(window);
         self.may_have_room = true;
+    }
+    /// The widest receive window so far, in bytes (`max_window`).
+    pub(super) fn widest(&self) -> u64 {
+        self.widest
     }
     /// A burst of new data begins.
     #[inline]
@@ -164,14 +168,18 @@ impl SendQueue {
         self.count -= sent;
         self.end = self.end.max(next);
     }
+    /// `size`, at most half of the widest receive window so far, or all of a small one
+    /// (`tcp_bound_to_half_wnd`).
+    pub(super) fn bound_to_half_window(&self, size: u64) -> u64 {
+        match self.widest {
+            0 => size,
+            window @ ..=SMALL_WINDOW => size.min(window),
+            window => size.min(window / 2),
+        }
+    }
     /// Bytes of a full buffer (`tcp_xmit_size_goal`).
     fn goal(&self, mss: u64) -> u64 {
-        let half = match self.widest {
-            0 => LARGEST,
-            window @ ..=SMALL_WINDOW => window,
-            window => window / 2,
-        };
-        (LARGEST.min(half) / mss).max(1) * mss
+        (self.bound_to_half_window(LARGEST) / mss).max(1) * mss
     }
     /// The application fills the last buffer, or starts the first one; its stream ends at `written`.
     fn fill_last(&mut self, next: u64, written: u64, goal: u64) {

@@ -35,7 +35,7 @@ pub(super) struct Timers {
     armed: Option<(Timer, Time)>,
     /// Time-out without backoff, and how often it was doubled (`icsk_rto`, `icsk_backoff`).
     base: Time,
-    backoff: u32,
+    pub(super) backoff: u32,
     /// Time-outs since the last acknowledgement of new data (`icsk_retransmits`).
     pub(super) retransmits: u32,
     syn_due: Option<Time>,
@@ -82,6 +82,17 @@ impl Timers {
             (Some((_, due)), None) => Some(due),
             (_, syn_due) => syn_due,
         }
+    }
+    /// The receive window is open again, so the backoff of its probes ends.
+    pub(super) fn end_probes(&mut self) {
+        if self.is(Timer::Probe0) {
+            self.armed = None;
+            self.backoff = 0;
+        }
+    }
+    /// The clock of this host's timers.
+    pub(super) fn ticks(&self) -> Ticks {
+        self.ticks
     }
     /// The next time-outs of the SYN are Linux's of 6.5 and later: five of 1 s, then 2 s, 4 s and so on.
     pub(super) fn begin_linearly(&mut self) {
@@ -159,22 +170,6 @@ impl Sender {
             // Segments that the scan did not reach still wait.
             Some(wait) => self.timers.set(Timer::Reorder, now, wait),
             None => self.rearm_rto(now, Some(Timer::Reorder)),
-        }
-    }
-
-    /// The receive window is open again, so the backoff of its probes ends (`tcp_ack_probe`).
-    pub(super) fn ack_probe(&mut self) {
-        if self.timers.is(Timer::Probe0) {
-            self.timers.armed = None;
-            self.timers.backoff = 0;
-        }
-    }
-    /// `tcp_probe_timer`: probes a closed receive window.
-    fn probe_timer(&mut self, now: Time) {
-        if self.board.is_empty() {
-            self.forced = Some(Forced::WindowProbe);
-            self.timers.backoff = (self.timers.backoff + 1).min(16);
-            self.timers.set(Timer::Probe0, now, self.timers.rto());
         }
     }
 

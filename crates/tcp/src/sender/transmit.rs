@@ -222,7 +222,7 @@ impl Sender {
             ..Segment::default()
         }
     }
-    fn bare_ack(&mut self, flags: u16, now: Time) -> Segment {
+    pub(super) fn bare_ack(&mut self, flags: u16, now: Time) -> Segment {
         self.ecn.on_control_sent();
         let mut ack = self.bare_segment(flags, now);
         ack.accecn = self.ecn.option(self.rtt.srtt(), now);
@@ -230,31 +230,16 @@ impl Sender {
     }
 
     fn has_something_to_send(&self) -> bool {
-        let next = self.board.snd_nxt();
-        self.board.is_waiting()
-            || next < self.write_seq
-            || (self.is_closed && next == self.write_seq)
+        self.board.is_waiting() || self.has_unsent()
     }
-
     fn force(&mut self, forced: Forced, now: Time) -> Option<Segment> {
         match forced {
             Forced::Head if self.board.is_empty() => None,
             Forced::Head => Some(self.retransmit_skb(self.board.head(), now)),
             Forced::LossProbe if self.board.is_empty() => None,
             Forced::LossProbe => Some(self.probe(now)),
-            // `tcp_xmit_probe_skb`: an old number, which any receiver acknowledges.
-            Forced::WindowProbe if self.snd_una > 0 => {
-                let flags = Flags::ACK | self.ecn.ace_flags();
-                let mut probe = self.bare_ack(flags, now);
-                probe.sequence = self.snd_una - 1;
-                Some(probe)
-            }
-            // There is no old number; RFC 9293 section 3.8.6.1 has one octet of new data.
-            Forced::WindowProbe => {
-                let full = self.full_payload(now);
-                let payload = self.next_payload(full).min(1);
-                (payload > 0 || self.is_fin_next(0)).then(|| self.emit(payload, full, false, now))
-            }
+            Forced::WindowProbe if !self.has_unsent() => None,
+            Forced::WindowProbe => Some(self.write_wakeup(now)),
         }
     }
     /// `tcp_send_loss_probe`. RFC 8985 section 7.3: new data, or else the last segment again.
@@ -262,8 +247,7 @@ impl Sender {
         self.counters.probes += 1;
         let full = self.full_payload(now);
         let payload = self.next_payload(full);
-        let is_new = (payload > 0 || self.is_fin_next(0))
-            && self.board.snd_nxt() + u64::from(payload) <= self.wnd_end;
+        let is_new = self.has_unsent() && self.fits_window(payload);
         let last = self.board.tail() - 1;
         let repeats = (!is_new).then(|| self.board.entry(last).has(APP_LIMITED));
         let segment = match repeats {
@@ -330,12 +314,12 @@ impl Sender {
     }
     /// Payload of the next new segment, of `full` bytes at most.
     #[inline]
-    fn next_payload(&self, full: u32) -> u32 {
+    pub(super) fn next_payload(&self, full: u32) -> u32 {
         let left = self.write_seq.saturating_sub(self.board.snd_nxt());
         left.min(full.into()) as u32
     }
     /// Whether the FIN follows after `payload` more bytes.
-    fn is_fin_next(&self, payload: u32) -> bool {
+    pub(super) fn is_fin_next(&self, payload: u32) -> bool {
         self.is_closed && self.board.snd_nxt() + u64::from(payload) == self.write_seq
     }
 
@@ -343,7 +327,7 @@ impl Sender {
     #[inline]
     fn next_new(&mut self, now: Time) -> Result<New, SendLimit> {
         let full = self.full_payload(now);
-        let mut payload = self.next_payload(full);
+        let payload = self.next_payload(full);
         let in_flight = self.board.in_flight();
         if payload == 0 {
             // The FIN waits for the congestion window as data do (`tcp_cwnd_test` of Linux 7.2; in older kernels
@@ -356,25 +340,15 @@ impl Sender {
                     full,
                     may_push: false,
                 }),
+                true if !self.fits_window(0) => Err(self.wait_for_window(now)),
                 false => Err(SendLimit::Application),
             };
         }
         if in_flight >= self.window.cwnd {
             return Err(SendLimit::CongestionWindow);
         }
-        let next = self.board.snd_nxt();
-        if next + u64::from(payload) > self.wnd_end {
-            if !self.board.is_empty() {
-                return Err(SendLimit::ReceiveWindow);
-            }
-            // No ACK is due that could open the window: send what fits.
-            payload = self.wnd_end.saturating_sub(next) as u32;
-            if payload == 0 {
-                if !self.timers.is(Timer::Probe0) {
-                    self.timers.set(Timer::Probe0, now, self.timers.rto());
-                }
-                return Err(SendLimit::ReceiveWindow);
-            }
+        if !self.fits_window(payload) {
+            return Err(self.wait_for_window(now));
         }
         let waits_for_more = payload < full && self.nagle && !self.is_closed;
         if waits_for_more && self.snd_sml > self.snd_una {
@@ -398,9 +372,11 @@ impl Sender {
 
     /// Sends new data or the FIN alone. A full segment has `full` bytes. The last segment of a burst
     /// carries PSH if it `may_push`.
-    fn emit(&mut self, payload: u32, full: u32, may_push: bool, now: Time) -> Segment {
+    pub(super) fn emit(&mut self, payload: u32, full: u32, may_push: bool, now: Time) -> Segment {
         let sequence = self.board.snd_nxt();
-        let is_fin = self.is_fin_next(payload);
+        // A probe may leave where the window ends between the data and the FIN.
+        let has_room = payload == 0 || sequence + u64::from(payload) < self.wnd_end;
+        let is_fin = self.is_fin_next(payload) && has_room;
         let was_empty = self.board.is_empty();
         if self.board.in_flight() == 0 && self.counters.sent > 0 {
             let pause = now - self.last_departure;
