@@ -58,6 +58,7 @@ pub(crate) fn describe(together: &[Departure], carries: Carries) -> String {
             }
             0 if segment.flags.has(Flags::SYN) => write!(line, " SYN"),
             0 if is_lone_fin(segment, carries) => write!(line, " FIN"),
+            0 if is_lone_rst(segment, carries) => write!(line, " RST"),
             0 if carries == Carries::Acknowledgements => {
                 write!(line, " ack {}", position(segment.acknowledgement))
             }
@@ -85,6 +86,9 @@ pub(crate) fn describe(together: &[Departure], carries: Carries) -> String {
     if is_lone_fin(&rest, carries) {
         rest.flags.0 &= !Flags::FIN;
     }
+    if is_lone_rst(&rest, carries) {
+        rest.flags.0 &= !Flags::RST;
+    }
     line.push_str(&attributes(&rest));
     if carries == Carries::Acknowledgements {
         let _ = write!(line, " win {}B", first.segment.window);
@@ -94,6 +98,10 @@ pub(crate) fn describe(together: &[Departure], carries: Carries) -> String {
 
 fn is_lone_fin(segment: &Segment, carries: Carries) -> bool {
     carries == Carries::Both && segment.payload == 0 && segment.flags.has(Flags::FIN)
+}
+
+fn is_lone_rst(segment: &Segment, carries: Carries) -> bool {
+    carries == Carries::Both && segment.flags.0 & (Flags::RST | Flags::ACK) == Flags::RST
 }
 
 fn number(byte: u64) -> u64 {

@@ -21,6 +21,7 @@
 
 pub mod cache;
 pub mod cc;
+mod challenge;
 pub mod config;
 pub mod connection;
 mod ecn;

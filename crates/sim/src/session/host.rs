@@ -53,7 +53,8 @@ impl<A: Application> Session<A> {
         let slots = &mut self.slots[slot];
         let timer = slots.timers[end as usize];
         let side = &mut slots.sides[end as usize];
-        if side.tcp.is_reset() {
+        // An end that listens again was reset before it was open: its host has no such connection.
+        if side.tcp.is_reset() || side.tcp.is_listening() {
             side.phase = Phase::Gone;
         }
         world.set_timer(timer, side.tcp.next_timer().unwrap_or(Time::MAX));

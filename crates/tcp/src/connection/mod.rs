@@ -10,13 +10,11 @@
 //!
 //! Deviations from Linux: 1. if both ends open at once neither gets an answer (RFC 9293 section 3.5 has a
 //! simultaneous open); 2. a connection never gives up: SYN, SYN-ACK and data are repeated for ever
-//! (`tcp_syn_retries`, `tcp_retries2`); 3. an end that has ended keeps its state, and answers what arrives as
-//! TIME-WAIT does, but with a D-SACK; 4. [`close`](Connection::close) is `shutdown(SHUT_WR)`: data that
+//! (`tcp_syn_retries`, `tcp_retries2`); 3. the end that closed first stays in TIME-WAIT for ever, and answers
+//! with a D-SACK; 4. [`close`](Connection::close) is `shutdown(SHUT_WR)`: data that
 //! arrives afterwards is received; 5. a retransmission is not split to make room for SACK blocks: if an ACK is
 //! due it leaves on its own; 6. a full segment of the peer is known in advance, where Linux learns its size from
-//! what arrives (`tcp_measure_rcv_mss`), so that it may acknowledge the first small segments sooner; 7. the
-//! limit of one answer in 500 ms to segments outside the window counts pure ACKs only
-//! (`tcp_oow_rate_limited`), and challenge ACKs have no limit of their own; 8. a retransmission that data of
+//! what arrives (`tcp_measure_rcv_mss`), so that it may acknowledge the first small segments sooner; 7. a retransmission that data of
 //! the peer brings about acknowledges that data, while Linux sends it before it looks at the data.
 
 #[cfg(test)]
@@ -24,14 +22,26 @@ mod tests;
 
 use quell_units::{Bytes, Time};
 
+use crate::challenge::AnswerLimit;
 use crate::config::{ReceiverConfig, SenderConfig};
 use crate::flags::Flags;
 use crate::receiver::{Receiver, timestamp};
 use crate::segment::Segment;
 use crate::sender::Sender;
 
-/// Least time between two answers to segments outside the window (`tcp_invalid_ratelimit`).
-const INVALID_RATELIMIT: Time = Time::from_millis(500);
+/// A RST that must be sent.
+#[derive(Debug, Clone, Copy)]
+enum Reset {
+    /// This end has aborted (`tcp_send_active_reset`).
+    Active,
+    /// The answer to a segment for which there is no connection (`tcp_v4_send_reset`).
+    Answer {
+        sequence: u64,
+        acknowledgement: u64,
+        echo: Time,
+        flags: Flags,
+    },
+}
 
 /// An end of a connection.
 #[derive(Debug, Clone)]
@@ -40,12 +50,12 @@ pub struct Connection {
     receiver: Receiver,
     /// The ACK that is due leaves before data that was written after it.
     is_ack_first: bool,
-    /// It is over because of a RST, sent or received.
+    /// It is over because of a RST, sent or received, or it was closed before it was open.
     is_reset: bool,
-    /// A RST must be sent.
-    owes_reset: bool,
-    /// Tick at which a segment outside the window was last answered.
-    last_answer: Option<u64>,
+    /// Once both streams have ended nothing is left of it: this end closed last (LAST-ACK), or TIME-WAIT is over.
+    leaves_nothing: bool,
+    owes: Option<Reset>,
+    answers: AnswerLimit,
 }
 
 impl Connection {
@@ -65,8 +75,9 @@ impl Connection {
             receiver,
             is_ack_first: false,
             is_reset: false,
-            owes_reset: false,
-            last_answer: None,
+            leaves_nothing: false,
+            owes: None,
+            answers: AnswerLimit::default(),
         }
     }
 
@@ -104,8 +115,15 @@ impl Connection {
         self.sender.retract(unsent);
     }
     /// The application closes its stream: a FIN follows what was written. It is part of the last segment if
-    /// that has not left (`tcp_send_fin`). An endless stream ends with what has been sent.
+    /// that has not left (`tcp_send_fin`). An endless stream ends with what has been sent. An end that has asked
+    /// for a connection and written nothing gives it up, as by [`abort`](Self::abort) (`tcp_disconnect`).
     pub fn close(&mut self) {
+        if self.sender.is_opening() && self.sender.unsent() == 0 {
+            self.is_reset = true;
+        }
+        if !self.sender.is_closed() {
+            self.leaves_nothing = self.receiver.is_finished();
+        }
         self.before_write();
         self.sender.close();
     }
@@ -120,70 +138,90 @@ impl Connection {
     pub fn abort(&mut self) {
         if !self.is_reset {
             let is_known = self.sender.is_established() || self.receiver.is_accepting();
-            self.owes_reset = is_known && !self.is_over();
+            if is_known && !self.is_over() {
+                self.owes = Some(Reset::Active);
+            }
             self.is_reset = true;
         }
     }
 
     /// A segment arrived.
     pub fn on_segment(&mut self, segment: &Segment, now: Time) {
-        if self.is_reset {
-            return;
-        }
-        if segment.flags.has(Flags::RST) {
-            self.on_reset(segment);
+        if self.is_gone() {
+            self.refuse(segment);
+        } else if segment.flags.has(Flags::RST) {
+            self.on_reset(segment, now);
         } else if !self.sender.is_established() {
             self.on_handshake(segment, now);
-        } else if segment.flags.has(Flags::SYN | Flags::ACK) {
-            if self.sender.on_repeated_syn_ack(segment) {
-                self.receiver.on_ce_syn_ack();
-            }
+        } else if segment.flags.has(Flags::SYN) {
+            self.on_late_syn(segment, now);
         } else {
             self.on_established(segment, now);
         }
     }
     fn on_handshake(&mut self, segment: &Segment, now: Time) {
-        let flags = segment.flags;
-        if self.sender.is_opening() {
-            if flags.has(Flags::SYN | Flags::ACK) {
+        let (has_syn, has_ack) = (segment.flags.has(Flags::SYN), segment.flags.has(Flags::ACK));
+        let is_listening = self.is_listening();
+        if has_ack && (segment.acknowledgement != 0 || is_listening) {
+            // RFC 9293 section 3.10.7.2 and 3.10.7.3: an ACK of what this end has not sent.
+            self.refuse(segment);
+        } else if self.sender.is_opening() {
+            if has_syn && has_ack {
                 self.sender.on_segment(segment, now);
                 let counters = self.sender.take_counters();
                 let agreed = self.sender.feedback();
                 self.receiver.on_connected(segment, agreed, counters, now);
                 self.heed();
             }
-        } else if flags.has(Flags::SYN) {
-            if !flags.has(Flags::ACK) {
+        } else if has_syn && !has_ack {
+            // A repeated one is answered as seldom as other segments outside the window (`tcp_check_req`).
+            if is_listening || self.answers.allows(self.receiver.ticks(), now) {
                 self.receiver.on_segment(segment, now);
             }
-        } else if flags.has(Flags::ACK)
-            && segment.acknowledgement == 0
-            && self.receiver.is_accepting()
-        {
+        } else if has_ack && !has_syn {
+            self.answers = AnswerLimit::default();
             self.receiver.on_segment(segment, now);
             let accepted = self.receiver.accepted(segment);
             self.sender.accept(segment, accepted, now);
             self.heed();
         }
     }
+    /// A SYN of an open connection (RFC 5961 section 4.2): the handshake's last ACK was lost, most probably.
+    fn on_late_syn(&mut self, segment: &Segment, now: Time) {
+        if !segment.flags.has(Flags::ACK) {
+            self.challenge(now);
+            return;
+        }
+        let is_allowed = self.answers.allows(self.receiver.ticks(), now);
+        if self.sender.on_repeated_syn_ack(segment, is_allowed) {
+            self.receiver.on_ce_syn_ack();
+        }
+        self.heed();
+    }
     fn on_established(&mut self, segment: &Segment, now: Time) {
         let (start, end) = (segment.sequence, segment.end());
         let is_acceptable = self.receiver.is_acceptable(start, end);
-        if !is_acceptable && start == end && !segment.flags.has(Flags::SYN) {
+        if !is_acceptable && start == end {
             // A probe of an idle connection, or a pure ACK that others have overtaken.
-            let ticks = self.receiver.ticks();
-            let (tick, least) = (ticks.at(now), ticks.count(INVALID_RATELIMIT));
-            if self.last_answer.is_none_or(|last| tick - last >= least) {
-                self.last_answer = Some(tick);
-                self.receiver.demand_ack();
-            }
+            self.challenge(now);
             return;
         }
         if is_acceptable && segment.flags.has(Flags::ACK) && !self.sender.knows(segment) {
+            if !self.sender.accepts(segment.acknowledgement) {
+                // RFC 9293 section 3.10.7.4: "send an ACK, drop the segment, and return".
+                self.challenge(now);
+                return;
+            }
             self.sender.on_segment(segment, now);
         }
         self.heed();
         self.receiver.on_segment(segment, now);
+    }
+    /// An ACK tells the peer what this end expects, unless one has done so just now.
+    fn challenge(&mut self, now: Time) {
+        if self.answers.allows(self.receiver.ticks(), now) {
+            self.receiver.demand_ack();
+        }
     }
     fn heed(&mut self) {
         let (srtt, has_sent_fin) = (self.sender.srtt(), self.sender.has_sent_fin());
@@ -191,27 +229,61 @@ impl Connection {
     }
     /// RFC 9293 section 3.10.7.3 and RFC 5961 section 3.2: a RST that is inside the window but not exact gets
     /// an ACK, to which an end without connection answers with an exact one.
-    fn on_reset(&mut self, segment: &Segment) {
+    fn on_reset(&mut self, segment: &Segment, now: Time) {
         if self.sender.is_opening() {
             self.is_reset = segment.flags.has(Flags::ACK) && segment.acknowledgement == 0;
-        } else if !self.sender.is_established() && !self.receiver.is_accepting() {
-            // It still listens.
+        } else if self.is_listening() {
+            // It still does.
+        } else if self.is_over() {
+            // The end of TIME-WAIT (`tcp_timewait_state_process`).
+            self.leaves_nothing |= self.receiver.is_exact_reset(segment);
         } else if self.receiver.is_exact_reset(segment) {
-            self.is_reset = true;
+            self.on_exact_reset();
         } else if self
             .receiver
             .is_acceptable(segment.sequence, segment.sequence)
         {
-            self.receiver.demand_ack();
+            self.challenge(now);
+        }
+    }
+    fn on_exact_reset(&mut self) {
+        if self.sender.is_established() {
+            self.is_reset = true;
+        } else {
+            // RFC 9293 section 3.10.7.4: "If this connection was initiated with a passive OPEN [...], then
+            // return this connection to LISTEN state".
+            self.answers = AnswerLimit::default();
+            self.receiver.listen_again();
+        }
+    }
+    /// Whether there is no connection any more for what arrives.
+    #[inline]
+    fn is_gone(&self) -> bool {
+        self.is_reset || (self.leaves_nothing && self.is_over())
+    }
+    /// Answers a segment for which there is no connection.
+    #[cold]
+    fn refuse(&mut self, segment: &Segment) {
+        if !segment.flags.has(Flags::RST) && self.owes.is_none() {
+            let reset = Self::reset_for(segment);
+            self.owes = Some(Reset::Answer {
+                sequence: reset.sequence,
+                acknowledgement: reset.acknowledgement,
+                echo: reset.echo,
+                flags: reset.flags,
+            });
         }
     }
 
     /// The next segment to send now; call until `None`.
     pub fn poll(&mut self, now: Time) -> Option<Segment> {
         if self.is_reset {
-            return std::mem::take(&mut self.owes_reset).then(|| self.reset(now));
+            return None;
         }
         if !self.sender.is_established() {
+        if self.owes.is_some() {
+            return self.poll_reset(now);
+        }
             return match self.sender.poll(now) {
                 Some(mut syn) => {
                     syn.window = self.receiver.initial_window();
@@ -246,15 +318,29 @@ impl Connection {
         self.sender.on_control_sent(now);
         Some(ack)
     }
-    /// `tcp_send_active_reset`.
-    fn reset(&self, now: Time) -> Segment {
-        Segment {
-            sequence: self.sender.acceptable_seq(),
-            acknowledgement: self.receiver.rcv_nxt(),
-            timestamp: timestamp(now),
-            flags: Flags(Flags::RST | Flags::ACK),
-            ..Segment::default()
-        }
+    #[cold]
+    fn poll_reset(&mut self, now: Time) -> Option<Segment> {
+        Some(match self.owes.take()? {
+            Reset::Active => Segment {
+                sequence: self.sender.acceptable_seq(),
+                acknowledgement: self.receiver.rcv_nxt(),
+                timestamp: timestamp(now),
+                flags: Flags(Flags::RST | Flags::ACK),
+                ..Segment::default()
+            },
+            Reset::Answer {
+                sequence,
+                acknowledgement,
+                echo,
+                flags,
+            } => Segment {
+                sequence,
+                acknowledgement,
+                echo,
+                flags,
+                ..Segment::default()
+            },
+        })
     }
     /// What a host without this connection answers to `segment` (RFC 9293 section 3.10.7.1). It must not
     /// answer a RST.
@@ -327,17 +413,23 @@ impl Connection {
         self.receiver.is_finished()
     }
     /// Whether both streams have ended: this end's FIN is acknowledged, and it has acknowledged the other
-    /// end's. It still answers a repeated FIN, as in TIME-WAIT.
+    /// end's. It still answers: the end that closed first as in TIME-WAIT, the other one with a RST.
     pub fn is_over(&self) -> bool {
         self.sender.has_ended() && self.receiver.has_ended()
     }
-    /// Whether a RST has arrived, or the application has [aborted](Self::abort).
+    /// Whether a RST has arrived, or the application has [aborted](Self::abort), or closed before the
+    /// connection was open. What arrives is answered with a RST.
     pub fn is_reset(&self) -> bool {
         self.is_reset
     }
     /// Number of bytes that are written and have not left yet.
     pub fn unsent(&self) -> u64 {
         self.sender.unsent()
+    }
+    /// Whether it waits for a SYN: from the start, unless it [opens](Self::open), and again after a RST in
+    /// answer to its SYN-ACK.
+    pub fn is_listening(&self) -> bool {
+        !self.is_established() && !self.sender.is_opening() && !self.receiver.is_accepting()
     }
     /// SYNs of the end that opens, or SYN-ACKs of the other one, that left again.
     pub fn handshake_retries(&self) -> u64 {

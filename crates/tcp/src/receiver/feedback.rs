@@ -69,6 +69,13 @@ impl Feedback {
             accurate: None,
         }
     }
+    /// Forgets what the SYN asked for.
+    pub(super) fn listen_again(&mut self) {
+        self.agreed = FeedbackMode::Off;
+        self.has_agreed = false;
+        self.fields = Fields::NOT_ECT;
+        self.accurate = None;
+    }
     /// ECN feedback that the handshake has agreed on.
     pub(super) fn agreed(&self) -> FeedbackMode {
         self.agreed
@@ -165,8 +172,10 @@ impl Feedback {
     /// echo the SYN-ACK, as those of "a pure ACK with no SACK blocks" do, and false if they are a
     /// counter.
     pub(super) fn on_first_ack(&mut self, segment: &Segment) -> bool {
-        let accurate = self.accurate.as_mut();
-        let Some(decoder) = accurate.and_then(|accurate| accurate.decoder.as_mut()) else {
+        let Some(accurate) = &mut self.accurate else {
+            return false;
+        };
+        let Some(decoder) = &mut accurate.decoder else {
             return false;
         };
         decoder.on_first_option(&segment.accecn);

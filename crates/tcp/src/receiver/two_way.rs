@@ -41,6 +41,17 @@ impl Receiver {
     }
     /// Whether it has sent its SYN-ACK, and waits for an answer.
     pub(crate) fn is_accepting(&self) -> bool {
+    /// Forgets the SYN, to which its SYN-ACK was no answer, and waits for another.
+    pub(crate) fn listen_again(&mut self) {
+        self.phase = Phase::Listening;
+        self.feedback.listen_again();
+        self.ts_recent = Time::ZERO;
+        self.syn_ack_wanted = false;
+        self.syn_ack_due = None;
+        self.syn_ack_timeouts = 0;
+        self.syn_acks = 0;
+        self.ack_wanted = false;
+    }
         matches!(self.phase, Phase::SynReceived { .. })
     }
     /// The other half, as the client, got this SYN-ACK.

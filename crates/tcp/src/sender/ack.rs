@@ -54,10 +54,21 @@ pub(super) struct AckFlags {
 }
 
 impl Sender {
+    /// Whether an acknowledgement is one that an honest peer can send. RFC 5961 section 5.2: "The ACK value is
+    /// considered acceptable only if it is in the range of ((SND.UNA - MAX.SND.WND) <= SEG.ACK <= SND.NXT)".
+    #[inline]
+    pub(crate) fn accepts(&self, ack: u64) -> bool {
+        ack <= self.board.snd_nxt() && (ack >= self.snd_una || self.is_recent(ack))
+    }
+    #[cold]
+    fn is_recent(&self, ack: u64) -> bool {
+        self.snd_una - ack <= self.queue.widest()
+    }
     /// An ACK arrived.
     pub(super) fn on_ack(&mut self, segment: &Segment, now: Time) {
         let ack = segment.acknowledgement;
-        if ack > self.board.snd_nxt() {
+        if !self.accepts(ack) {
+            self.challenge_wanted |= self.answers.allows(self.timers.ticks(), now);
             return;
         }
         let prior_snd_una = self.snd_una;

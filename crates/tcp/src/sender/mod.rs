@@ -65,6 +65,7 @@ use quell_units::{Bytes, Rate, Time};
 
 use crate::cache::prefetch;
 use crate::cc::{CongestionControl, Connection, Control, Custom, Event, Host, State, Window};
+use crate::challenge::AnswerLimit;
 use crate::config::SenderConfig;
 use crate::ecn::FeedbackMode;
 use crate::flags::Flags;
@@ -116,6 +117,8 @@ pub struct Sender {
     is_half: bool,
     /// The SYN-ACK must be acknowledged.
     ack_wanted: bool,
+    /// A challenge ACK must be sent; half of a connection leaves that to the connection.
+    challenge_wanted: bool,
     syn_wanted: bool,
     /// The next new segment carries CWR (`TCP_ECN_QUEUE_CWR`).
     queue_cwr: bool,
@@ -151,6 +154,7 @@ pub struct Sender {
     pacing: Pacing,
     local_queue: Bytes,
     counters: Counters,
+    answers: AnswerLimit,
 }
 
 impl Sender {
@@ -187,6 +191,8 @@ impl Sender {
             is_half: false,
             path_mss: mss,
             ack_wanted: false,
+            challenge_wanted: false,
+            answers: AnswerLimit::default(),
             syn_wanted: false,
             queue_cwr: false,
             nagle: config.nagle,
@@ -274,7 +280,7 @@ impl Sender {
             // The SYN-ACK again: the handshake's last ACK was lost.
             Phase::Established if segment.flags.has(Flags::SYN) => {
                 self.ecn.on_repeated_syn_ack(segment.ecn);
-                self.ack_wanted = true;
+                self.ack_wanted |= self.answers.allows(self.timers.ticks(), now);
             }
             Phase::Established => {
                 self.ecn.on_arrival(segment);

@@ -142,6 +142,11 @@ impl Sender {
             let flags = Flags::ACK | self.ecn.handshake_flags();
             return Some(self.bare_ack(flags, now));
         }
+        if self.challenge_wanted {
+            self.challenge_wanted = false;
+            let flags = Flags::ACK | self.ecn.ace_flags();
+            return Some(self.bare_ack(flags, now));
+        }
         if let Some(forced) = self.forced.take()
             && let Some(segment) = self.force(forced, now)
         {

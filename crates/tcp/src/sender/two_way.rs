@@ -42,10 +42,10 @@ impl Sender {
         self.ecn.take_counters()
     }
 
-    /// The SYN-ACK arrived again, so the handshake's last ACK was lost. Returns true if it has CE for the
-    /// first time.
-    pub(crate) fn on_repeated_syn_ack(&mut self, segment: &Segment) -> bool {
-        self.ack_wanted = true;
+    /// The SYN-ACK arrived again, so the handshake's last ACK was lost; it may be answered if that
+    /// `is_allowed`. Returns true if it has CE for the first time.
+    pub(crate) fn on_repeated_syn_ack(&mut self, segment: &Segment, is_allowed: bool) -> bool {
+        self.ack_wanted |= is_allowed;
         self.ecn.on_repeated_syn_ack(segment.ecn)
     }
 
@@ -126,6 +126,10 @@ impl Sender {
         self.is_closed && self.board.snd_nxt() > self.write_seq
     }
     /// Whether the FIN is acknowledged.
+    /// Whether the application has closed its stream.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.is_closed
+    }
     pub(crate) fn has_ended(&self) -> bool {
         self.is_closed && self.is_done()
     }

@@ -146,7 +146,7 @@ fn two_way(text: &str) -> Vec<(u64, u32, u64, u16)> {
 fn where_data_flows_both_ways_each_segment_has_numbers_and_an_acknowledgement() {
     let (ack, fin) = (Flags::ACK, Flags::FIN);
     let found = two_way(
-        "0 > SYN\n1 < SYN\n1 > ack 0\n2 > 0-1 FIN ack 3\n3 < 0-4 ack 1\n4 > empty\n5 > FIN ack 5\n6 > probe",
+        "0 > SYN\n1 < SYN\n1 > ack 0\n2 > 0-1 FIN ack 3\n3 < 0-4 ack 1\n4 > empty\n5 > FIN ack 5\n6 > probe\n7 > RST\n8 > empty RST",
     );
     let expected = [
         (0, 0, 0, Flags::SYN),
@@ -159,6 +159,9 @@ fn where_data_flows_both_ways_each_segment_has_numbers_and_an_acknowledgement() 
         (2_000, 0, 5_000, ack | fin),
         // Before what the peer has acknowledged.
         (999, 0, 5_000, ack),
+        // Of a host without the connection, and of this end.
+        (2_001, 0, 0, Flags::RST),
+        (2_001, 0, 5_000, ack | Flags::RST),
     ];
     assert_eq!(found, expected);
 }

@@ -42,6 +42,12 @@ impl Reader {
                     words.next();
                     self.fins[own].unwrap_or(self.nexts[own])
                 }
+                Some("RST") => {
+                    // Of a host that has no such connection: the number that the peer expects.
+                    flags = Flags::RST;
+                    words.next();
+                    self.nexts[own]
+                }
                 Some("ack") => self.nexts[own],
                 _ => return Err("a segment is missing".to_owned()),
             };
