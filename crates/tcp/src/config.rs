@@ -16,8 +16,8 @@ pub struct SenderConfig {
     /// Which packets are ECN-capable; `None` for [`EcnMode::scope`]. The receiver should have the same
     /// scope.
     pub ect_scope: Option<EctScope>,
-    /// Use of the AccECN option on data: always, as in Linux. It costs 12 bytes of payload, and adds nothing
-    /// if the other end sends only ACKs.
+    /// Use of the AccECN option on data once the other end has sent one: always, as in Linux. It costs 12
+    /// bytes of payload, and adds nothing if the other end sends only ACKs.
     pub accecn_option: AccEcnOptionUse,
     /// Payload of a full segment in bytes, at least 1: 1 448 in a packet of 1 500 with timestamps.
     pub mss: u32,

@@ -224,8 +224,12 @@ impl Connection {
         }
     }
     fn heed(&mut self) {
-        let (srtt, has_sent_fin) = (self.sender.srtt(), self.sender.has_sent_fin());
-        self.receiver.heed(srtt, has_sent_fin);
+        let sender = &self.sender;
+        self.receiver.heed(
+            sender.srtt(),
+            sender.has_sent_fin(),
+            sender.has_seen_option(),
+        );
     }
     /// RFC 9293 section 3.10.7.3 and RFC 5961 section 3.2: a RST that is inside the window but not exact gets
     /// an ACK, to which an end without connection answers with an exact one.
@@ -277,13 +281,13 @@ impl Connection {
 
     /// The next segment to send now; call until `None`.
     pub fn poll(&mut self, now: Time) -> Option<Segment> {
+        if self.owes.is_some() {
+            return self.poll_reset(now);
+        }
         if self.is_reset {
             return None;
         }
         if !self.sender.is_established() {
-        if self.owes.is_some() {
-            return self.poll_reset(now);
-        }
             return match self.sender.poll(now) {
                 Some(mut syn) => {
                     syn.window = self.receiver.initial_window();
@@ -422,14 +426,14 @@ impl Connection {
     pub fn is_reset(&self) -> bool {
         self.is_reset
     }
-    /// Number of bytes that are written and have not left yet.
-    pub fn unsent(&self) -> u64 {
-        self.sender.unsent()
-    }
     /// Whether it waits for a SYN: from the start, unless it [opens](Self::open), and again after a RST in
     /// answer to its SYN-ACK.
     pub fn is_listening(&self) -> bool {
         !self.is_established() && !self.sender.is_opening() && !self.receiver.is_accepting()
+    }
+    /// Number of bytes that are written and have not left yet.
+    pub fn unsent(&self) -> u64 {
+        self.sender.unsent()
     }
     /// SYNs of the end that opens, or SYN-ACKs of the other one, that left again.
     pub fn handshake_retries(&self) -> u64 {

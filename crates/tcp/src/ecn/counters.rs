@@ -5,9 +5,11 @@
 //! Deviations from Linux: 1. a host sends an ACK after two packets with CE, or three if it owes none for
 //! data ("'n' SHOULD be 2", "3 and MUST be no less than 3"; Linux waits for six); 2. the option has the
 //! shorter order of fields, without the fields that never changed (section 3.2.3.3; Linux always writes
-//! order 1, and all three fields if they fit); 3. beacons are sent only after a counter has changed; 4.
-//! the option is sent even if the other end does not send it (section 3.2.3.2.3: "it SHOULD continue to
-//! send AccECN Options itself").
+//! order 1, and all three fields if they fit), but leaves, and takes the place of a SACK block, where
+//! Linux's does; 3. beacons are sent only after a counter has changed.
+//!
+//! As in Linux no option leaves after the SYN-ACK until one has arrived (`saw_accecn_opt`), though section
+//! 3.2.3.2.3 says that an end without the other one's options "SHOULD continue to send AccECN Options itself".
 
 use quell_units::{Ecn, Time};
 
@@ -15,8 +17,6 @@ use super::option::{AccEcnOption, Order};
 use super::{FIRST_BYTES, FIRST_CE_PACKETS, ace_flags};
 use crate::ecn::AccEcnOptionUse;
 
-/// Bytes for options beside the timestamps, of 40 in all.
-const OPTION_ROOM: u64 = 40 - 12;
 /// Number of SACK blocks that the option never replaces (section 3.2.3.3).
 const KEPT_BLOCKS: usize = 2;
 /// Number of options per RTT while a counter grows (Linux `tcp_ecn_option_beacon`).
@@ -41,6 +41,8 @@ pub(crate) struct Counters {
     /// Number of packets that must carry the option.
     demand: u8,
     usage: AccEcnOptionUse,
+    /// Whether the other end has sent an option.
+    is_option_seen: bool,
     /// Whether the network drops packets with the option.
     is_blocked: bool,
     /// Start of the D-SACK in the last packet, if that packet had the option too.
@@ -70,6 +72,7 @@ impl Counters {
             previous: arrived,
             demand: 0,
             usage,
+            is_option_seen: false,
             is_blocked: false,
             dsack_with_option: None,
             last_option: Time::ZERO,
@@ -122,6 +125,11 @@ impl Counters {
     pub(crate) fn demand(&mut self, packets: u8) {
         self.demand = self.demand.max(packets);
     }
+    /// The other end has sent an option, so it reads options.
+    #[inline]
+    pub(crate) fn on_option_seen(&mut self) {
+        self.is_option_seen = true;
+    }
     /// A duplicate of the segment that starts at `start` arrived. If the last packet had reported that
     /// beside an option, it was lost as well, probably because of the option (section 3.2.3.2.2; Linux
     /// `tcp_rcv_spurious_retrans`).
@@ -136,39 +144,42 @@ impl Counters {
             _ => self.encode(Order::One, 3),
         }
     }
-    /// Option of a packet that leaves now with `blocks` SACK blocks, and how many of them remain beside
-    /// it. `duplicate` is the start of a D-SACK among them.
+    /// Option of a packet that leaves now with `sacks`, and how many of the SACK blocks remain beside it.
+    /// `duplicate` is the start of a D-SACK among them.
     pub(crate) fn option(
         &mut self,
-        blocks: usize,
+        sacks: SackRoom,
         duplicate: Option<u64>,
         rtt: Option<Time>,
         now: Time,
     ) -> (AccEcnOption, usize) {
         self.dsack_with_option = None;
-        if !self.is_option_due(rtt, now) {
-            return (AccEcnOption::NONE, blocks);
+        let (option, blocks) = self.plan(sacks, rtt, now);
+        if option.is_present() {
+            self.dsack_with_option = duplicate;
+            self.news = 0;
+            self.demand = self.demand.saturating_sub(1);
+            self.last_option = now;
         }
-        let (order, required, wanted) = self.layout();
-        let Some((fields, blocks)) = fit(required, wanted, blocks) else {
-            return (AccEcnOption::NONE, blocks);
-        };
-        self.dsack_with_option = duplicate;
-        self.news = 0;
-        self.demand = self.demand.saturating_sub(1);
-        self.last_option = now;
-        (self.encode(order, fields), blocks)
+        (option, blocks)
     }
-    /// Bytes that the option takes from a full segment that leaves now.
-    pub(crate) fn room_for_option(&self, rtt: Option<Time>, now: Time) -> u32 {
+    /// Bytes that the option and what remains of `sacks` take from a full segment that leaves now.
+    pub(crate) fn room_for_options(&self, sacks: SackRoom, rtt: Option<Time>, now: Time) -> u32 {
+        let (option, blocks) = self.plan(sacks, rtt, now);
+        (sack_length(blocks) + option.padded_length(blocks > 0)) as u32
+    }
+    fn plan(&self, sacks: SackRoom, rtt: Option<Time>, now: Time) -> (AccEcnOption, usize) {
         if !self.is_option_due(rtt, now) {
-            return 0;
+            return (AccEcnOption::NONE, sacks.blocks);
         }
-        let (order, _, wanted) = self.layout();
-        self.encode(order, wanted).padded_length(false) as u32
+        let Some((most, blocks)) = fit(reach(Order::One, self.news), sacks) else {
+            return (AccEcnOption::NONE, sacks.blocks);
+        };
+        let (order, wanted) = self.layout();
+        (self.encode(order, wanted.min(most)), blocks)
     }
     fn is_option_due(&self, rtt: Option<Time>, now: Time) -> bool {
-        if self.is_blocked {
+        if self.is_blocked || !self.is_option_seen {
             return false;
         }
         match self.usage {
@@ -180,26 +191,19 @@ impl Counters {
             }
         }
     }
-    /// The order of the fields, how many the option must have and how many it should have.
-    fn layout(&self) -> (Order, usize, usize) {
+    /// The order of the fields, and how many the option should have: the order with fewer fields up to the
+    /// last one with news, or else up to the last one that ever changed.
+    fn layout(&self) -> (Order, usize) {
         if self.changed == 0 {
-            return (Order::One, 0, 3);
+            return (Order::One, 3);
         }
-        let last = |order: Order, set: u8| {
-            let fields = order.fields();
-            let last = fields
-                .iter()
-                .rposition(|&ecn| place(ecn).is_some_and(|place| set & (1 << place) != 0));
-            last.map_or(0, |last| last + 1)
-        };
-        let lengths = |order| (last(order, self.news), last(order, self.changed));
+        let lengths = |order| (reach(order, self.news), reach(order, self.changed));
         let (zero, one) = (lengths(Order::Zero), lengths(Order::One));
-        let (order, (required, wanted)) = if zero < one {
-            (Order::Zero, zero)
+        if zero < one {
+            (Order::Zero, zero.1)
         } else {
-            (Order::One, one)
-        };
-        (order, required, wanted)
+            (Order::One, one.1)
+        }
     }
     fn encode(&self, order: Order, fields: usize) -> AccEcnOption {
         let counters = order
@@ -209,18 +213,55 @@ impl Counters {
     }
 }
 
-/// The number of fields that fit, and of `blocks` SACK blocks that remain beside them; `None` if fewer than
-/// `required` fields fit.
-fn fit(required: usize, wanted: usize, blocks: usize) -> Option<(usize, usize)> {
-    let mut kept = blocks;
+/// The SACK blocks of a packet, and its room for options.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SackRoom {
+    pub(crate) blocks: usize,
+    /// Bytes of options beside timestamps: 28, or 40 where there are none.
+    pub(crate) room: u32,
+}
+
+impl SackRoom {
+    /// A packet without SACK blocks.
+    pub(crate) const NO_BLOCKS: Self = Self {
+        blocks: 0,
+        room: 40 - 12,
+    };
+    /// Bytes of the blocks.
+    pub(crate) fn length(self) -> u32 {
+        sack_length(self.blocks) as u32
+    }
+}
+
+/// Bytes of so many SACK blocks.
+fn sack_length(blocks: usize) -> u64 {
+    if blocks == 0 {
+        0
+    } else {
+        4 + 8 * blocks as u64
+    }
+}
+
+/// Number of fields up to the last one in `set`, which has a bit for each counter.
+fn reach(order: Order, set: u8) -> usize {
+    let fields = order.fields();
+    let last = fields
+        .iter()
+        .rposition(|&ecn| place(ecn).is_some_and(|place| set & (1 << place) != 0));
+    last.map_or(0, |last| last + 1)
+}
+
+/// The number of fields of Linux's option that fit, and of SACK blocks that remain beside them; `None` if
+/// fewer than `required` fields fit (`tcp_options_fit_accecn`).
+fn fit(required: usize, sacks: SackRoom) -> Option<(usize, usize)> {
+    let mut kept = sacks.blocks;
     loop {
-        let sacks = if kept == 0 { 0 } else { 4 + 8 * kept as u64 };
-        let room = OPTION_ROOM.saturating_sub(sacks);
+        let room = u64::from(sacks.room).saturating_sub(sack_length(kept));
         let fits = |&fields: &usize| {
             let option = AccEcnOption::new(Order::One, &[0; 3][..fields]);
             option.padded_length(kept > 0) <= room
         };
-        if let Some(fields) = (required..=wanted).rev().find(fits) {
+        if let Some(fields) = (required..=3).rev().find(fits) {
             return Some((fields, kept));
         }
         if kept <= KEPT_BLOCKS || required == 0 {
@@ -239,7 +280,9 @@ mod tests {
     const RTT: Option<Time> = Some(Time::from_millis(90));
 
     fn counters(usage: AccEcnOptionUse) -> Counters {
-        Counters::new(usage, Ecn::NotEct)
+        let mut counters = Counters::new(usage, Ecn::NotEct);
+        counters.on_option_seen();
+        counters
     }
     fn read(option: AccEcnOption) -> Vec<(Ecn, u32)> {
         option.counters().collect()
@@ -252,7 +295,14 @@ mod tests {
         assert_eq!(ace(Flags(counters.ace_flags())), 5);
         let first = [(Ecn::Ect1, 1), (Ecn::Ce, 0), (Ecn::Ect0, 1)];
         assert_eq!(read(counters.syn_ack_option()), first);
-        assert_eq!(read(counters.option(0, None, RTT, Time::ZERO).0), first);
+        assert_eq!(
+            read(
+                counters
+                    .option(SackRoom::NO_BLOCKS, None, RTT, Time::ZERO)
+                    .0
+            ),
+            first
+        );
     }
 
     /// The exchange of Linux's packetdrill test `tcp_accecn_ecn_field_updates_opt`, in the shortest
@@ -270,7 +320,7 @@ mod tests {
         ] {
             assert!(counters.on_packet(ecn, 1_000));
             assert_eq!(ace(Flags(counters.ace_flags())), expected_ace);
-            let (option, _) = counters.option(0, None, RTT, Time::ZERO);
+            let (option, _) = counters.option(SackRoom::NO_BLOCKS, None, RTT, Time::ZERO);
             assert_eq!(read(option), expected);
         }
     }
@@ -281,7 +331,11 @@ mod tests {
         counters.on_packet(Ecn::Ce, 0);
         assert_eq!(ace(Flags(counters.ace_flags())), 6);
         assert_eq!(
-            read(counters.option(0, None, RTT, Time::ZERO).0)[1],
+            read(
+                counters
+                    .option(SackRoom::NO_BLOCKS, None, RTT, Time::ZERO)
+                    .0
+            )[1],
             (Ecn::Ce, 0)
         );
     }
@@ -300,23 +354,48 @@ mod tests {
         assert!(!counters.is_ack_due(true));
     }
 
-    /// Section 3.2.3.3; the sizes of Linux's packetdrill test `tcp_accecn_sack_space_grab_with_ts`.
+    /// Section 3.2.3.3; the sizes of Linux's packetdrill tests `tcp_accecn_sack_space_grab` and
+    /// `_with_ts`.
     #[test]
     fn the_option_takes_the_place_of_a_third_sack_block_only() {
-        // (fields that must be there, that should, SACK blocks) -> (fields, blocks).
-        for (required, wanted, blocks, expected) in [
-            (1, 3, 0, Some((3, 0))),
-            (3, 3, 1, Some((3, 1))),
-            (1, 3, 2, Some((2, 2))),
-            (2, 3, 3, Some((2, 2))),
-            (1, 1, 3, Some((1, 2))),
-            (3, 3, 2, None),
-            (3, 3, 3, None),
+        // (fields that must be there, SACK blocks, room) -> (fields, blocks).
+        for (required, blocks, room, expected) in [
+            (1, 0, 28, Some((3, 0))),
+            (3, 1, 28, Some((3, 1))),
+            (1, 2, 28, Some((2, 2))),
+            (2, 3, 28, Some((2, 2))),
+            (1, 3, 28, Some((2, 2))),
+            (3, 2, 28, None),
+            (3, 3, 28, None),
             // Fields without news replace no block.
-            (0, 3, 3, Some((0, 3))),
+            (0, 3, 28, Some((0, 3))),
+            // Without timestamps.
+            (3, 3, 40, Some((3, 3))),
         ] {
-            let found = fit(required, wanted, blocks);
-            assert_eq!(found, expected, "{required} {wanted} {blocks}");
+            let found = fit(required, SackRoom { blocks, room });
+            assert_eq!(found, expected, "{required} {blocks} {room}");
+        }
+    }
+
+    /// Linux counts ECT(0) in the last field, so with timestamps its option gives way to two blocks, and that of
+    /// ECT(1) does not.
+    #[test]
+    fn what_gives_way_depends_on_the_codepoint() {
+        for (ecn, is_present, kept) in [
+            (Ecn::Ect0, false, 3),
+            (Ecn::Ce, true, 2),
+            (Ecn::Ect1, true, 2),
+        ] {
+            let mut counters = counters(AccEcnOptionUse::Always);
+            counters.on_packet(ecn, 1_000);
+            let sacks = SackRoom {
+                blocks: 3,
+                room: 28,
+            };
+            let room = counters.room_for_options(sacks, RTT, Time::ZERO);
+            assert!(room <= 28);
+            let (option, blocks) = counters.option(sacks, None, RTT, Time::ZERO);
+            assert_eq!((option.is_present(), blocks), (is_present, kept), "{ecn:?}");
         }
     }
 
@@ -326,7 +405,10 @@ mod tests {
         let mut counters = counters(AccEcnOptionUse::Sparing);
         let reports = |counters: &mut Counters, ecn, at| {
             counters.on_packet(ecn, 1_000);
-            counters.option(0, None, RTT, ms(at)).0.is_present()
+            counters
+                .option(SackRoom::NO_BLOCKS, None, RTT, ms(at))
+                .0
+                .is_present()
         };
         // A first packet with ECT after a handshake without is a change.
         assert!(reports(&mut counters, Ecn::Ect1, 0));
@@ -349,7 +431,8 @@ mod tests {
         let mut reported = Vec::new();
         for n in 0..10_000_u64 {
             counters.on_packet(Ecn::Ect0, 1_000);
-            let (option, _) = counters.option(0, None, Some(Time::MAX / 4), Time::ZERO);
+            let (option, _) =
+                counters.option(SackRoom::NO_BLOCKS, None, Some(Time::MAX / 4), Time::ZERO);
             reported.extend(option.is_present().then_some(n));
         }
         // 1 + 1 000 (n + 1) passes 2²² and 2²³.
@@ -365,8 +448,11 @@ mod tests {
             if let Some(start) = duplicate {
                 counters.on_duplicate(start);
             }
-            let blocks = usize::from(duplicate.is_some());
-            let (option, _) = counters.option(blocks, duplicate, RTT, Time::ZERO);
+            let sacks = SackRoom {
+                blocks: usize::from(duplicate.is_some()),
+                ..SackRoom::NO_BLOCKS
+            };
+            let (option, _) = counters.option(sacks, duplicate, RTT, Time::ZERO);
             option.is_present()
         };
         assert!(reply(None));
@@ -375,13 +461,42 @@ mod tests {
         assert!(!reply(None));
     }
 
+    /// `tcp_established_options`: `saw_accecn_opt`.
+    #[test]
+    fn no_option_leaves_after_the_syn_ack_until_one_has_arrived() {
+        let mut counters = Counters::new(AccEcnOptionUse::Always, Ecn::NotEct);
+        let leaves = |counters: &mut Counters| {
+            let room = counters.room_for_options(SackRoom::NO_BLOCKS, RTT, Time::ZERO);
+            let sacks = SackRoom {
+                blocks: 3,
+                room: 28,
+            };
+            let (option, blocks) = counters.option(sacks, None, RTT, Time::ZERO);
+            assert_eq!(option.is_present(), room > 0);
+            (room, blocks)
+        };
+        assert!(counters.syn_ack_option().is_present());
+        counters.on_packet(Ecn::Ce, 1_000);
+        assert_eq!(leaves(&mut counters), (0, 3));
+        counters.on_option_seen();
+        assert_eq!(leaves(&mut counters), (8, 2));
+    }
+
     #[test]
     fn never_means_never() {
         let mut counters = counters(AccEcnOptionUse::Never);
         counters.on_packet(Ecn::Ce, 1_000);
         counters.demand(2);
         assert!(!counters.syn_ack_option().is_present());
-        assert!(!counters.option(0, None, RTT, Time::ZERO).0.is_present());
-        assert_eq!(counters.room_for_option(RTT, Time::ZERO), 0);
+        assert!(
+            !counters
+                .option(SackRoom::NO_BLOCKS, None, RTT, Time::ZERO)
+                .0
+                .is_present()
+        );
+        assert_eq!(
+            counters.room_for_options(SackRoom::NO_BLOCKS, RTT, Time::ZERO),
+            0
+        );
     }
 }

@@ -131,6 +131,12 @@ impl Decoder {
         self.ce_packets - FIRST_CE_PACKETS
     }
 
+    /// Whether an option has arrived (`saw_accecn_opt`), or so much was sent without one that it would be
+    /// ignored, which Linux takes for the same.
+    #[inline]
+    pub(crate) fn has_seen_option(&self) -> bool {
+        self.options != Options::Unseen
+    }
     /// Reads the option of the SYN-ACK, or of the handshake's last packet.
     pub(crate) fn on_first_option(&mut self, option: &AccEcnOption) {
         if option.is_present() && matches!(self.options, Options::Unseen | Options::Empty) {

@@ -90,7 +90,7 @@ pub(crate) fn ace(flags: Flags) -> u64 {
 mod tests {
     use quell_units::{Random, Time};
 
-    use super::counters::Counters;
+    use super::counters::{Counters, SackRoom};
     use super::decoder::{Ack, Decoder};
     use super::*;
 
@@ -107,6 +107,7 @@ mod tests {
     ) -> ([u64; 2], [u64; 2]) {
         let mut random = Random::new(seed, "marks");
         let mut counters = Counters::new(usage, Ecn::NotEct);
+        counters.on_option_seen();
         let mut decoder = Decoder::new();
         decoder.on_first_option(&counters.syn_ack_option());
         let (mut were, mut found) = ([0; 2], [0; 2]);
@@ -121,7 +122,7 @@ mod tests {
             packets += 1;
             sent += MSS;
             let flags = Flags(counters.ace_flags());
-            let (option, _) = counters.option(0, None, None, Time::ZERO);
+            let (option, _) = counters.option(SackRoom::NO_BLOCKS, None, None, Time::ZERO);
             if n > 10 && n < 19_999 && !survives(&mut random, packets) {
                 continue;
             }

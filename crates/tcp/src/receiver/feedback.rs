@@ -4,7 +4,7 @@
 use quell_units::{Ecn, Time};
 
 use crate::config::ReceiverConfig;
-use crate::ecn::counters::Counters;
+use crate::ecn::counters::{Counters, SackRoom};
 use crate::ecn::decoder::{Ack, Decoder};
 use crate::ecn::handshake;
 use crate::ecn::option::AccEcnOption;
@@ -113,10 +113,19 @@ impl Feedback {
             accurate.counters.on_ce_syn_ack();
         }
     }
-    /// Bytes that the option takes from a full segment that leaves now.
-    pub(super) fn room_for_option(&self, rtt: Option<Time>, now: Time) -> u32 {
+    /// The other half has seen an option.
+    #[inline]
+    pub(super) fn on_option_seen(&mut self) {
+        if let Some(accurate) = &mut self.accurate {
+            accurate.counters.on_option_seen();
+        }
+    }
+    /// Bytes that the option and what remains of `sacks` beside it take from a full segment that leaves now.
+    pub(super) fn room_for_options(&self, sacks: SackRoom, rtt: Option<Time>, now: Time) -> u32 {
         let accurate = self.accurate.as_ref();
-        accurate.map_or(0, |accurate| accurate.counters.room_for_option(rtt, now))
+        accurate.map_or(sacks.length(), |accurate| {
+            accurate.counters.room_for_options(sacks, rtt, now)
+        })
     }
 
     /// A SYN arrived before the connection was established. The first SYN decides; the SYN-ACK echoes
@@ -179,6 +188,9 @@ impl Feedback {
             return false;
         };
         decoder.on_first_option(&segment.accecn);
+        if decoder.has_seen_option() {
+            accurate.counters.on_option_seen();
+        }
         if segment.payload > 0 || !segment.sacks.is_empty() {
             return false;
         }
@@ -282,18 +294,17 @@ impl Feedback {
     fn echo_flags(&self) -> Flags {
         Flags(if self.echo { Flags::ECE } else { 0 })
     }
-    /// Option of an ACK that leaves now with this number of SACK blocks, and how many of them fit beside
-    /// the option.
+    /// Option of an ACK that leaves now with `sacks`, and how many of the SACK blocks fit beside the option.
     pub(super) fn option(
         &mut self,
-        blocks: usize,
+        sacks: SackRoom,
         duplicate: Option<u64>,
         rtt: Option<Time>,
         now: Time,
     ) -> (AccEcnOption, usize) {
         match &mut self.accurate {
-            Some(accurate) => accurate.counters.option(blocks, duplicate, rtt, now),
-            None => (AccEcnOption::NONE, blocks),
+            Some(accurate) => accurate.counters.option(sacks, duplicate, rtt, now),
+            None => (AccEcnOption::NONE, sacks.blocks),
         }
     }
 }
@@ -320,6 +331,9 @@ impl Accurate {
             // Enough for any value of the first counter.
             controls: ACE_MASK,
         });
+        if decoder.has_seen_option() {
+            self.counters.on_option_seen();
+        }
     }
 }
 

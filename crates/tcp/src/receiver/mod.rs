@@ -7,7 +7,7 @@
 //! are not aggregated before they are acknowledged (GRO); 3. a receiver alone has no data to send, so its
 //! ACKs are never piggybacked ([`Connection`](crate::Connection) has both); 4. timestamps have a resolution of 1 ms, Linux's
 //! default; 5. SACK blocks are whole ranges of what waits, where Linux remembers the last four blocks only
-//! (`TCP_NUM_SACKS`).
+//! (`TCP_NUM_SACKS`), and a fourth one, for which there is room without timestamps, is left out.
 
 mod buffer;
 mod compression;
@@ -23,6 +23,7 @@ use quell_units::{Bytes, Time};
 use crate::cache::prefetch;
 use crate::config::ReceiverConfig;
 use crate::ecn::FeedbackMode;
+use crate::ecn::counters::SackRoom;
 use crate::flags::Flags;
 use crate::segment::{Sack, SackBlocks, Segment};
 use buffer::Buffer;
@@ -469,9 +470,20 @@ impl Receiver {
             .duplicate
             .filter(|_| has_sacks)
             .map(|range| range.start);
-        let (option, blocks) = self.feedback.option(blocks, duplicate, self.rtt, now);
+        let sacks = self.sack_room(blocks);
+        let (option, blocks) = self.feedback.option(sacks, duplicate, self.rtt, now);
         ack.accecn = option;
         ack.sacks.truncate(blocks);
+    }
+
+    /// So many SACK blocks, and the room for options of a segment, of which timestamps take 12 bytes.
+    fn sack_room(&self, blocks: usize) -> SackRoom {
+        let room = if self.ts_recent.is_zero() {
+            40
+        } else {
+            40 - 12
+        };
+        SackRoom { blocks, room }
     }
 
     fn ack(&self, acknowledgement: u64, feedback: Flags, now: Time) -> Segment {

@@ -11,8 +11,6 @@ use crate::ecn::decoder::Decoder;
 use crate::segment::Segment;
 use crate::ticks::Ticks;
 
-/// Bytes for options beside the timestamps, of 40 in all.
-const OPTION_ROOM: u32 = 40 - 12;
 /// Most SACK blocks beside timestamps.
 const MOST_BLOCKS: usize = 3;
 /// Number of SYN-ACKs that may time out before the initial window shrinks (`tcp_init_transfer`).
@@ -41,6 +39,8 @@ impl Receiver {
     }
     /// Whether it has sent its SYN-ACK, and waits for an answer.
     pub(crate) fn is_accepting(&self) -> bool {
+        matches!(self.phase, Phase::SynReceived { .. })
+    }
     /// Forgets the SYN, to which its SYN-ACK was no answer, and waits for another.
     pub(crate) fn listen_again(&mut self) {
         self.phase = Phase::Listening;
@@ -51,8 +51,6 @@ impl Receiver {
         self.syn_ack_timeouts = 0;
         self.syn_acks = 0;
         self.ack_wanted = false;
-    }
-        matches!(self.phase, Phase::SynReceived { .. })
     }
     /// The other half, as the client, got this SYN-ACK.
     pub(crate) fn on_connected(
@@ -81,10 +79,14 @@ impl Receiver {
     pub(crate) fn on_ce_syn_ack(&mut self) {
         self.feedback.on_ce_syn_ack();
     }
-    /// What the other half knows before a segment arrives: its smoothed RTT, and whether its FIN has left.
-    pub(crate) fn heed(&mut self, srtt: Option<Time>, has_sent_fin: bool) {
+    /// What the other half knows before a segment arrives: its smoothed RTT, whether its FIN has left, and
+    /// whether an AccECN option has arrived.
+    pub(crate) fn heed(&mut self, srtt: Option<Time>, has_sent_fin: bool, has_seen_option: bool) {
         self.rtt = srtt.or(self.rtt);
         self.has_sent_fin = has_sent_fin;
+        if has_seen_option {
+            self.feedback.on_option_seen();
+        }
     }
     /// Everything up to the FIN has arrived. The ACK waits for this end's own FIN, unless that has left.
     pub(super) fn on_finished(&mut self) {
@@ -147,13 +149,12 @@ impl Receiver {
     }
     /// Bytes that its options take from a full segment that leaves now.
     pub(crate) fn options(&self, now: Time) -> u32 {
-        let option = self.feedback.room_for_option(self.rtt, now);
         let blocks = match self.has_blocks() {
-            true => self.blocks().take(MOST_BLOCKS).count() as u32,
+            true => self.blocks().take(MOST_BLOCKS).count(),
             false => 0,
         };
-        let sacks = if blocks == 0 { 0 } else { 4 + 8 * blocks };
-        (option + sacks).min(OPTION_ROOM)
+        let sacks = self.sack_room(blocks);
+        self.feedback.room_for_options(sacks, self.rtt, now)
     }
     /// Adds the acknowledgement to a segment of the other half; `options` are the bytes of options that it
     /// has room for. `has_counter` says whether its ECN flags are free. Without room for SACK blocks, which

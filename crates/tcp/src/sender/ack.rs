@@ -91,6 +91,9 @@ impl Sender {
             flag.win_update = end - ack != self.wnd_end.saturating_sub(prior_snd_una);
             self.wnd_end = end;
             self.queue.on_ack(segment.window.into());
+            if self.mss < self.path_mss {
+                self.sync_mss();
+            }
         }
         if flag.snd_una_advanced {
             self.timers.retransmits = 0;
@@ -102,9 +105,6 @@ impl Sender {
         }
         if flag.snd_una_advanced {
             self.snd_una = ack;
-            if self.mss < self.path_mss {
-                self.sync_mss();
-            }
             self.clean_rtx_queue(&mut flag, prior_highest, now);
         }
         let delivered = (self.delivery.delivered - prior_delivered) as u32;

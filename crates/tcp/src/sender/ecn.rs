@@ -7,7 +7,7 @@
 use quell_units::{Ecn, Time};
 
 use crate::config::SenderConfig;
-use crate::ecn::counters::Counters;
+use crate::ecn::counters::{Counters, SackRoom};
 use crate::ecn::decoder::{Ack, Decoder, Marks};
 use crate::ecn::handshake;
 use crate::ecn::option::AccEcnOption;
@@ -76,9 +76,12 @@ impl SenderEcn {
             return false;
         }
         let mut counters = Counters::new(self.usage, segment.ecn);
-        // "SHOULD include an AccECN Option in the first ACK" and "on the first data segment" (RFC
-        // 9768 section 3.2.3.2.1).
-        counters.demand(2);
+        if segment.accecn.is_present() {
+            // "SHOULD include an AccECN Option in the first ACK" and "on the first data segment" (RFC
+            // 9768 section 3.2.3.2.1).
+            counters.demand(2);
+            counters.on_option_seen();
+        }
         let mut accurate = Box::new(Accurate {
             counters: Some(counters),
             decoder: Decoder::new(),
@@ -97,12 +100,20 @@ impl SenderEcn {
         self.disable_if_mangled();
         arrived == Some(Ecn::Ce)
     }
-    /// The SYN-ACK arrived again: its flags no longer count, but its IP-ECN field does. Returns true if it
-    /// has CE for the first time.
-    pub(super) fn on_repeated_syn_ack(&mut self, ecn: Ecn) -> bool {
-        self.accurate
-            .as_mut()
-            .is_some_and(|accurate| accurate.on_syn_ack(ecn))
+    /// The SYN-ACK arrived again: its flags no longer count, but its IP-ECN field and its option do. Returns
+    /// true if it has CE for the first time.
+    pub(super) fn on_repeated_syn_ack(&mut self, segment: &Segment) -> bool {
+        self.accurate.as_mut().is_some_and(|accurate| {
+            accurate.decoder.on_first_option(&segment.accecn);
+            accurate.heed_decoder();
+            accurate.on_syn_ack(segment.ecn)
+        })
+    }
+    /// Whether an option has arrived, with which the counters of this end leave too.
+    #[inline]
+    pub(super) fn has_seen_option(&self) -> bool {
+        let accurate = self.accurate.as_ref();
+        accurate.is_some_and(|accurate| accurate.decoder.has_seen_option())
     }
     /// Flags of the ACK of the SYN-ACK.
     pub(super) fn handshake_flags(&self) -> u16 {
@@ -132,6 +143,7 @@ impl SenderEcn {
             sent: delivered.sent,
             controls: accurate.controls,
         });
+        accurate.heed_decoder();
         self.disable_if_mangled();
         marks
     }
@@ -167,7 +179,7 @@ impl SenderEcn {
     #[cold]
     pub(super) fn option(&mut self, rtt: Option<Time>, now: Time) -> AccEcnOption {
         match self.counters() {
-            Some(counters) => counters.option(0, None, rtt, now).0,
+            Some(counters) => counters.option(SackRoom::NO_BLOCKS, None, rtt, now).0,
             None => AccEcnOption::NONE,
         }
     }
@@ -177,7 +189,7 @@ impl SenderEcn {
         match self.accurate.as_ref().and_then(|a| a.counters.as_ref()) {
             None => mss,
             Some(counters) => {
-                let room = counters.room_for_option(rtt, now);
+                let room = counters.room_for_options(SackRoom::NO_BLOCKS, rtt, now);
                 mss.saturating_sub(room).max(1)
             }
         }
@@ -213,6 +225,14 @@ impl SenderEcn {
 }
 
 impl Accurate {
+    /// Options leave once one has arrived.
+    fn heed_decoder(&mut self) {
+        if let Some(counters) = &mut self.counters
+            && self.decoder.has_seen_option()
+        {
+            counters.on_option_seen();
+        }
+    }
     fn on_syn_ack(&mut self, ecn: Ecn) -> bool {
         self.syn_ack = ecn;
         // "no more than once no matter how many CE-marked SYN/ACKs it receives" (section 3.2.2.2).

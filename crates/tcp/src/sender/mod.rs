@@ -105,8 +105,8 @@ pub struct Sender {
     wnd_end: u64,
     /// Bytes that the application has written; `u64::MAX` if it never stops.
     write_seq: u64,
-    mss: u32,
     /// Payload of a full segment (`mss_cache`).
+    mss: u32,
     /// The same as far as the path goes, whatever the receive window.
     path_mss: u32,
     /// `mss` without the options of the other half of a connection (`tcp_current_mss`).
@@ -185,11 +185,11 @@ impl Sender {
             wnd_end: config.peer_window.get(),
             write_seq: 0,
             mss,
+            path_mss: mss,
             mss_now: mss,
             phase: Phase::Closed,
             is_closed: false,
             is_half: false,
-            path_mss: mss,
             ack_wanted: false,
             challenge_wanted: false,
             answers: AnswerLimit::default(),
@@ -279,7 +279,7 @@ impl Sender {
             }
             // The SYN-ACK again: the handshake's last ACK was lost.
             Phase::Established if segment.flags.has(Flags::SYN) => {
-                self.ecn.on_repeated_syn_ack(segment.ecn);
+                self.ecn.on_repeated_syn_ack(segment);
                 self.ack_wanted |= self.answers.allows(self.timers.ticks(), now);
             }
             Phase::Established => {
@@ -313,13 +313,13 @@ impl Sender {
         self.ts_recent = segment.timestamp;
         self.wnd_end = segment.window.into();
         self.queue.on_ack(segment.window.into());
+        self.sync_mss();
         if let Some(rtt) = rtt {
             self.rtt.on_sample(rtt, 0, 0);
             self.rtt.update_min_rtt(rtt, now);
         }
         if was_hard {
             self.window.cwnd = 1;
-        self.sync_mss();
         }
         self.timers.on_established(self.rtt.rto());
         self.delivery.on_established(now);

@@ -340,12 +340,12 @@ impl Sender {
             let is_full = in_flight >= self.window.cwnd && !self.queue.may_pause();
             return match self.is_fin_next(0) {
                 true if is_full => Err(SendLimit::CongestionWindow),
+                true if !self.fits_window(0) => Err(self.wait_for_window(now)),
                 true => Ok(New {
                     payload,
                     full,
                     may_push: false,
                 }),
-                true if !self.fits_window(0) => Err(self.wait_for_window(now)),
                 false => Err(SendLimit::Application),
             };
         }

@@ -46,7 +46,7 @@ impl Sender {
     /// `is_allowed`. Returns true if it has CE for the first time.
     pub(crate) fn on_repeated_syn_ack(&mut self, segment: &Segment, is_allowed: bool) -> bool {
         self.ack_wanted |= is_allowed;
-        self.ecn.on_repeated_syn_ack(segment.ecn)
+        self.ecn.on_repeated_syn_ack(segment)
     }
 
     /// Whether nothing is to be sent, and the window is not full, so that a poll finds nothing: an end that
@@ -113,6 +113,11 @@ impl Sender {
             && !segment.flags.has(Flags::ECE)
             && self.ecn.agreed != FeedbackMode::Accurate
     }
+    /// Whether the other end has shown that it knows the AccECN option.
+    #[inline]
+    pub(crate) fn has_seen_option(&self) -> bool {
+        self.ecn.has_seen_option()
+    }
     /// Smoothed RTT.
     pub(crate) fn srtt(&self) -> Option<Time> {
         self.rtt.srtt()
@@ -121,15 +126,15 @@ impl Sender {
     pub(crate) fn unsent(&self) -> u64 {
         self.write_seq.saturating_sub(self.board.snd_nxt())
     }
+    /// Whether the application has closed its stream.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.is_closed
+    }
     /// Whether the FIN has left.
     pub(crate) fn has_sent_fin(&self) -> bool {
         self.is_closed && self.board.snd_nxt() > self.write_seq
     }
     /// Whether the FIN is acknowledged.
-    /// Whether the application has closed its stream.
-    pub(crate) fn is_closed(&self) -> bool {
-        self.is_closed
-    }
     pub(crate) fn has_ended(&self) -> bool {
         self.is_closed && self.is_done()
     }
