@@ -2,9 +2,9 @@
 //! (`tcp_snd_wnd_test`, `tcp_write_wakeup`, `tcp_sync_mss`), `tcp_input.c` (`tcp_ack_probe`), `tcp_timer.c`
 //! (`tcp_probe_timer`).
 //!
-//! A segment is not cut to fit a window: it waits for room. Only the probe that is due a time-out later is, so
-//! that a receiver which never opens its window further gets something. A full segment has at most half of the
-//! widest window so far.
+//! A segment is not cut to fit a window: it waits for room. Only the last one of a burst is, and the probe that
+//! is due a time-out later, so that a receiver which never opens its window further gets something. A full
+//! segment has at most half of the widest window so far.
 
 use quell_units::Time;
 
@@ -43,6 +43,15 @@ impl Sender {
         end + u64::from(self.is_fin_next(payload)) <= self.wnd_end
     }
 
+    /// What a burst that is leaving may still fill of the window.
+    #[cold]
+    pub(super) fn rest_of_window(&mut self, now: Time) -> Result<u32, SendLimit> {
+        let room = self.wnd_end.saturating_sub(self.board.snd_nxt());
+        match self.continues_burst(self.board.tail()) && room > 0 {
+            true => Ok(room as u32),
+            false => Err(self.wait_for_window(now)),
+        }
+    }
     /// The receive window has no room for the next segment, which is not cut to fit it: RFC 9293 section
     /// 3.8.6.2.1 avoids silly windows. Where no ACK is due that could open the window, it is probed
     /// (`tcp_check_probe_timer`).

@@ -332,7 +332,7 @@ impl Sender {
     #[inline]
     fn next_new(&mut self, now: Time) -> Result<New, SendLimit> {
         let full = self.full_payload(now);
-        let payload = self.next_payload(full);
+        let mut payload = self.next_payload(full);
         let in_flight = self.board.in_flight();
         if payload == 0 {
             // The FIN waits for the congestion window as data do (`tcp_cwnd_test` of Linux 7.2; in older kernels
@@ -353,7 +353,7 @@ impl Sender {
             return Err(SendLimit::CongestionWindow);
         }
         if !self.fits_window(payload) {
-            return Err(self.wait_for_window(now));
+            payload = self.rest_of_window(now)?;
         }
         let waits_for_more = payload < full && self.nagle && !self.is_closed;
         if waits_for_more && self.snd_sml > self.snd_una {

@@ -119,14 +119,22 @@ impl Sender {
         if index + 1 == self.board.tail() {
             let next = self.board.snd_nxt();
             let left = self.write_seq.min(self.wnd_end).saturating_sub(next);
-            let more = (left / u64::from(self.mss)).min(u64::from(u32::MAX - 1));
-            most = most.min(1 + more as u32);
+            let mut more = left / u64::from(self.mss);
+            if self.wnd_end < self.write_seq && self.may_end_small(left) {
+                more += 1;
+            }
+            most = most.min(1 + more.min(u64::from(u32::MAX - 1)) as u32);
         }
         // So few do not depend on the rate.
         if most <= self.control.min_tso_segs() {
             return most;
         }
         most.min(self.tso_segs())
+    }
+    /// `tcp_mss_split_point`: whether a burst that fills `left` bytes, up to the end of the window, ends with a
+    /// small segment. It does unless a small one is outstanding (`tcp_nagle_check`).
+    fn may_end_small(&self, left: u64) -> bool {
+        left % u64::from(self.mss) > 0 && !(self.nagle && self.snd_sml > self.snd_una)
     }
     /// Whether the segment that has just left was the last of several, which carries PSH
     /// (`__tcp_transmit_skb`).
