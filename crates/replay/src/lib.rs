@@ -58,8 +58,8 @@
 //!
 //! A segment of a client or server, or for one, has numbers and an acknowledgement: `3-5P ack 2`. Without `ack` it acknowledges what the one before
 //! it in the same direction did. `ack 2` alone has no payload, and `FIN` as the first word is the FIN alone, with its own number each time. `RST` as
-//! the first word is the RST of a host without that connection: it has the next number and no ACK. The application reads everything at once, and
-//! writes at once where that is in the line behind.
+//! the first word is the RST of a host without that connection: its number is what has been acknowledged, and it has no ACK. The
+//! application reads everything at once, and writes at once where that is in the line behind.
 //!
 //! # What is compared, and what is normalised
 //!

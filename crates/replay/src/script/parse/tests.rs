@@ -160,7 +160,7 @@ fn where_data_flows_both_ways_each_segment_has_numbers_and_an_acknowledgement() 
         // Before what the peer has acknowledged.
         (999, 0, 5_000, ack),
         // Of a host without the connection, and of this end.
-        (2_001, 0, 0, Flags::RST),
+        (1_000, 0, 0, Flags::RST),
         (2_001, 0, 5_000, ack | Flags::RST),
     ];
     assert_eq!(found, expected);

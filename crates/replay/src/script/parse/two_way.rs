@@ -43,10 +43,10 @@ impl Reader {
                     self.fins[own].unwrap_or(self.nexts[own])
                 }
                 Some("RST") => {
-                    // Of a host that has no such connection: the number that the peer expects.
+                    // Of a host that has no such connection: it knows no number but what the peer acknowledges.
                     flags = Flags::RST;
                     words.next();
-                    self.nexts[own]
+                    self.unas[own]
                 }
                 Some("ack") => self.nexts[own],
                 _ => return Err("a segment is missing".to_owned()),
@@ -83,10 +83,10 @@ impl Reader {
             .iter()
             .find(|segment| segment.flags.has(Flags::FIN));
         self.fins[own] = self.fins[own].or(ends.map(|segment| segment.end() - 1));
-        self.nexts[own] = segments
-            .iter()
-            .map(Segment::end)
-            .fold(self.nexts[own], u64::max);
+        // What a host without the connection sends is no part of a stream.
+        let is_foreign = said.flags & (Flags::RST | Flags::ACK) == Flags::RST;
+        let ends = segments.iter().filter(|_| !is_foreign).map(Segment::end);
+        self.nexts[own] = ends.fold(self.nexts[own], u64::max);
         Ok((segments, said))
     }
 }
