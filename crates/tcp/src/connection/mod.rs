@@ -10,12 +10,13 @@
 //!
 //! Deviations from Linux: 1. if both ends open at once neither gets an answer (RFC 9293 section 3.5 has a
 //! simultaneous open); 2. a connection never gives up: SYN, SYN-ACK and data are repeated for ever
-//! (`tcp_syn_retries`, `tcp_retries2`); 3. the end that closed first stays in TIME-WAIT for ever, and answers
-//! with a D-SACK; 4. [`close`](Connection::close) is `shutdown(SHUT_WR)`: data that
-//! arrives afterwards is received; 5. a retransmission is not split to make room for SACK blocks: if an ACK is
-//! due it leaves on its own; 6. a full segment of the peer is known in advance, where Linux learns its size from
-//! what arrives (`tcp_measure_rcv_mss`), so that it may acknowledge the first small segments sooner; 7. a retransmission that data of
-//! the peer brings about acknowledges that data, while Linux sends it before it looks at the data.
+//! (`tcp_syn_retries`, `tcp_retries2`); 3. TIME-WAIT lasts until a RST arrives, and no SYN ends it; 4.
+//! [`close`](Connection::close) is `shutdown(SHUT_WR)`: data that arrives afterwards is received; 5. a
+//! retransmission is not split to make room for SACK blocks: if an ACK is due it leaves on its own; 6. a full
+//! segment of the peer is known in advance, where Linux learns its size from what arrives
+//! (`tcp_measure_rcv_mss`), so that it may acknowledge the first small segments sooner; 7. a retransmission
+//! that data of the peer brings about acknowledges that data, while Linux sends it before it looks at the
+//! data.
 
 #[cfg(test)]
 mod tests;
@@ -52,7 +53,8 @@ pub struct Connection {
     is_ack_first: bool,
     /// It is over because of a RST, sent or received, or it was closed before it was open.
     is_reset: bool,
-    /// Once both streams have ended nothing is left of it: this end closed last (LAST-ACK), or TIME-WAIT is over.
+    /// Once both streams have ended nothing is left of it: this end closed last (LAST-ACK), or TIME-WAIT is
+    /// over.
     leaves_nothing: bool,
     owes: Option<Reset>,
     answers: AnswerLimit,
@@ -147,8 +149,8 @@ impl Connection {
 
     /// A segment arrived.
     pub fn on_segment(&mut self, segment: &Segment, now: Time) {
-        if self.is_gone() {
-            self.refuse(segment);
+        if self.is_reset || self.is_over() {
+            self.on_late(segment, now);
         } else if segment.flags.has(Flags::RST) {
             self.on_reset(segment, now);
         } else if !self.sender.is_established() {
@@ -238,9 +240,6 @@ impl Connection {
             self.is_reset = segment.flags.has(Flags::ACK) && segment.acknowledgement == 0;
         } else if self.is_listening() {
             // It still does.
-        } else if self.is_over() {
-            // The end of TIME-WAIT (`tcp_timewait_state_process`).
-            self.leaves_nothing |= self.receiver.is_exact_reset(segment);
         } else if self.receiver.is_exact_reset(segment) {
             self.on_exact_reset();
         } else if self
@@ -260,10 +259,20 @@ impl Connection {
             self.receiver.listen_again();
         }
     }
-    /// Whether there is no connection any more for what arrives.
-    #[inline]
-    fn is_gone(&self) -> bool {
-        self.is_reset || (self.leaves_nothing && self.is_over())
+    /// A segment arrived after the end of the connection.
+    #[cold]
+    fn on_late(&mut self, segment: &Segment, now: Time) {
+        if self.is_reset || self.leaves_nothing {
+            self.refuse(segment);
+        } else if segment.flags.has(Flags::RST) {
+            // It ends TIME-WAIT.
+            self.leaves_nothing = self.receiver.is_exact_reset(segment);
+        } else if segment.end() > segment.sequence {
+            // `tcp_timewait_state_process`: the FIN again, most probably.
+            self.receiver.demand_ack();
+        } else if segment.sequence != self.receiver.rcv_nxt() || segment.flags.has(Flags::SYN) {
+            self.challenge(now);
+        }
     }
     /// Answers a segment for which there is no connection.
     #[cold]
