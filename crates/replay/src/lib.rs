@@ -55,6 +55,7 @@
 //! | `ect0` `ect1` `ce` | the ECN field of the IP header (default: Not-ECT) |
 //! | `e1b 1 ceb 1001 e0b 1` | arriving: AccECN option with these counters in this order (default: no option). Leaving: what the other end knows of these counters afterwards |
 //! | `echo 100` | echoes the timestamp of what left at this time (default: of what left last) |
+//! | `sent 100` | arriving: its own timestamp is that of this time (default: of now), as if it had been in flight since then |
 //!
 //! A segment of a client or server, or for one, has numbers and an acknowledgement: `3-5P ack 2`. Without `ack` it acknowledges what the one before
 //! it in the same direction did. `ack 2` alone has no payload, and `FIN` as the first word is the FIN alone, with its own number each time. `RST` as

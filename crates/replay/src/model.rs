@@ -181,7 +181,8 @@ impl Endpoint for Model {
         let mut segment = arrival.segment;
         if self.has_timestamps {
             // Of whole milliseconds, and never zero.
-            segment.timestamp = Time::from_millis(1 + self.now.as_nanos() / 1_000_000);
+            let sent = arrival.sent.unwrap_or(self.now);
+            segment.timestamp = Time::from_millis(1 + sent.as_nanos() / 1_000_000);
             segment.echo = self.echo(arrival.echo);
         }
         match &mut self.tcp {

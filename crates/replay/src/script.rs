@@ -168,6 +168,8 @@ pub struct Arrival {
     pub segment: Segment,
     /// When what it echoes had left; the last departure if nothing is said.
     pub echo: Option<Time>,
+    /// When it had left, as its own timestamp says; just now if nothing is said.
+    pub sent: Option<Time>,
 }
 
 /// A segment that leaves.

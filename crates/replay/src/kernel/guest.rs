@@ -347,7 +347,7 @@ impl Endpoint for LinuxEnd {
                 .rev()
                 .filter(|(at, _)| *at <= until + crate::judge::LINUX_TOLERANCE);
             (
-                timestamp(now),
+                timestamp(arrival.sent.unwrap_or(now)),
                 before.next().map_or(0, |(_, timestamp)| *timestamp),
             )
         });

@@ -180,13 +180,14 @@ impl Reader {
                     Arrival {
                         segment: Segment { window, ..segment },
                         echo: said.echo,
+                        sent: said.sent,
                     }
                 };
                 Ok(Event::Arrive(segments.into_iter().map(arrival).collect()))
             }
             ">" => {
                 let (segments, said) = self.segments(words, true, &end)?;
-                if said.echo.is_some() {
+                if said.echo.or(said.sent).is_some() {
                     return Err("timestamps of what leaves are not compared".to_owned());
                 }
                 let expected = |segment| Expected {
@@ -299,6 +300,7 @@ struct Said {
     ecn: Ecn,
     accecn: AccEcnOption,
     echo: Option<Time>,
+    sent: Option<Time>,
 }
 
 fn said(words: &mut Words<'_>, flags: u16) -> Parsed<Said> {
@@ -310,6 +312,7 @@ fn said(words: &mut Words<'_>, flags: u16) -> Parsed<Said> {
         ecn: Ecn::NotEct,
         accecn: AccEcnOption::NONE,
         echo: None,
+        sent: None,
     };
     while let Some(word) = words.next() {
         match word {
@@ -333,6 +336,7 @@ fn said(words: &mut Words<'_>, flags: u16) -> Parsed<Said> {
             "ect1" => said.ecn = Ecn::Ect1,
             "ce" => said.ecn = Ecn::Ce,
             "echo" => said.echo = Some(millis(words.need("a time")?)?),
+            "sent" => said.sent = Some(millis(words.need("a time")?)?),
             "ace" => {
                 let value: u16 = words.number("number")?;
                 for (bit, flag) in ACE {

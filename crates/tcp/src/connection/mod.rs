@@ -202,6 +202,9 @@ impl Connection {
     }
     fn on_established(&mut self, segment: &Segment, now: Time) {
         let (start, end) = (segment.sequence, segment.end());
+        if self.receiver.is_outdated(segment) && self.discards_outdated(segment, now) {
+            return;
+        }
         let is_acceptable = self.receiver.is_acceptable(start, end);
         if !is_acceptable && start == end {
             // A probe of an idle connection, or a pure ACK that others have overtaken.
@@ -218,6 +221,22 @@ impl Connection {
         }
         self.heed();
         self.receiver.on_segment(segment, now);
+    }
+    /// A segment is older than what has been acknowledged since (PAWS, RFC 7323 section 5;
+    /// `tcp_disordered_ack_check`). It is discarded unless it only repeats the last ACK. An ACK of this kind with an
+    /// old number is common, and not answered.
+    #[cold]
+    fn discards_outdated(&mut self, segment: &Segment, now: Time) -> bool {
+        let (start, next) = (segment.sequence, self.receiver.rcv_nxt());
+        if start < segment.end() {
+            self.receiver.on_outdated(segment);
+            return true;
+        }
+        let repeats = start == next && self.sender.repeats_ack(segment);
+        if start >= next && !repeats {
+            self.challenge(now);
+        }
+        !repeats
     }
     /// An ACK tells the peer what this end expects, unless one has done so just now.
     fn challenge(&mut self, now: Time) {

@@ -6,8 +6,7 @@
 //! Limitations: 1. the application reads as soon as it is woken, so the window never closes; 2. segments
 //! are not aggregated before they are acknowledged (GRO); 3. a receiver alone has no data to send, so its
 //! ACKs are never piggybacked ([`Connection`](crate::Connection) has both); 4. timestamps have a resolution of 1 ms, Linux's
-//! default; 5. SACK blocks are whole ranges of what waits, where Linux remembers the last four blocks only
-//! (`TCP_NUM_SACKS`), and a fourth one, for which there is room without timestamps, is left out.
+//! default; 5. a fourth SACK block, for which there is room without timestamps, is left out.
 
 mod buffer;
 mod compression;
@@ -16,6 +15,7 @@ mod feedback;
 mod handshake;
 mod reading;
 mod reassembly;
+mod timestamps;
 mod two_way;
 
 use quell_units::{Bytes, Time};
@@ -33,6 +33,7 @@ use feedback::{Demand, Feedback};
 use handshake::SYN_ACK_TIMEOUT;
 use reading::Reading;
 use reassembly::{Arrival, Reassembly};
+pub(crate) use timestamps::{is_outdated, timestamp};
 pub(crate) use two_way::Accepted;
 
 /// Largest window in bytes that TCP can advertise (RFC 7323 section 2.3).
@@ -179,6 +180,12 @@ impl Receiver {
             }
             Phase::Established => {}
         }
+        if !self.is_half && is_outdated(self.ts_recent, segment) {
+            if segment.sequence < segment.end() {
+                self.on_outdated(segment);
+            }
+            return;
+        }
         if segment.sequence <= self.rcv_wup && segment.timestamp >= self.ts_recent {
             self.ts_recent = segment.timestamp;
         }
@@ -222,18 +229,21 @@ impl Receiver {
         let per_rtt = || buffer.as_ref().map_or(u64::MAX, Buffer::read_per_rtt);
         self.reading.look(self.reassembly.rcv_nxt(), per_rtt, now);
         self.before = None;
+        // `tcp_data_queue`: an ACK that waits reports a duplicate only if nothing arrives before it leaves.
+        self.duplicate = None;
         if self.compressed_ack > 0 {
             self.end_compression(start, end);
         }
         match self.reassembly.insert(start, end) {
             Arrival::Duplicate(range) => {
-                self.before = None;
                 self.duplicate = Some(range);
-                self.feedback.on_duplicate(start);
-                self.delayed.enter_quick_phase(QUICK_ACKS);
-                self.ack_wanted = true;
-                self.ack_scheduled = true;
+                // Beyond a gap it is acknowledged as any other segment there (`tcp_data_queue_ofo`).
+                self.ack_wanted |= self.before.take().is_some();
                 if end <= self.prior_rcv_nxt {
+                    self.feedback.on_duplicate(start);
+                    self.delayed.enter_quick_phase(QUICK_ACKS);
+                    self.ack_wanted = true;
+                    self.ack_scheduled = true;
                     return;
                 }
             }
@@ -571,10 +581,4 @@ impl Receiver {
     pub fn is_finished(&self) -> bool {
         self.fin.is_some_and(|fin| self.reassembly.rcv_nxt() > fin)
     }
-}
-
-/// Timestamp of a segment that leaves at `now`: in milliseconds, never zero.
-#[inline]
-pub(crate) fn timestamp(now: Time) -> Time {
-    Time::from_millis(now.as_nanos() / 1_000_000).max(Time::from_nanos(1))
 }

@@ -1,8 +1,9 @@
 //! The part of the stream that has arrived: everything before RCV.NXT, and ranges beyond it.
 //!
 //! Ranges are disjoint, do not touch, and are kept in ascending order in a ring. Arrivals extend the
-//! last range and holes close at the first, so the cost does not depend on their number. The four most
-//! recent ranges are kept apart for SACK blocks (RFC 2018 section 4; Linux `tcp_sack_new_ofo_skb`).
+//! last range and holes close at the first, so the cost does not depend on their number. SACK blocks are
+//! kept apart (RFC 2018 section 4; Linux `tcp_sack_new_ofo_skb`): the four that changed last. What joins
+//! a range whose block is forgotten begins a block of its own, which is a part of that range.
 
 use std::collections::VecDeque;
 
@@ -12,7 +13,7 @@ use crate::segment::Sack;
 /// Largest number of ranges. A segment that would start one more counts as lost, as if memory had run
 /// out.
 const MAX_RANGES: usize = 1 << 16;
-/// Number of ranges kept for SACK blocks.
+/// Number of SACK blocks kept (`TCP_NUM_SACKS`).
 const RECENT: usize = 4;
 
 /// What became of an arrival.
@@ -66,7 +67,7 @@ impl Reassembly {
     pub(super) fn end(&self) -> u64 {
         self.ranges.back().map_or(self.rcv_nxt, |last| last.end)
     }
-    /// The most recent ranges, the latest first.
+    /// The SACK blocks that changed last, the latest first.
     pub(super) fn recent(&self) -> impl Iterator<Item = Sack> + '_ {
         self.recent
             .iter()
@@ -116,6 +117,7 @@ impl Reassembly {
         match self.ranges.get(index).copied() {
             Some(range) if range.start <= end => {
                 if range.start <= start && end <= range.end {
+                    self.remember(merged);
                     return Arrival::Duplicate(merged);
                 }
                 merged.start = range.start.min(start);
@@ -139,21 +141,34 @@ impl Reassembly {
                 self.ranges.insert(index, merged);
             }
         }
-        self.remember(merged);
+        self.remember(Sack { start, end });
         Arrival::OutOfOrder
     }
 
-    /// Puts `range` before the other recent ranges and removes those that it contains.
-    fn remember(&mut self, range: Sack) {
+    /// A segment beyond a gap arrived: the block that it joins comes first, or else a new one. Other blocks
+    /// that it now reaches become part of it.
+    fn remember(&mut self, segment: Sack) {
+        let touches = |one: &Sack, other: &Sack| one.start <= other.end && other.start <= one.end;
+        let join = |one: Sack, other: &Sack| Sack {
+            start: one.start.min(other.start),
+            end: one.end.max(other.end),
+        };
+        let known = |block: &Sack| block.start < block.end;
+        let mut blocks = self.recent.iter();
+        let joined = blocks.position(|block| known(block) && touches(block, &segment));
         let mut recent = [Sack::default(); RECENT];
-        recent[0] = range;
-        let others = self
-            .recent
-            .iter()
-            .filter(|other| other.start < other.end)
-            .filter(|other| other.start < range.start || other.end > range.end);
-        for (slot, other) in recent[1..].iter_mut().zip(others) {
-            *slot = *other;
+        recent[0] = joined.map_or(segment, |place| join(segment, &self.recent[place]));
+        let mut count = 1;
+        for (place, block) in self.recent.iter().enumerate() {
+            if !known(block) || Some(place) == joined {
+                continue;
+            }
+            if joined.is_some() && touches(&recent[0], block) {
+                recent[0] = join(recent[0], block);
+            } else if count < RECENT {
+                recent[count] = *block;
+                count += 1;
+            }
         }
         self.recent = recent;
     }
@@ -220,7 +235,11 @@ mod tests {
                 let end = bytes.iter().rposition(|b| *b).map_or(0, |last| last + 1);
                 assert_eq!(reassembly.end(), end as u64);
                 let ranges = reassembly.ranges();
-                assert!(reassembly.recent().all(|r| ranges.contains(&r)));
+                let is_part = |block: Sack| {
+                    let holds = |range: &Sack| range.start <= block.start && block.end <= range.end;
+                    ranges.iter().any(holds)
+                };
+                assert!(reassembly.recent().all(is_part));
             }
         }
     }

@@ -97,6 +97,12 @@ impl Receiver {
         }
     }
 
+    /// Whether a segment fails the check of its timestamp.
+    #[inline]
+    pub(crate) fn is_outdated(&self, segment: &Segment) -> bool {
+        super::is_outdated(self.ts_recent, segment)
+    }
+
     /// The clock of this host's timers.
     pub(crate) fn ticks(&self) -> Ticks {
         self.delayed.ticks()

@@ -11,7 +11,7 @@ use crate::cc::{AckSample, CongestionControl as _, State};
 use crate::ecn::FeedbackMode;
 use crate::ecn::decoder::Marks;
 use crate::flags::Flags;
-use crate::receiver::timestamp;
+use crate::receiver::{is_outdated, timestamp};
 use crate::segment::{Sack, Segment};
 
 /// What is new in an ACK: Linux's `FLAG_*`, whose names the fields have, and `struct
@@ -72,6 +72,9 @@ impl Sender {
             return;
         }
         let prior_snd_una = self.snd_una;
+        if !self.is_half && is_outdated(self.ts_recent, segment) && !self.repeats_ack(segment) {
+            return;
+        }
         let prior_packets_out = self.board.packets_out();
         let prior_in_flight = self.board.in_flight();
         let prior_delivered = self.delivery.delivered;
@@ -97,6 +100,10 @@ impl Sender {
         }
         if flag.snd_una_advanced {
             self.timers.retransmits = 0;
+        }
+        if ack < prior_snd_una {
+            self.on_old_ack(segment, flag, now);
+            return;
         }
         self.recovery.holds_back = false;
         self.recovery.awaits_reordering = false;
@@ -188,6 +195,26 @@ impl Sender {
         self.update_pacing();
     }
 
+    /// Whether an ACK without data acknowledges no more than the last one, and opens no window: such a one is
+    /// taken however old it is (`tcp_disordered_ack_check`; the limit of 1.2 RTOs is left out).
+    pub(crate) fn repeats_ack(&self, segment: &Segment) -> bool {
+        segment.payload == 0
+            && segment.acknowledgement == self.snd_una
+            && segment.acknowledgement + u64::from(segment.window) <= self.wnd_end
+    }
+    /// An ACK that others have overtaken (`old_ack` in `tcp_ack`): what it acknowledges selectively counts,
+    /// and may start or end recovery. It samples neither RTT nor rate, and leaves the window as it is.
+    #[cold]
+    fn on_old_ack(&mut self, segment: &Segment, mut flag: AckFlags, now: Time) {
+        if segment.sacks.is_empty() {
+            return;
+        }
+        self.recovery.holds_back = false;
+        self.recovery.awaits_reordering = false;
+        self.sacktag_write_queue(segment, &mut flag, now);
+        self.fastretrans_alert(&flag, now);
+    }
+
     /// The control sets window and pacing rate (`tcp_cong_control`).
     #[cold]
     fn cong_control(&mut self, mut sample: AckSample, flag: &AckFlags) {
@@ -253,8 +280,10 @@ impl Sender {
         }
         let [first, second, _] = blocks;
         let is_inside = second.start <= first.start && first.end <= second.end;
-        if first.start < ack || (is_inside && second.start < second.end) {
-            self.check_dsack(first, flag);
+        if (first.start < ack || (is_inside && second.start < second.end))
+            && self.check_dsack(first, flag)
+        {
+            self.sacktag_duplicate(first, ack, flag);
         }
         for block in &mut blocks {
             let is_valid = block.start < block.end
@@ -324,30 +353,55 @@ impl Sender {
         self.delivery.delivered += 1;
         flag.data_sacked = true;
     }
-    /// A duplicate arrived at the receiver (`tcp_check_dsack`).
-    fn check_dsack(&mut self, block: Sack, flag: &mut AckFlags) {
+    /// A duplicate arrived at the receiver (`tcp_check_dsack`, `tcp_dsack_seen`). Returns false if it is
+    /// none of a retransmission.
+    fn check_dsack(&mut self, block: Sack, flag: &mut AckFlags) -> bool {
+        if block.start >= block.end {
+            return false;
+        }
         let segments = block
             .end
             .saturating_sub(block.start)
-            .div_ceil(self.mss.into())
-            .max(1);
+            .div_ceil(self.mss.into());
+        let probe = self.recovery.tlp;
+        flag.dsack_tlp |= segments == 1 && probe.is_some_and(|probe| probe.high_seq == block.end);
         self.recovery.dsack_dups += segments;
         // There are more duplicates than retransmissions: the network makes them.
         if self.recovery.dsack_dups > self.counters.retransmitted {
+            return false;
+        }
+        // RACK responds only where the path has been seen to reorder, and not to a needless probe.
+        self.rack.dsack_seen |= self.recovery.reordering_seen && !flag.dsack_tlp;
+        flag.dsacking_ack = true;
+        // The duplicate was delivered, too.
+        self.delivery.delivered += segments;
+        if block.end <= flag.prior_snd_una {
+            self.recovery.on_needless(block.end, segments as u32);
+        }
+        true
+    }
+    /// The outstanding segments in the block of a duplicate (`tcp_sacktag_one` with `dup_sack`).
+    fn sacktag_duplicate(&mut self, block: Sack, ack: u64, flag: &mut AckFlags) {
+        let marker = self.recovery.undo_marker;
+        let una = self.snd_una.max(ack);
+        let is_valid = block.start > una
+            || (block.end <= una && marker.is_some_and(|marker| block.end > marker));
+        if !is_valid || block.end > self.board.snd_nxt() {
             return;
         }
-        flag.dsacking_ack = true;
-        let probe = self.recovery.tlp;
-        if probe.is_some_and(|probe| probe.is_retransmission && probe.high_seq == block.end) {
-            flag.dsack_tlp = true;
-        } else {
-            self.rack.dsack_seen = true;
-        }
-        let recovery = &mut self.recovery;
-        if let (Some(marker), Some(left)) = (recovery.undo_marker, recovery.undo_retrans)
-            && block.end > marker
-        {
-            recovery.undo_retrans = Some(left.saturating_sub(segments as u32));
+        let mut index = self.board.find(block.start);
+        while index < self.board.tail() && self.board.end(index) <= block.end {
+            let (entry, end) = (*self.board.entry(index), self.board.end(index));
+            if entry.has(EVER_RETRANSMITTED) {
+                self.recovery.on_needless(end, 1);
+                if entry.has(SACKED) {
+                    flag.reord = flag.reord.min(entry.start());
+                }
+                if end > una {
+                    self.board.mark_needless(index);
+                }
+            }
+            index += 1;
         }
     }
 
@@ -423,10 +477,12 @@ impl Sender {
     /// from the timestamp where there is no other.
     fn update_rtt(&mut self, flag: &AckFlags, segment: &Segment, now: Time) -> Option<Time> {
         let usable = flag.acked_sent.filter(|_| !flag.retrans_data_acked);
-        let newest = flag.sacked_sent.or(usable).map(|(_, last)| now - last);
+        let mut newest = flag.sacked_sent.or(usable).map(|(_, last)| now - last);
         let mut oldest = usable.or(flag.sacked_sent).map(|(first, _)| now - first);
         if oldest.is_none() && flag.data_acked && !segment.echo.is_zero() {
-            oldest = Some(now - segment.echo);
+            // In whole milliseconds, and at least one (`tcp_rtt_tsopt_us`).
+            oldest = Some((timestamp(now) - segment.echo).max(Time::from_millis(1)));
+            newest = oldest;
         }
         let oldest = oldest?;
         self.rtt.update_min_rtt(newest.unwrap_or(oldest), now);

@@ -9,10 +9,11 @@
 //! segments keep their boundaries when they are retransmitted; 5. FIN is the only control flag with
 //! a sequence number; 6. memory is limited by the send buffer alone; 7. PSH stands on the last of several
 //! segments of new data that leave together, and neither at the end of each write (`tcp_push`) nor on
-//! what is retransmitted together (`__tcp_transmit_skb`); 8. a tail loss probe that repeats a segment
-//! counts as a retransmission in flight (`tcp_send_loss_probe` leaves `retrans_out` as it is); 9. a window
-//! that was never open is probed with one octet of new data, for numbers begin at zero and there is no old
-//! one. The scripts of `crates/replay` show 7 and 8 beside Linux.
+//! what is retransmitted together (`__tcp_transmit_skb`); 8. a sender alone discards an ACK whose timestamp
+//! is out of date (PAWS), as Linux does, but does not answer it; 9. the timer of a closed window runs from
+//! the last probe, not from its answer (`tcp_ack_probe`); 10. a window that was never open is probed with one
+//! octet of new data, for numbers begin at zero and there is no old one. The scripts of `crates/replay` show
+//! 7 and 9 beside Linux.
 
 /// What the control sees of the connection of a sender: not a function, so that a closure borrows what it reads and no more.
 macro_rules! connection {

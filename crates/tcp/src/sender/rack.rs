@@ -3,9 +3,6 @@
 //! A segment is lost once a segment sent later has been delivered and the reordering window has
 //! passed. That window is a quarter of the lowest RTT times a factor that D-SACKs raise. As long as
 //! the path has not been seen to reorder, it is zero in recovery and after `reordering` SACKs.
-//!
-//! Deviation: the reorder timer looks at no more than [`MAX_SCAN`] segments within the window; on
-//! paths that reorder by more, the segments beyond are found when the timer expires.
 
 use quell_units::Time;
 
@@ -13,8 +10,6 @@ use super::scoreboard::{EVER_RETRANSMITTED, Entry, Scoreboard};
 
 /// Number of recoveries for which a raised window persists (`TCP_RACK_RECOVERY_THRESH`).
 const RECOVERY_THRESH: u8 = 16;
-/// Number of segments looked at to set the reorder timer.
-const MAX_SCAN: u32 = 64;
 
 /// The state of RFC 8985 section 5.
 #[derive(Debug, Clone)]
@@ -101,21 +96,9 @@ impl Rack {
         now: Time,
     ) -> Option<Time> {
         let patience = self.rtt + window;
-        let mut wait = None;
-        let mut scanned = 0;
-        board.judge(|sent, end| {
-            if (self.sent, self.end) <= (sent, end) || scanned == MAX_SCAN {
-                return None;
-            }
-            let left = patience - (now - sent);
-            if left < self.grain {
-                return Some(true);
-            }
-            scanned += 1;
-            wait = wait.max(Some(left));
-            Some(false)
-        });
-        wait
+        board.detect_loss((self.sent, self.end), |sent| {
+            Some(patience - (now - sent)).filter(|left| *left >= self.grain)
+        })
     }
     /// Whether a segment sent at this time would be lost by now on a path without reordering.
     pub(super) fn has_expired(&self, sent: Time, now: Time) -> bool {

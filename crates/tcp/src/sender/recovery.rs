@@ -79,6 +79,14 @@ impl Recovery {
         self.retrans_stamp.get_or_insert(stamp);
         self.undo_retrans = Some(self.undo_retrans.unwrap_or(0) + 1);
     }
+    /// A D-SACK shows that retransmissions of segments up to `end` were needless.
+    pub(super) fn on_needless(&mut self, end: u64, segments: u32) {
+        if let (Some(marker), Some(left)) = (self.undo_marker, self.undo_retrans)
+            && end > marker
+        {
+            self.undo_retrans = Some(left.saturating_sub(segments));
+        }
+    }
     /// A tail loss probe has left: the segment that it repeats was sent before with this state of the
     /// application, if it is no new one.
     pub(super) fn on_probe(&mut self, high_seq: u64, repeats: Option<bool>) {
@@ -153,9 +161,7 @@ impl Sender {
 
     /// `tcp_try_to_open`.
     fn try_to_open(&mut self, flag: &AckFlags, now: Time) {
-        if !self.board.any_retransmitted() {
-            self.recovery.retrans_stamp = None;
-        }
+        self.retrans_stamp_cleanup();
         if flag.ece {
             self.enter_cwr(now);
         }
@@ -166,7 +172,7 @@ impl Sender {
     /// `tcp_try_keep_open`.
     pub(super) fn try_keep_open(&mut self, now: Time) {
         let is_disorderly =
-            self.board.sacked_out() + self.board.lost_out() > 0 || self.board.any_retransmitted();
+            self.board.sacked_out() + self.board.lost_out() > 0 || self.board.any_retrans_done();
         let state = if is_disorderly {
             State::Disorder
         } else {
@@ -180,7 +186,7 @@ impl Sender {
 
     /// Lets RACK mark losses if anything new was delivered. Returns true if a retransmission was lost.
     fn identify_packet_loss(&mut self, now: Time) -> bool {
-        if !self.rack.advanced {
+        if !self.rack.advanced || self.board.is_empty() {
             return false;
         }
         self.rack.advanced = false;
@@ -218,6 +224,7 @@ impl Sender {
     /// Fast recovery begins (`tcp_enter_recovery`).
     pub(super) fn enter_recovery(&mut self, ece: bool, now: Time) {
         self.counters.recoveries += 1;
+        self.retrans_stamp_cleanup();
         self.recovery.prior_ssthresh = 0;
         self.init_undo();
         if !self.recovery.is_reducing() {

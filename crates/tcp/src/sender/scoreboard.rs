@@ -2,10 +2,14 @@
 //!
 //! Linux keeps a tree of segments in sequence order and a list in order of sending
 //! (`tcp_rtx_queue`, `tsorted_sent_queue`). Here one ring is in sequence order, so segments sent once
-//! are in order of sending too; a second ring holds the retransmissions. Nothing is allocated once
-//! both have reached the size of the window.
+//! are in order of sending too; a second ring holds the retransmissions. A segment leaves Linux's list
+//! when it is selectively acknowledged or RACK finds it lost, and returns to it only when it leaves
+//! again: an undo does not put it back. Nothing is allocated once both rings have reached the size of
+//! the window.
 //!
 //! The index of a segment grows by one per segment; its slot is the index modulo the ring's size.
+
+mod detection;
 
 use std::collections::VecDeque;
 
@@ -26,9 +30,8 @@ pub(super) const EVER_RETRANSMITTED: u8 = 8;
 pub(super) const APP_LIMITED: u8 = 16;
 /// Carries the FIN, which occupies its last number.
 pub(super) const FIN: u8 = 32;
-
-/// In one look for losses, the number of segments with a verdict to skip after the first without one.
-const MAX_DETOURS: u32 = 256;
+/// RACK has found it lost, and it has not left again: it is not in the list in order of sending.
+pub(super) const UNLISTED: u8 = 64;
 
 /// A segment in 32 bytes.
 #[derive(Debug, Clone, Copy, Default)]
@@ -111,8 +114,13 @@ pub(super) struct Scoreboard {
     waiting: u32,
     /// No segment before this index waits for retransmission (`retransmit_skb_hint`).
     first_waiting: u64,
-    /// No segment before this index was sent once and has no verdict.
+    /// No segment before this index was sent once and is listed.
     first_original: u64,
+    /// The segments before this index that were sent once and are listed left before the segment
+    /// delivered last did.
+    overtaken: u64,
+    /// Of those, none has this index or a higher one.
+    last_overtaken: u64,
     /// Retransmissions in order of sending; stale ones are skipped.
     retransmissions: VecDeque<(u64, Time)>,
     /// End of the highest selectively acknowledged segment.
@@ -138,6 +146,8 @@ impl Scoreboard {
             waiting: 0,
             first_waiting: 0,
             first_original: 0,
+            overtaken: 0,
+            last_overtaken: 0,
             retransmissions: VecDeque::new(),
             highest_sack: 0,
             lost_total: 0,
@@ -215,9 +225,11 @@ impl Scoreboard {
     pub(super) fn is_clean(&self) -> bool {
         self.sacked_out | self.lost_out | self.retrans_out | self.ever == 0
     }
-    /// Whether an outstanding segment was ever retransmitted.
-    pub(super) fn any_retransmitted(&self) -> bool {
-        self.ever > 0
+    /// Whether a retransmission is in flight, or the first segment was ever retransmitted
+    /// (`tcp_any_retrans_done`).
+    pub(super) fn any_retrans_done(&self) -> bool {
+        let is_first = || !self.is_empty() && self.entry(self.head).has(EVER_RETRANSMITTED);
+        self.retrans_out > 0 || is_first()
     }
     /// End of the highest selectively acknowledged segment; `snd_una` if there is none.
     pub(super) fn highest_sack(&self, snd_una: u64) -> u64 {
@@ -235,6 +247,8 @@ impl Scoreboard {
         }
         if self.head == self.tail {
             self.first_original = self.tail;
+            self.overtaken = self.tail;
+            self.last_overtaken = self.tail;
             self.first_waiting = self.tail;
         }
         let slot = self.slot(self.tail);
@@ -343,12 +357,6 @@ impl Scoreboard {
         low
     }
 
-    /// Whether a retransmission is in flight of the segment that ends at `end`.
-    pub(super) fn is_repeated_before(&self, end: u64) -> bool {
-        let next = self.find(end);
-        next > self.head && self.entry(next - 1).has(RETRANSMITTED)
-    }
-
     /// Marks a segment as selectively acknowledged (`tcp_sacktag_one`).
     pub(super) fn mark_sacked(&mut self, index: u64) {
         let entry = *self.entry(index);
@@ -373,19 +381,24 @@ impl Scoreboard {
         self.highest_sack = self.highest_sack.max(end);
     }
 
-    /// Marks a segment as lost, or its retransmission (`tcp_mark_skb_lost`).
+    /// Marks a segment as lost, or its retransmission if the segment is lost already
+    /// (`tcp_mark_skb_lost`).
     pub(super) fn mark_lost(&mut self, index: u64) {
         let entry = self.entry_mut(index);
         let is_new = !entry.has(LOST);
-        let was_retransmitted = entry.has(RETRANSMITTED);
-        if entry.has(SACKED) || (!is_new && !was_retransmitted) {
+        let is_repeated = entry.has(RETRANSMITTED);
+        if entry.has(SACKED) || (!is_new && !is_repeated) {
             return;
         }
-        entry.clear(RETRANSMITTED);
         entry.set(LOST);
-        self.lost_out += u32::from(is_new);
-        self.retrans_out -= u32::from(was_retransmitted);
-        self.waiting += 1;
+        if is_new {
+            self.lost_out += 1;
+            self.waiting += u32::from(!is_repeated);
+        } else {
+            entry.clear(RETRANSMITTED);
+            self.retrans_out -= 1;
+            self.waiting += 1;
+        }
         self.lost_total += 1;
         self.first_waiting = self.first_waiting.min(index);
         if let Some(details) = &mut self.details {
@@ -407,15 +420,40 @@ impl Scoreboard {
         self.first_waiting = index;
         Some(index)
     }
-    /// Whether a lost segment waits for retransmission.
+    /// Whether a lost segment waits for retransmission. None does while as many retransmissions are in
+    /// flight as segments are lost (`tcp_xmit_retransmit_queue`).
     pub(super) fn is_waiting(&self) -> bool {
-        self.waiting > 0
+        self.waiting > 0 && self.retrans_out < self.lost_out
+    }
+
+    /// Records a tail loss probe, which does not count as a retransmission in flight.
+    pub(super) fn mark_probed(&mut self, index: u64, now: Time) {
+        let entry = self.entry_mut(index);
+        entry.sent = now;
+        let was_ever = entry.has(EVER_RETRANSMITTED);
+        entry.clear(UNLISTED);
+        entry.set(EVER_RETRANSMITTED);
+        self.ever += u32::from(!was_ever);
+        self.retransmissions.push_back((index, now));
+    }
+    /// A D-SACK shows that the retransmission in flight was needless (`tcp_sacktag_one`).
+    pub(super) fn mark_needless(&mut self, index: u64) {
+        let entry = self.entry_mut(index);
+        if !entry.has(RETRANSMITTED) {
+            return;
+        }
+        entry.clear(RETRANSMITTED);
+        let is_waiting = entry.has(LOST) && !entry.has(SACKED);
+        self.retrans_out -= 1;
+        self.waiting += u32::from(is_waiting);
+        self.first_waiting = self.first_waiting.min(index);
     }
 
     /// Records the retransmission of a segment.
     pub(super) fn mark_retransmitted(&mut self, index: u64, now: Time) {
         let entry = self.entry_mut(index);
         entry.sent = now;
+        entry.clear(UNLISTED);
         let (was_waiting, was_out, was_ever) = (
             entry.has(LOST) && !entry.has(RETRANSMITTED | SACKED),
             entry.has(RETRANSMITTED),
@@ -428,66 +466,26 @@ impl Scoreboard {
         self.retransmissions.push_back((index, now));
     }
 
-    /// Withdraws every verdict of loss, because a reduction proved spurious.
+    /// Withdraws every verdict of loss, because a reduction proved spurious. What a time-out found lost
+    /// is listed, and RACK looks at it again; what RACK found lost is not.
     pub(super) fn unmark_lost(&mut self) {
+        self.retransmissions.clear();
         for index in self.head..self.tail {
-            self.entry_mut(index).clear(LOST);
+            let entry = self.entry_mut(index);
+            entry.clear(LOST);
+            if entry.has(EVER_RETRANSMITTED) && !entry.has(SACKED | UNLISTED) {
+                let sent = entry.sent;
+                self.retransmissions.push_back((index, sent));
+            }
         }
+        self.retransmissions
+            .make_contiguous()
+            .sort_unstable_by_key(|&(_, sent)| sent);
         self.lost_out = 0;
         self.waiting = 0;
         self.first_original = self.head;
-    }
-
-    /// Passes segments without a verdict to `verdict` in order of sending, first those sent once, then
-    /// the retransmissions. `Some(true)` marks the segment as lost, `Some(false)` leaves it, `None`
-    /// ends the search.
-    pub(super) fn judge(&mut self, mut verdict: impl FnMut(Time, u64) -> Option<bool>) {
-        let mut index = self.first_original.max(self.head);
-        self.first_original = index;
-        let mut detours = 0;
-        while index < self.tail && detours < MAX_DETOURS {
-            let entry = *self.entry(index);
-            let is_judged = entry.has(SACKED | LOST | EVER_RETRANSMITTED);
-            if !is_judged {
-                match verdict(entry.sent, self.end(index)) {
-                    Some(true) => self.mark_lost(index),
-                    Some(false) => {
-                        index += 1;
-                        continue;
-                    }
-                    None => break,
-                }
-            }
-            // A contiguous prefix with verdicts needs no second look.
-            if index == self.first_original {
-                self.first_original += 1;
-            } else {
-                detours += 1;
-            }
-            index += 1;
-        }
-        let mut place = 0;
-        while let Some(&(index, sent)) = self.retransmissions.get(place) {
-            let is_stale = index < self.head || {
-                let entry = self.entry(index);
-                !entry.has(RETRANSMITTED) || entry.has(SACKED) || entry.sent != sent
-            };
-            if is_stale && place == 0 {
-                self.retransmissions.pop_front();
-                continue;
-            }
-            if !is_stale {
-                match verdict(sent, self.end(index)) {
-                    Some(true) => {
-                        self.mark_lost(index);
-                        continue;
-                    }
-                    Some(false) => {}
-                    None => break,
-                }
-            }
-            place += 1;
-        }
+        self.overtaken = self.head;
+        self.last_overtaken = self.head;
     }
 }
 

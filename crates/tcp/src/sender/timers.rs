@@ -156,7 +156,7 @@ impl Sender {
     /// `tcp_rack_reo_timeout`.
     fn rack_reo_timeout(&mut self, now: Time) {
         let before = self.board.in_flight();
-        let wait = self.rack_mark_lost(now);
+        self.rack_mark_lost(now);
         if self.board.in_flight() != before {
             if self.recovery.state != State::Recovery {
                 self.enter_recovery(false, now);
@@ -166,11 +166,7 @@ impl Sender {
             }
             self.recovery.holds_back = false;
         }
-        match wait {
-            // Segments that the scan did not reach still wait.
-            Some(wait) => self.timers.set(Timer::Reorder, now, wait),
-            None => self.rearm_rto(now, Some(Timer::Reorder)),
-        }
+        self.rearm_rto(now, Some(Timer::Reorder));
     }
 
     /// `tcp_rearm_rto`: sets a full time-out from now. If the timer served another purpose (`instead`)

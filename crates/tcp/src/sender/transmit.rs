@@ -257,7 +257,11 @@ impl Sender {
         let repeats = (!is_new).then(|| self.board.entry(last).has(APP_LIMITED));
         let segment = match repeats {
             None => self.emit(payload, full, false, now),
-            Some(_) => self.retransmit(last, now),
+            Some(_) => {
+                let sent = self.departure_stamp(now);
+                self.board.mark_probed(last, sent);
+                self.retransmit(last, now)
+            }
         };
         self.recovery.on_probe(self.board.snd_nxt(), repeats);
         // A full time-out from now, so that the answer to the probe can arrive first.
@@ -273,12 +277,12 @@ impl Sender {
     /// Retransmits an outstanding segment, which may be undone (`tcp_retransmit_skb`).
     fn retransmit_skb(&mut self, index: u64, now: Time) -> Segment {
         self.recovery.on_retransmit(timestamp(now));
-        self.retransmit(index, now)
-    }
-    /// Retransmits an outstanding segment; a tail loss probe too (`__tcp_retransmit_skb`).
-    fn retransmit(&mut self, index: u64, now: Time) -> Segment {
         let sent = self.departure_stamp(now);
         self.board.mark_retransmitted(index, sent);
+        self.retransmit(index, now)
+    }
+    /// A segment leaves again that is marked so; a tail loss probe too (`__tcp_retransmit_skb`).
+    fn retransmit(&mut self, index: u64, now: Time) -> Segment {
         self.board.note_departure(index);
         self.delivery.on_sent(self.board.entry_mut(index), false);
         let (entry, end) = (*self.board.entry(index), self.board.end(index));

@@ -11,17 +11,22 @@ impl Sender {
     /// From here a reduction may be undone (`tcp_init_undo`).
     pub(super) fn init_undo(&mut self) {
         self.recovery.undo_marker = Some(self.snd_una);
-        // Linux adds a tail loss probe, which it does not count as a retransmission in flight. Here it
-        // counts already, unless it was found lost.
+        // A tail loss probe does not count as a retransmission in flight.
         let probe = self.recovery.tlp.filter(|probe| probe.is_retransmission);
-        let uncounted = probe.filter(|probe| !self.board.is_repeated_before(probe.high_seq));
-        let out = self.board.retrans_out() + u32::from(uncounted.is_some());
+        let out = self.board.retrans_out() + u32::from(probe.is_some());
         self.recovery.undo_retrans = (out > 0).then_some(out);
     }
-    /// Whether a segment sent before the first retransmission caused this ACK (`tcp_packet_delayed`).
+    /// Whether a segment sent before the first retransmission caused this ACK, as any did if nothing has
+    /// been retransmitted yet (`tcp_packet_delayed`).
     fn packet_delayed(&self) -> bool {
         let first = self.recovery.retrans_stamp;
-        first.is_some_and(|first| !self.rcv_tsecr.is_zero() && self.rcv_tsecr < first)
+        first.is_none_or(|first| !self.rcv_tsecr.is_zero() && self.rcv_tsecr < first)
+    }
+    /// Forgets the first retransmission once there is none (`tcp_retrans_stamp_cleanup`).
+    pub(super) fn retrans_stamp_cleanup(&mut self) {
+        if !self.board.any_retrans_done() {
+            self.recovery.retrans_stamp = None;
+        }
     }
     /// `tcp_may_undo`.
     fn may_undo(&self) -> bool {
@@ -46,7 +51,7 @@ impl Sender {
         }
         self.usage.cwnd_stamp = now;
         self.recovery.undo_marker = None;
-        // RACK must look again at the segments that are no longer marked.
+        // RACK looks again at the segments that are listed.
         self.rack.advanced = true;
     }
     /// Recovery or Loss is over (`tcp_try_undo_recovery`).
@@ -80,9 +85,7 @@ impl Sender {
         if self.board.retrans_out() > 0 {
             return true;
         }
-        if !self.board.any_retransmitted() {
-            self.recovery.retrans_stamp = None;
-        }
+        self.retrans_stamp_cleanup();
         self.undo_cwnd_reduction(true, now);
         self.try_keep_open(now);
         false
