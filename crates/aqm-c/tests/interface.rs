@@ -173,14 +173,19 @@ fn errors_are_codes_with_a_sentence_and_change_nothing() {
         assert_eq!(last_error(), "the settings are null");
         assert!(quell_queue_new(&config(c"fif"), null()).is_null());
         assert!(last_error().starts_with("kind = fif: must be one of \"fifo\", "));
+        let tiny = Setting {
+            name: c"limit".as_ptr(),
+            value: c"100B".as_ptr(),
+        };
         let tiny = Config {
-            rate: 1_000,
+            settings: &tiny,
+            setting_count: 1,
             ..config(c"fifo")
         };
         assert!(quell_queue_new(&tiny, null()).is_null());
         assert_eq!(
             last_error(),
-            "limit = 100ms: is 12B at 1kbit and never accepts a packet of 1500B"
+            "limit = 100B: never accepts a packet of 1500B; it must be 1500B or more"
         );
 
         let queue = quell_queue_new(&config(c"fifo"), null());

@@ -248,7 +248,7 @@ impl<P: Packet, L: DualLaw> Qdisc<P> for DualBuffer<P, L> {
             return;
         }
         self.shell.set_rate(rate);
-        self.limit = QueueLimit::at_rate(common.limit, rate);
+        self.limit = QueueLimit::at_rate(common.limit, self.shell.link());
     }
 
     /// A lowered limit drops the heads of Classic before those of L4S.

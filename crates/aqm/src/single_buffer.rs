@@ -38,6 +38,10 @@ pub trait ControlLaw: QueueKind + Sized {
     ) -> Result<QueueLimit, ParameterError> {
         QueueLimit::of(LIMIT, Self::limit(parameters), link)
     }
+    /// The limit on a link that has become another one; see [`QueueLimit::at_rate`].
+    fn limit_at_rate(parameters: &Self::Parameters, link: Link) -> QueueLimit {
+        QueueLimit::at_rate(Self::limit(parameters), link)
+    }
     /// The limit is this from now on, also at the start.
     fn set_limit(&mut self, _limit: QueueLimit) {}
 
@@ -238,9 +242,9 @@ impl<P: Packet, L: ControlLaw> Qdisc<P> for SingleBuffer<P, L> {
         }
         self.shell.set_rate(rate);
         let parameters = self.shell.parameters();
-        let limit = QueueLimit::at_rate(L::limit(&parameters), rate);
-        self.set_limit(limit.at_most(L::LARGEST_LIMIT));
         let link = self.shell.link();
+        let limit = L::limit_at_rate(&parameters, link);
+        self.set_limit(limit.at_most(L::LARGEST_LIMIT));
         self.law.set_rate(&parameters, link, &self.queue, now);
     }
 

@@ -1,6 +1,6 @@
 //! A marking threshold in time or in packets.
 
-use crate::parameter::{Field, Shape, Value};
+use crate::parameter::{Field, Shape, Value, Written};
 use crate::units::Time;
 
 /// A threshold of a queue (T of the slides of 2015 and of RFC 9332 appendix B; Linux's step; K of DCTCP).
@@ -12,7 +12,7 @@ pub enum Threshold {
 
 impl Field for Threshold {
     const SHAPE: Shape = Shape::TimeOrPackets;
-    fn read(value: Option<Value>, _is_given: bool) -> Option<Self> {
+    fn read(value: Option<Value>, _written: Written) -> Option<Self> {
         match value? {
             Value::Time(time) => Some(Self::Sojourn(time)),
             Value::Packets(packets) => Some(Self::Packets(packets)),

@@ -79,3 +79,10 @@ fn a_rate_makes_no_parameter_unchangeable() {
         queue::rates_make_no_parameter_unchangeable(&subject);
     }
 }
+
+#[test]
+fn no_rate_of_the_link_shuts_a_queue() {
+    for subject in Subject::all() {
+        queue::no_rate_shuts_the_queue(&subject);
+    }
+}

@@ -286,7 +286,11 @@ fn flags_without_effect_are_refused() {
         ),
         (
             &[("min", "500B")],
-            "avpkt = 1kB: must be below min, 500B, for any weight to allow the burst",
+            "min = 500B: makes min 500B, which must be above avpkt, 1kB, for any weight to allow the burst",
+        ),
+        (
+            &[("max", "2kB")],
+            "max = 2kB: makes min 666B, which must be above avpkt, 1kB, for any weight to allow the burst",
         ),
         (
             &[("min", "3MB"), ("burst", "9000")],

@@ -26,6 +26,8 @@ const HEAD: &str = "\
 
 Every queue discipline, with its parameters. `quell queues NAME` prints the same on the terminal. A parameter marked *live* can change
 during a run, in an `[[at]]`. Times, rates and amounts are written with their unit (`15ms`, `40mbit`, `64kB`, `100p`).
+A limit in time follows the link's rate. At any rate a default holds four packets of 1500 bytes at least; one that is written must hold one
+at the start, and holds one where the link becomes slower.
 [speed.md](../evidence/speed.md#queue-disciplines) lists what a packet costs in each. Generated from the registry of `quell-aqm`.
 
 | kind | what it is | defined by |

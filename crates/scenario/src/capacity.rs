@@ -2,6 +2,7 @@
 
 use std::iter::once;
 
+use quell_aqm::parts::QueueLimit;
 use quell_tcp::Segment;
 use quell_units::parameter::{Value, limit_bytes};
 use quell_units::{Bytes, Rate, Settings, Time};
@@ -143,6 +144,8 @@ struct Room {
     bytes: Bytes,
     /// At the link's rate.
     time: Time,
+    /// What a time holds at any rate.
+    least: Bytes,
 }
 
 impl Room {
@@ -153,7 +156,11 @@ impl Room {
                 self.packets = self.packets.saturating_add(packets);
             }
             Value::Bytes(bytes) => self.bytes += Bytes::new(bytes.get().saturating_mul(times)),
-            Value::Time(time) => self.time += time * times,
+            Value::Time(time) => {
+                self.time += time * times;
+                let packets = QueueLimit::LEAST_OF_DEFAULT.saturating_mul(times);
+                self.least += Bytes::new(packets * MTU.get());
+            }
             _ => {}
         }
     }
@@ -166,7 +173,7 @@ impl Room {
         if self.time.is_zero() {
             return Some(self.bytes);
         }
-        limit_bytes(Value::Time(self.time), rate).map(|time| self.bytes + time)
+        limit_bytes(Value::Time(self.time), rate).map(|time| self.bytes + time.max(self.least))
     }
     /// In bytes, with packets of full size.
     fn at(self, rate: Rate) -> Option<Bytes> {

@@ -12,7 +12,7 @@ use super::keys::{KEYS, Section};
 use super::queue::{explained, text_of};
 use super::read::{Reader, View, rate_domain, tables};
 use super::tree::{Node, Table, Tree};
-use super::{Direction, Group, Hop, Link, QueueSpec, Setting, Side, TimedChange};
+use super::{Direction, DirectionSpec, Group, Hop, Link, QueueSpec, Setting, Side, TimedChange};
 
 /// Reads the list `at`, of a run that ends at `end`.
 pub(super) fn read(
@@ -167,7 +167,7 @@ impl TrialLink {
         let sides = [&link.forward, &link.reverse];
         Self {
             name: link.name.clone(),
-            queues: sides.map(|side| TrialQueue::new(&side.queue, side.rate)),
+            queues: sides.map(TrialQueue::new),
             is_traced: sides.map(|side| side.course.is_some()),
         }
     }
@@ -371,11 +371,11 @@ struct TrialQueue {
 }
 
 impl TrialQueue {
-    fn new(spec: &QueueSpec, rate: Rate) -> Self {
+    fn new(side: &DirectionSpec) -> Self {
         Self {
-            kind: spec.kind,
-            settings: spec.settings.clone(),
-            discipline: try_out(spec, rate).ok(),
+            kind: side.queue.kind,
+            settings: side.queue.settings.clone(),
+            discipline: try_out_at_start(side).ok(),
         }
     }
 
@@ -432,6 +432,28 @@ pub(super) fn try_out(
     spec.build(rate, Random::new(0, "trial"))
 }
 
+/// The same of the queue of a side at the start.
+pub(super) fn try_out_at_start(
+    side: &DirectionSpec,
+) -> Result<Discipline<NoPacket>, quell_units::ParameterError> {
+    at_start(side, Random::new(0, "trial"))
+}
+
+/// The queue of a side at the start. Where the side follows a trace, a limit in time has to suit its highest rate only: it was written for
+/// usual rates, and where the trace has less the queue holds a packet, as later in the trace.
+pub(super) fn at_start<P: Packet>(
+    side: &DirectionSpec,
+    random: Random,
+) -> Result<Discipline<P>, quell_units::ParameterError> {
+    let made = side.queue.build(side.rate, random.clone());
+    let (Err(_), Some(course)) = (&made, &side.course) else {
+        return made;
+    };
+    let mut made = side.queue.build(course.fastest(), random)?;
+    made.set_rate(side.rate, Time::ZERO, &mut Nobody);
+    Ok(made)
+}
+
 fn flatten<'a>(path: &str, table: &'a Table, pairs: &mut Vec<(String, &'a Node)>) {
     for (key, node) in table.iter() {
         let key = if path.is_empty() {
@@ -486,10 +508,9 @@ impl Packet for NoPacket {
     }
 }
 
+/// Watches queues in which nothing waits.
 struct Nobody;
 
-impl Observer<NoPacket> for Nobody {
-    fn dropped(&mut self, packet: NoPacket, _drop: Drop, _now: Time) {
-        match packet {}
-    }
+impl<P: Packet> Observer<P> for Nobody {
+    fn dropped(&mut self, _packet: P, _drop: Drop, _now: Time) {}
 }

@@ -3,7 +3,7 @@
 use quell_app::Transport;
 
 use super::capacity::{all_flows, most_flows};
-use super::changes::try_out;
+use super::changes::try_out_at_start;
 use super::control::names;
 use super::kernel_options::{is_given, module};
 use super::keys::{MOST_FLOWS, MOST_GROUPS};
@@ -87,7 +87,7 @@ fn run(scenario: &Scenario, places: &Places<'_>, problems: &mut Vec<Problem>) {
 fn queues(scenario: &Scenario, places: &Places<'_>, problems: &mut Vec<Problem>) {
     for side in scenario.sides() {
         let (path, side) = (scenario.side_key(side), scenario.side(side));
-        let Err(error) = try_out(&side.queue, side.rate) else {
+        let Err(error) = try_out_at_start(side) else {
             continue;
         };
         let key = format!("{path}.queue.{}", error.key);

@@ -13,6 +13,7 @@ use quell_measure::{
 use quell_units::{Random, Time};
 
 use crate::causes::SlowEvents;
+use crate::changes::at_start;
 use crate::keys::MTU;
 use crate::lifetimes::Lifetime;
 use crate::{DirectionSpec, Group, Scenario, Side};
@@ -197,8 +198,7 @@ pub fn flow_recorder(
 
 /// The queue of a side.
 pub fn discipline<P: Packet>(side: &DirectionSpec, random: Random) -> quell_aqm::Discipline<P> {
-    let built = side.queue.build(side.rate, random);
-    built.expect("the scenario's check has tried this queue")
+    at_start(side, random).expect("the scenario's check has tried this queue")
 }
 
 /// Fills in what the applications report, for the whole and for each phase: the stretches that lie

@@ -43,7 +43,7 @@ pub(super) fn warnings(scenario: &Scenario, places: &Places<'_>) -> Vec<Problem>
     warnings
 }
 
-/// Traces with times in which flows give up, or in which the queue holds less than a packet.
+/// Traces with times in which flows give up, or in which what was written for the queue holds less than a packet.
 fn traces(scenario: &Scenario, places: &Places<'_>, warnings: &mut Vec<Problem>) {
     for side in scenario.sides() {
         let key = format!("{}.rate", scenario.side_key(side));
@@ -58,9 +58,13 @@ fn traces(scenario: &Scenario, places: &Places<'_>, warnings: &mut Vec<Problem>)
         }
         let slowest = course.slowest();
         if let Err(error) = try_out(&side.queue, slowest) {
+            let then = match error.key.contains("limit") {
+                true => "the queue holds one packet",
+                false => "the queue keeps what it had at the rate before",
+            };
             let why = format!(
-                "the queue does not suit the trace where that has only {slowest}: {} {}",
-                error.key, error.allowed
+                "where the trace has only {slowest}, {then}: {} = {} {}",
+                error.key, error.found, error.allowed
             );
             warnings.push(places.problem(&key, "", why));
         }

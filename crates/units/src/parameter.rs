@@ -17,7 +17,7 @@ use crate::{Bytes, CommandLine, Frequency, Interval, Period, Rate, Rates, Sizes,
 #[doc(hidden)]
 pub mod typed;
 
-pub use typed::{Amount, Field, Given, Shape, Table};
+pub use typed::{Amount, Field, Given, Shape, Table, Written};
 
 /// What a parameter may be, with its range (inclusive).
 #[derive(Debug, Clone, Copy)]
@@ -493,6 +493,14 @@ impl Settings {
             .is_some_and(|index| self.given[index].is_some())
     }
 
+    /// Whether the value is the default, given or not. One that is derived is, unless it was given.
+    pub fn is_default(&self, name: &str) -> bool {
+        self.index(name).is_none_or(|index| {
+            let given = self.given[index].as_deref().copied();
+            given.is_none() || given == self.default_of(&self.table[index])
+        })
+    }
+
     /// The value given, else the default; `None` where it is derived, and without such a parameter.
     pub fn value(&self, name: &str) -> Option<Value> {
         let index = self.index(name)?;
@@ -565,7 +573,11 @@ impl Settings {
         let row = rows.find(|row| typed::is_for(row.name, field));
         let name = row.map_or(field, |row| row.name);
         let value = self.value(name);
-        T::read(value, self.is_given(name)).unwrap_or_else(|| wrong(name, value))
+        let written = Written {
+            is_given: self.is_given(name),
+            is_default: self.is_default(name),
+        };
+        T::read(value, written).unwrap_or_else(|| wrong(name, value))
     }
 
     /// Where the parameter of this name is in the table.

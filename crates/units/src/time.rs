@@ -39,6 +39,14 @@ impl Time {
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }
+    /// The next longer time of at most two digits, for advice that a person types: 1.714286 ms becomes 1.8 ms.
+    pub const fn rounded_up(self) -> Self {
+        let mut unit = 1_u64;
+        while self.0 / unit > 99 {
+            unit *= 10;
+        }
+        Self(self.0.div_ceil(unit).saturating_mul(unit))
+    }
     /// `self − earlier`, in nanoseconds with its sign; saturates at ±292 years.
     pub const fn signed_since(self, earlier: Self) -> i64 {
         let difference = self.0 as i128 - earlier.0 as i128;
@@ -116,6 +124,20 @@ mod tests {
         ] {
             assert_eq!(time.to_string(), text);
         }
+    }
+
+    #[test]
+    fn advice_has_two_digits_and_is_never_too_short() {
+        for (time, text) in [
+            (Time::from_micros(1_714), "1.8ms"),
+            (Time::from_millis(120), "120ms"),
+            (Time::from_nanos(995_000_001), "1s"),
+            (Time::from_nanos(7), "7ns"),
+            (Time::ZERO, "0s"),
+        ] {
+            assert_eq!(time.rounded_up().to_string(), text);
+        }
+        assert_eq!(Time::MAX.rounded_up(), Time::MAX);
     }
 
     #[test]

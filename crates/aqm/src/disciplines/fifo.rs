@@ -12,8 +12,8 @@
 //! | `bytes_strict` | bytes   | `o + n ≥ q`    | q − 1             |
 //! | `bytes_loose`  | bytes   | `o > q`        | q + MTU           |
 //!
-//! A limit in time is a limit in bytes at the link's present rate, recomputed when the rate changes;
-//! while the link stands still the last rate counts. Lowering a limit drops nothing that waits, as
+//! A limit in time is a limit in bytes at the link's present rate, recomputed when the rate changes, but never less than
+//! a packet, or four where it is the default; while the link stands still the last rate counts. Lowering a limit drops nothing that waits, as
 //! in Linux: the queue only refuses until it fits.
 //!
 //! Whether the packet in service occupies the queue is `count_in_service`: dummynet before 2010
@@ -26,7 +26,7 @@
 //! | --- | --- |
 //! | the edges of every rule | `each_rule_meets_its_edge_cases` |
 //! | the packet in service | `the_packet_in_service_counts_only_where_asked`, `a_packet_that_has_left_occupies_nothing` |
-//! | a limit in time | `a_limit_in_time_follows_the_rate_but_not_an_outage` |
+//! | a limit in time | `a_limit_in_time_follows_the_rate_but_not_an_outage`, `a_limit_in_time_holds_a_packet_at_any_rate_and_the_default_four` |
 //! | a lower limit | `a_lower_limit_drops_nothing_that_waits` |
 //! | limits that never accept a packet | `impossible_limits_are_refused_with_the_reason` |
 
@@ -41,7 +41,7 @@ use crate::qdisc::{Backlog, Link};
 use crate::random::Random;
 use crate::single_buffer::{ControlLaw, SingleBuffer};
 use crate::single_queue::{SingleQueue, refuse};
-use crate::units::{Bytes, Time, parameters, words};
+use crate::units::{Bytes, Rate, Time, parameters, words};
 
 words! {
     /// Which packets are refused.
@@ -126,6 +126,17 @@ pub struct Law {
     in_service: Backlog,
 }
 
+impl Rule {
+    /// The least limit in bytes with which a packet of `mtu` finds room in an empty queue.
+    fn least(self, mtu: Bytes) -> Bytes {
+        match self {
+            Self::BytesStrict => mtu + Bytes::new(1),
+            Self::Linux | Self::Slots => mtu,
+            Self::BytesLoose => Bytes::ZERO,
+        }
+    }
+}
+
 /// The rules of the table at the head, without a branch: a packet is accepted if there are fewer packets than `packets`, and if
 /// the bytes with so much of the packet as counts are not above `bytes`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -191,10 +202,9 @@ impl ControlLaw for Law {
     type Parameters = Parameters;
 
     fn new(parameters: &Parameters, link: Link, _random: Random) -> Result<Self, ParameterError> {
-        let limit = QueueLimit::at_rate(parameters.limit, link.rate);
         Ok(Self {
             rule: parameters.rule,
-            room: Room::of(parameters.rule, limit),
+            room: Room::of(parameters.rule, Self::limit_at_rate(parameters, link)),
             count_in_service: parameters.count_in_service,
             in_service: Backlog::default(),
         })
@@ -206,16 +216,29 @@ impl ControlLaw for Law {
     fn check_limit(parameters: &Parameters, link: Link) -> Result<QueueLimit, ParameterError> {
         let Parameters { limit, rule, .. } = *parameters;
         let refuse = |allowed| Err(ParameterError::new(LIMIT, limit, allowed));
-        match (rule, QueueLimit::at_rate(limit, link.rate)) {
-            (Rule::Slots | Rule::Linux, packets @ QueueLimit::Packets(_)) => Ok(packets),
-            (Rule::Slots, QueueLimit::Bytes(_)) => {
-                refuse(format!("must be in packets with rule = \"{rule}\""))
+        match (rule, limit) {
+            (Rule::Slots, Amount::Packets(_)) => {}
+            (Rule::Slots, _) => {
+                return refuse(format!("must be in packets with rule = \"{rule}\""));
             }
-            (Rule::BytesStrict | Rule::BytesLoose, QueueLimit::Packets(_)) => {
-                refuse(format!("must be in bytes or time with rule = \"{rule}\""))
+            (Rule::BytesStrict | Rule::BytesLoose, Amount::Packets(_)) => {
+                return refuse(format!("must be in bytes or time with rule = \"{rule}\""));
             }
-            (rule, bytes) if Room::of(rule, bytes).admits(0, Bytes::ZERO, link.mtu) => Ok(bytes),
-            (_, QueueLimit::Bytes(bytes)) => Err(QueueLimit::too_small(LIMIT, limit, bytes, link)),
+            _ => {}
+        }
+        QueueLimit::of_at_least(LIMIT, limit, link, rule.least(link.mtu))?;
+        Ok(Self::limit_at_rate(parameters, link))
+    }
+    fn limit_at_rate(parameters: &Parameters, link: Link) -> QueueLimit {
+        let Parameters { limit, rule, .. } = *parameters;
+        match (rule, limit) {
+            (Rule::BytesLoose, Amount::Time(time)) => QueueLimit::Bytes(link.rate.bytes_in(time)),
+            (Rule::BytesStrict, Amount::Time(_) | Amount::DefaultTime(_)) => {
+                // The byte that this rule never uses.
+                let slowest = QueueLimit::at_rate(limit, Link { rate: Rate::ZERO, ..link });
+                QueueLimit::at_rate(limit, link).at_least(slowest.bytes() + Bytes::new(1))
+            }
+            _ => QueueLimit::at_rate(limit, link),
         }
     }
     fn set_limit(&mut self, limit: QueueLimit) {
@@ -279,7 +302,6 @@ mod tests {
     use crate::packet::Ecn;
     use crate::packet::testing::TestPacket;
     use crate::parameter::Settings;
-    use crate::units::Rate;
     use crate::{Drop, Qdisc as _};
     use std::string::ToString as _;
     use std::vec::Vec;
@@ -445,6 +467,23 @@ mod tests {
     }
 
     #[test]
+    fn a_limit_in_time_holds_a_packet_at_any_rate_and_the_default_four() {
+        let slow = Rate::from_bps(8);
+        let mut drops = Drops::default();
+        for (given, limit) in [
+            (&[("limit", "3ms")][..], 1_500),
+            (&[("limit", "3ms"), ("rule", "bytes_strict")], 1_501),
+            (&[], 6_000),
+            (&[("limit", "100ms")], 6_000),
+        ] {
+            let mut fifo = fifo(given).unwrap();
+            fifo.set_rate(slow, Time::ZERO, &mut drops);
+            let limit = QueueLimit::Bytes(Bytes::new(limit));
+            assert_eq!(fifo.queue.limit, limit, "{given:?}");
+        }
+    }
+
+    #[test]
     fn a_lower_limit_drops_nothing_that_waits() {
         let mut fifo = fifo(&[("limit", "3p")]).unwrap();
         let mut drops = Drops::default();
@@ -476,15 +515,15 @@ mod tests {
         for (given, message) in [
             (
                 &[("limit", "1000B")][..],
-                "limit = 1kB: is 1kB and never accepts a packet of 1500B",
+                "limit = 1kB: never accepts a packet of 1500B; it must be 1500B or more",
             ),
             (
                 &[("limit", "1ms")],
-                "limit = 1ms: is 1kB at 8mbit and never accepts a packet of 1500B",
+                "limit = 1ms: is 1kB at 8mbit and never accepts a packet of 1500B; at 8mbit it must be 1.5ms or more, or an amount such as 3kB",
             ),
             (
                 &[("limit", "1500B"), ("rule", "bytes_strict")],
-                "limit = 1500B: is 1500B and never accepts a packet of 1500B",
+                "limit = 1500B: never accepts a packet of 1500B; it must be 1501B or more",
             ),
             (
                 &[("limit", "10kB"), ("rule", "slots")],

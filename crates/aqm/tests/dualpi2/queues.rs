@@ -161,7 +161,7 @@ fn what_has_no_effect_or_no_sense_is_refused() {
         ),
         (
             &[RFC, ("limit", "1kB")],
-            "limit = 1kB: is 1kB and never accepts a packet of 1500B",
+            "limit = 1kB: never accepts a packet of 1500B; it must be 1500B or more",
         ),
         (
             &[("alpha", "0.001")],

@@ -104,7 +104,7 @@ pub fn allocates_nothing_after_the_first_fill(subject: &Subject) {
 }
 
 /// An observer that counts nothing, so that only the discipline could allocate.
-struct Silent;
+pub(super) struct Silent;
 
 impl quell_aqm::Observer<TestPacket> for Silent {
     fn dropped(&mut self, _packet: TestPacket, _drop: quell_aqm::Drop, _now: Time) {}

@@ -5,6 +5,7 @@ mod laws;
 pub mod ledger;
 #[doc(hidden)]
 pub mod operations;
+mod room;
 mod subject;
 
 pub use laws::{
@@ -13,6 +14,7 @@ pub use laws::{
     loses_nothing_when_the_clock_jumps, rates_make_no_parameter_unchangeable,
     refusals_change_nothing, replay,
 };
+pub use room::no_rate_shuts_the_queue;
 pub use subject::Subject;
 
 /// Tests that a queue discipline of the calling crate keeps every law: a test each, in a module `laws`.
@@ -46,6 +48,10 @@ macro_rules! queue_laws {
             #[test]
             fn a_rate_makes_no_parameter_unchangeable() {
                 queue::rates_make_no_parameter_unchangeable(&Subject::of::<$queue>());
+            }
+            #[test]
+            fn no_rate_shuts_it() {
+                queue::no_rate_shuts_the_queue(&Subject::of::<$queue>());
             }
             #[test]
             fn every_parameter_changes_the_fate_of_some_packet() {

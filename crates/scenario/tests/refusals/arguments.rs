@@ -45,7 +45,7 @@ fn arguments_change_the_scenario_and_errors_name_the_argument() {
         ),
         (
             "link.queue.limit=1kB",
-            "--set link.queue.limit=1kB: link.queue.limit = 1kB: is 1kB and never accepts a packet of 1500B",
+            "--set link.queue.limit=1kB: link.queue.limit = 1kB: never accepts a packet of 1500B; it must be 1500B or more",
         ),
         (
             "group.a.congestion-control.beta=0.8",

@@ -279,7 +279,7 @@ fn each_mistake_is_named_with_file_line_key_what_was_found_and_what_is_allowed()
         (
             "limit = \"100ms\"",
             "limit = \"1kB\"",
-            "f.toml:7: link.queue.limit = \"1kB\": is 1kB and never accepts a packet of 1500B",
+            "f.toml:7: link.queue.limit = \"1kB\": never accepts a packet of 1500B; it must be 1500B or more",
         ),
         (
             "count = 2",
@@ -374,9 +374,9 @@ fn each_mistake_is_named_with_file_line_key_what_was_found_and_what_is_allowed()
         ),
         (
             "\"link.rate\" = \"20mbit\"",
-            "\"link.rate\" = \"100kbit\"",
-            "f.toml:20: at.1.set.link.rate = \"100kbit\": does not suit the queue: limit = 100ms: is 1250B at 100kbit \
-          and never accepts a packet of 1500B",
+            "\"link.queue.limit\" = \"90ms\", \"link.rate\" = \"100kbit\"",
+            "f.toml:20: at.1.set.link.rate = \"100kbit\": does not suit the queue: limit = 90ms: is 1125B at 100kbit \
+          and never accepts a packet of 1500B; at 100kbit it must be 120ms or more, or an amount such as 3kB",
         ),
         (
             "\"link.rate\" = \"20mbit\"",

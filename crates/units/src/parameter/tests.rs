@@ -84,7 +84,13 @@ fn fields_hold_what_is_given_and_the_defaults_of_the_rest() {
     let expected = ["form", "target", "any_ect", "limit", "memory", "window"];
     assert_eq!(names, expected);
     let defaults = parameters(&[]);
-    assert_eq!(defaults.limit, Amount::Time(Time::from_millis(100)));
+    // A default is one where it is written down, too.
+    for given in [&[][..], &[("limit", "100ms")]] {
+        let usual = Amount::DefaultTime(Time::from_millis(100));
+        assert_eq!(parameters(given).limit, usual, "{given:?}");
+    }
+    let another = parameters(&[("limit", "99ms")]).limit;
+    assert_eq!(another, Amount::Time(Time::from_millis(99)));
     assert_eq!((defaults.memory, defaults.shared.window), (None, 4));
     let given = parameters(&[("limit", "20"), ("memory", "30B"), ("window", "9")]);
     assert_eq!(given.limit, Amount::Packets(20));

@@ -63,8 +63,17 @@ pub trait Field: Sized {
     const SHAPE: Shape;
     /// Whether the row must have no default of its own ([`Preset::Derived`]).
     const IS_DERIVED: bool = false;
-    /// The field for a value, and whether that was given; `None` for the value of another domain.
-    fn read(value: Option<Value>, is_given: bool) -> Option<Self>;
+    /// The field for a value; `None` for the value of another domain.
+    fn read(value: Option<Value>, written: Written) -> Option<Self>;
+}
+
+/// What was written of a parameter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Written {
+    /// Whether a value was given.
+    pub is_given: bool,
+    /// Whether the value is the default. A resolved scenario gives defaults too, and must mean the same as one that leaves them out.
+    pub is_default: bool,
 }
 
 /// The kind of a [`Domain`], without its range.
@@ -162,7 +171,7 @@ macro_rules! words {
 
         impl $crate::parameter::Field for $name {
             const SHAPE: $crate::parameter::Shape = $crate::parameter::Shape::Word(&[$( $word ),+]);
-            fn read(value: Option<$crate::parameter::Value>, _is_given: bool) -> Option<Self> {
+            fn read(value: Option<$crate::parameter::Value>, _written: $crate::parameter::Written) -> Option<Self> {
                 match value {
                     $( Some($crate::parameter::Value::Word($word)) => Some(Self::$variant), )+
                     _ => None,
@@ -203,6 +212,8 @@ pub struct Given<T> {
 pub enum Amount {
     /// What a link sends in this time.
     Time(Time),
+    /// The same, and the time is the default: it was chosen for usual rates, and a slow link gets a few packets instead.
+    DefaultTime(Time),
     /// Bytes.
     Bytes(Bytes),
     /// Packets.
@@ -210,10 +221,17 @@ pub enum Amount {
 }
 
 impl Amount {
+    /// The time, if it is one.
+    pub fn time(self) -> Option<Time> {
+        match self {
+            Self::Time(time) | Self::DefaultTime(time) => Some(time),
+            Self::Bytes(_) | Self::Packets(_) => None,
+        }
+    }
     /// The amount in bytes at `rate`; `None` for packets.
     pub fn bytes_at(self, rate: Rate) -> Option<Bytes> {
         match self {
-            Self::Time(time) => Some(rate.bytes_in(time)),
+            Self::Time(time) | Self::DefaultTime(time) => Some(rate.bytes_in(time)),
             Self::Bytes(bytes) => Some(bytes),
             Self::Packets(_) => None,
         }
@@ -223,7 +241,7 @@ impl Amount {
 impl core::fmt::Display for Amount {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match *self {
-            Self::Time(time) => Value::Time(time).fmt(f),
+            Self::Time(time) | Self::DefaultTime(time) => Value::Time(time).fmt(f),
             Self::Bytes(bytes) => Value::Bytes(bytes).fmt(f),
             Self::Packets(packets) => Value::Packets(packets).fmt(f),
         }
@@ -235,7 +253,7 @@ macro_rules! fields {
     ($($type:ty: $shape:expr, $pattern:pat => $value:expr;)*) => {$(
         impl Field for $type {
             const SHAPE: Shape = $shape;
-            fn read(value: Option<Value>, _is_given: bool) -> Option<Self> {
+            fn read(value: Option<Value>, _written: Written) -> Option<Self> {
                 match value {
                     Some($pattern) => $value,
                     _ => None,
@@ -264,8 +282,9 @@ fields! {
 
 impl Field for Amount {
     const SHAPE: Shape = Shape::Limit;
-    fn read(value: Option<Value>, _is_given: bool) -> Option<Self> {
+    fn read(value: Option<Value>, written: Written) -> Option<Self> {
         match value? {
+            Value::Time(time) if written.is_default => Some(Self::DefaultTime(time)),
             Value::Time(time) => Some(Self::Time(time)),
             Value::Bytes(bytes) => Some(Self::Bytes(bytes)),
             Value::Packets(packets) => Some(Self::Packets(packets)),
@@ -278,9 +297,9 @@ impl Field for Amount {
 impl<T: Field> Field for Option<T> {
     const SHAPE: Shape = T::SHAPE;
     const IS_DERIVED: bool = true;
-    fn read(value: Option<Value>, is_given: bool) -> Option<Self> {
+    fn read(value: Option<Value>, written: Written) -> Option<Self> {
         match value {
-            Some(_) => T::read(value, is_given).map(Some),
+            Some(_) => T::read(value, written).map(Some),
             None => Some(None),
         }
     }
@@ -289,9 +308,12 @@ impl<T: Field> Field for Option<T> {
 impl<T: Field> Field for Given<T> {
     const SHAPE: Shape = T::SHAPE;
     const IS_DERIVED: bool = T::IS_DERIVED;
-    fn read(value: Option<Value>, is_given: bool) -> Option<Self> {
-        let value = T::read(value, is_given)?;
-        Some(Self { value, is_given })
+    fn read(value: Option<Value>, written: Written) -> Option<Self> {
+        let value = T::read(value, written)?;
+        Some(Self {
+            value,
+            is_given: written.is_given,
+        })
     }
 }
 

@@ -257,7 +257,7 @@ impl<P: Packet> Qdisc<P> for DropMinValue<P> {
     fn set_rate(&mut self, rate: Rate, _now: Time, _obs: &mut impl Observer<P>) {
         if !rate.is_zero() {
             self.shell.set_rate(rate);
-            self.limit = QueueLimit::at_rate(self.shell.parameters().limit, rate);
+            self.limit = QueueLimit::at_rate(self.shell.parameters().limit, self.shell.link());
         }
     }
 

@@ -3,7 +3,6 @@
 use alloc::format;
 
 use super::adaptation::{Law, PARTS};
-use crate::limit::QueueLimit;
 use crate::parameter::{Amount, Domain, Parameter, ParameterError, Preset};
 use crate::qdisc::Backlog;
 use crate::units::{Bytes, Rate, Time, name_of, parameters, words};
@@ -121,12 +120,14 @@ pub(super) enum Threshold {
 impl Threshold {
     /// `q · 8 / rate > time` exactly when `q` is more than the whole bytes that the rate carries in that time.
     fn of(parameters: &Parameters, rate: Rate) -> Self {
-        match (parameters.threshold, parameters.delay) {
-            (Amount::Time(time), Delay::Sojourn) => Self::Sojourn(time),
-            (amount, _) => match QueueLimit::at_rate(amount, rate) {
-                QueueLimit::Packets(packets) => Self::Packets(packets),
-                QueueLimit::Bytes(bytes) => Self::Bytes(bytes),
-            },
+        let threshold = parameters.threshold;
+        match (threshold, parameters.delay) {
+            (Amount::Time(time) | Amount::DefaultTime(time), Delay::Sojourn) => Self::Sojourn(time),
+            (Amount::Packets(packets), _) => Self::Packets(packets),
+            (Amount::Bytes(bytes), _) => Self::Bytes(bytes),
+            (Amount::Time(time) | Amount::DefaultTime(time), Delay::Backlog) => {
+                Self::Bytes(rate.bytes_in(time))
+            }
         }
     }
     /// Whether a queue of `backlog` is above, if the last packet that left had waited for `sojourn`.
@@ -174,7 +175,9 @@ pub(super) fn check_threshold(parameters: &Parameters, rate: Rate) -> Result<(),
     } = *parameters;
     let reached = match (threshold, limit) {
         (Amount::Packets(threshold), Amount::Packets(limit)) => threshold < limit,
-        (Amount::Time(threshold), Amount::Time(limit)) => threshold < limit,
+        _ if threshold.time().is_some() && limit.time().is_some() => {
+            threshold.time() < limit.time()
+        }
         // Packets have no fixed size, and without a rate a time is no amount.
         (Amount::Packets(_), _) | (_, Amount::Packets(_)) => true,
         _ if rate.is_unlimited() => true,
@@ -193,7 +196,7 @@ pub(super) fn check_threshold(parameters: &Parameters, rate: Rate) -> Result<(),
 
 /// Refuses switches that would have no effect beside a threshold of this unit.
 pub(super) fn check_switches(parameters: &Parameters) -> Result<(), ParameterError> {
-    let in_time = matches!(parameters.threshold, Amount::Time(_));
+    let in_time = parameters.threshold.time().is_some();
     let by_sojourn = parameters.delay == Delay::Sojourn;
     // The default is not refused: a resolved scenario names it, whatever the threshold is.
     if by_sojourn && !in_time {

@@ -43,6 +43,7 @@ pub mod tc;
 mod trials;
 
 use crate::kind::{Entry, QueueKind, Trials};
+use crate::limit::QueueLimit;
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::Packet;
 use crate::parameter::{Amount, ParameterError, Table as _};
@@ -187,7 +188,7 @@ impl Law {
 impl ControlLaw for Law {
     type Parameters = Parameters;
     /// The average counts in 32 bits.
-    const LARGEST_LIMIT: Bytes = Bytes::new(u32::MAX as u64);
+    const LARGEST_LIMIT: Bytes = parameters::LARGEST;
 
     /// Behind a link that has always been idle.
     fn new(parameters: &Parameters, link: Link, random: Random) -> Result<Self, ParameterError> {
@@ -204,6 +205,9 @@ impl ControlLaw for Law {
     }
     fn limit(parameters: &Parameters) -> Amount {
         parameters.limit
+    }
+    fn check_limit(parameters: &Parameters, link: Link) -> Result<QueueLimit, ParameterError> {
+        parameters::limit_of(parameters, link)
     }
 
     #[inline]

@@ -21,6 +21,8 @@ const AMOUNT: Domain = Domain::Limit {
 };
 /// The default probability of the form linux.
 const USUAL: u64 = PARTS / 50;
+/// The average and the kernel count in 32 bits.
+pub(super) const LARGEST: Bytes = Bytes::new(u32::MAX as u64);
 /// Of an imagined link that empties the average; `tc` keeps whole bytes/s.
 const SLOWEST: Rate = Rate::from_bps(8);
 const FASTEST: Rate = Rate::from_mbps(1_000_000);
@@ -65,7 +67,7 @@ parameters! {
         max: Option<Amount> = Parameter {
             domain: AMOUNT,
             default: Preset::Derived(
-                "3 × min where that is given, else limit / 4; linux: as far as the kernel's 31 bits hold it",
+                "3 × min where that is given, else limit / 4; linux: as far as the kernel's 31 bits hold it, and such that min is above avpkt",
             ),
             help: "Average queue at which the probability is reached; above, every packet is signalled, or gently more.",
             ..ROW
@@ -196,7 +198,7 @@ impl Config {
             harddrop: parameters.harddrop,
             nodrop: parameters.nodrop,
         };
-        let limit = QueueLimit::of(LIMIT, parameters.limit, link)?;
+        let limit = limit_of(parameters, link)?;
         let thresholds = Thresholds::of(parameters, link, limit)?;
         let constants = match parameters.form {
             Form::Floyd => Constants::Floyd(thresholds.unit, floyd(parameters, link, thresholds)),
@@ -219,11 +221,23 @@ impl Config {
     }
 }
 
-/// A limit or threshold as a number in its unit.
+/// The limit; a default as far as the average counts.
+pub(super) fn limit_of(parameters: &Parameters, link: Link) -> Result<QueueLimit, ParameterError> {
+    let limit = QueueLimit::of(LIMIT, parameters.limit, link)?;
+    Ok(match parameters.limit {
+        Amount::DefaultTime(_) => limit.at_most(LARGEST),
+        _ => limit,
+    })
+}
+
+/// A threshold as a number in its unit.
 fn counted(amount: Amount, link: Link) -> (Unit, u64) {
-    match QueueLimit::at_rate(amount, link.rate) {
-        QueueLimit::Packets(packets) => (Unit::Packets, packets),
-        QueueLimit::Bytes(bytes) => (Unit::Bytes, bytes.get()),
+    match amount {
+        Amount::Packets(packets) => (Unit::Packets, packets),
+        Amount::Bytes(bytes) => (Unit::Bytes, bytes.get()),
+        Amount::Time(time) | Amount::DefaultTime(time) => {
+            (Unit::Bytes, link.rate.bytes_in(time).get())
+        }
     }
 }
 
@@ -241,6 +255,13 @@ impl Thresholds {
             (None, Some(max)) => ((max.0, max.1 / 3), max),
             (None, None) => {
                 let max = (of_limit / 4).min(largest_max(parameters));
+                let max = match parameters.form {
+                    // No weight suits a min below an average packet.
+                    Form::Linux if max / 3 <= u64::from(avpkt(parameters)) => {
+                        3 * least_min(parameters, link)
+                    }
+                    _ => max,
+                };
                 ((unit, max / 3), (unit, max))
             }
         };
@@ -265,6 +286,13 @@ impl Thresholds {
         }
         Ok(Self { unit, min, max })
     }
+}
+
+/// The least `min` that is derived where the limit holds a few packets only: it lets a whole packet through, and one and a half average ones,
+/// for which `tc` finds the weight 1/2.
+fn least_min(parameters: &Parameters, link: Link) -> u64 {
+    let average = u64::from(avpkt(parameters));
+    link.mtu.get().max(average + average.div_ceil(2))
 }
 
 /// The largest `max` over which `tc` can spread the default probability, with a `min` of a third of it.
@@ -324,14 +352,7 @@ fn linux(
                 Value::Packets(burst.into()),
                 format!("is too small: must be at least {least}p, 1 + min / avpkt"),
             ),
-            _ => ParameterError::new(
-                name_of!(Parameters, avpkt),
-                parameters.avpkt,
-                format!(
-                    "must be below min, {}, for any weight to allow the burst",
-                    Bytes::new(min.into())
-                ),
-            ),
+            _ => no_weight(parameters, min),
         });
     };
     if given.is_none() {
@@ -360,6 +381,22 @@ fn linux(
         return Err(error(name_of!(Parameters, max), parameters.max, allowed));
     }
     Ok(constants)
+}
+
+/// `min` does not hold an average packet: the refusal of whichever of the two was written.
+fn no_weight(parameters: &Parameters, min: u32) -> ParameterError {
+    let (min, avpkt) = (Bytes::new(min.into()), parameters.avpkt);
+    let why = "for any weight to allow the burst";
+    let (name, found) = match (parameters.min, parameters.max) {
+        (Some(found), _) => (name_of!(Parameters, min), found),
+        (None, Some(found)) => (name_of!(Parameters, max), found),
+        (None, None) => {
+            let allowed = format!("must be below min, {min}, {why}");
+            return ParameterError::new(name_of!(Parameters, avpkt), avpkt, allowed);
+        }
+    };
+    let allowed = format!("makes min {min}, which must be above avpkt, {avpkt}, {why}");
+    ParameterError::new(name, found, allowed)
 }
 
 fn avpkt(parameters: &Parameters) -> u32 {

@@ -203,6 +203,6 @@ impl Configuration {
     pub(super) fn set_rate(&mut self, parameters: &Parameters, link: Link) {
         self.limits = parameters
             .limits()
-            .map(|(_, amount)| QueueLimit::at_rate(amount, link.rate));
+            .map(|(_, amount)| QueueLimit::at_rate(amount, link));
     }
 }
