@@ -4,13 +4,14 @@
 #![no_main]
 
 use quell_aqm::course::Trace;
-use quell_lab::scenario::trace::{Format, chances_of, parse, rates_of, text};
+use quell_lab::scenario::trace::{Format, chances_of, guess, parse, rates_of, text};
 
 libfuzzer_sys::fuzz_target!(|input: &str| {
     // What repeats a pattern many times is large, not wrong.
     if input.contains("count") {
         return;
     }
+    let _ = guess(input);
     for format in Format::ALL {
         let Ok(trace) = parse(input, format) else {
             continue;

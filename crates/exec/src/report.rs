@@ -82,7 +82,7 @@ pub(crate) fn warnings(
     counts: &Counts,
     missing: u64,
 ) -> Vec<String> {
-    let mut warnings = Vec::new();
+    let mut warnings = plan.warnings().to_vec();
     let tolerable = match plan.rtt() {
         rtt if rtt.is_zero() => TOLERABLE_LATENESS,
         rtt => rtt * TOLERABLE_LATENESS_PERCENT / 100,

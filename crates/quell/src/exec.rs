@@ -188,6 +188,9 @@ fn behind(
     if arguments.world == ExecWorld::Virtual && inside.is_none() {
         return exec_virtual::run(arguments);
     }
+    if !arguments.quiet {
+        plan.traces().iter().for_each(|trace| page::say(trace));
+    }
     let net = match arguments.net {
         _ if inside.is_some() => Net::None,
         NetArgument::Relay => Net::Relay,

@@ -13,7 +13,7 @@ use crate::arguments::Run;
 use crate::check::{load, with_consent, with_errors};
 use crate::interrupt::{Fate, Interrupt};
 use crate::outcomes::{results, with_intervals};
-use crate::page::Page;
+use crate::page::{self, Page};
 use crate::progress::Shown;
 use crate::spread::Spread;
 use crate::table;
@@ -53,6 +53,7 @@ fn start(loaded: &Loaded, world: World, arguments: &Run, page: &mut Page) -> Res
             "--kernel, --guest-timeout and --guest-exec have an effect only with --world virtual",
         ));
     }
+    loaded.traces.iter().for_each(|trace| page::say(trace));
     let interrupt = Interrupt::listen()?;
     let options = Options {
         world,

@@ -21,6 +21,9 @@ pub(crate) fn judge(
     for warning in &loaded.warnings {
         page.line(format_args!("warning: {warning}"));
     }
+    for trace in &loaded.traces {
+        page.line(trace);
+    }
     let chosen = world.unwrap_or_default();
     let (name, place) = (&loaded.scenario.name, chosen.name());
     let refused = refusal(load, chosen);

@@ -1,4 +1,4 @@
-//! Writing scenarios: `quell new`, `quell keys`, and what `quell check` says of worlds.
+//! Writing scenarios: `quell new`, `quell keys`, and what `quell check` says of worlds and traces.
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
@@ -245,4 +245,42 @@ fn a_ladder_comes_from_a_file_beside_the_scenario_and_a_result_repeats_without_i
     );
     let (_, again, _) = told(&["run", "first/scenario.toml", "--json", "--out", "again"]);
     assert_eq!(again, first);
+}
+
+/// Whoever reads it notices a wrong format, unit or column; and a threshold that is shorter than a packet.
+#[test]
+fn what_was_understood_of_a_trace_and_what_is_doubtful_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let told = |arguments: &[&str]| told(folder.path(), arguments);
+    fs::write(folder.path().join("drive.txt"), "5000\n2000\n5000\n").unwrap();
+    let groups = ["prague", "cubic"].map(|control| {
+        format!("[[group]]\nname = \"{control}\"\ncongestion-control = \"{control}\"\nrtt = \"20ms\"\napp = \"bulk\"\n")
+    });
+    let text = format!(
+        "schema = 1\nname = \"drive\"\n[link]\nrate = {{ trace = \"drive.txt\" }}\nqueue = \"dualpi2\"\n{}{}[run]\nduration = \"2s\"\nwarmup = \"0s\"\n",
+        groups[0], groups[1]
+    );
+    fs::write(folder.path().join("drive.toml"), &text).unwrap();
+    let (code, _, errors) = told(&["check", "drive.toml"]);
+    assert_eq!(code, 2, "{errors}");
+    assert!(
+        errors.contains("drive.txt:1: link.rate.trace = 5000: could be times or rates"),
+        "{errors}"
+    );
+    let spaced = text.replace(
+        "drive.txt\"",
+        "drive.txt\", unit = \"kbit\", interval = \"1s\"",
+    );
+    fs::write(folder.path().join("drive.toml"), &spaced).unwrap();
+    let line = "link.rate: drive.txt, rates: 3 rates in 3s, 2 to 5 Mbit/s, mean 4 Mbit/s";
+    let line = line.replace("2 to", "2 Mbit/s to");
+    let (code, out, errors) = told(&["check", "drive.toml"]);
+    assert_eq!(code, 0, "{errors}");
+    assert!(out.lines().any(|said| said == line), "{out}");
+    let (code, out, errors) = told(&["run", "drive.toml", "--out", "result", "--strict"]);
+    assert!(errors.lines().any(|said| said == line), "{errors}");
+    let advice = "step_thresh = 2.4ms or min_qlen_step = 1p avoids that";
+    let whole: String = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(whole.contains(advice), "{out}");
+    assert_eq!(code, 1, "{errors}");
 }

@@ -322,6 +322,8 @@ pub struct Loaded {
     pub scenario: Scenario,
     /// What is possible, but probably an error.
     pub warnings: Vec<Problem>,
+    /// What was understood of each trace that a link follows.
+    pub traces: Vec<String>,
     /// The programs that it starts, which somebody else has to find.
     pub programs: Vec<NamedProgram>,
 }

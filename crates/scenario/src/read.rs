@@ -21,14 +21,21 @@ mod links;
 pub(super) use links::rate_domain;
 
 /// Reads a scenario whose single values are right.
-pub(super) fn read(file: &str, root: &Node, files: ReadFile) -> Result<Scenario, Problems> {
+///
+/// Beside it, a line about each trace: what was understood of it.
+pub(super) fn read(
+    file: &str,
+    root: &Node,
+    files: ReadFile,
+) -> Result<(Scenario, Vec<String>), Problems> {
     let mut reader = Reader {
         file: file.to_owned(),
         files,
         problems: Vec::new(),
+        notes: Vec::new(),
     };
     match scenario(&mut reader, root) {
-        Some(scenario) if reader.problems.is_empty() => Ok(scenario),
+        Some(scenario) if reader.problems.is_empty() => Ok((scenario, reader.notes)),
         _ => Err(Problems::new(reader.problems)),
     }
 }
@@ -39,9 +46,15 @@ pub(super) struct Reader {
     /// What reads the files that the scenario names.
     pub(super) files: ReadFile,
     problems: Vec<Problem>,
+    /// What was understood of traces.
+    notes: Vec<String>,
 }
 
 impl Reader {
+    /// What was understood where nothing is wrong.
+    pub(super) fn note(&mut self, note: String) {
+        self.notes.push(note);
+    }
     /// The value of `key` is wrong.
     pub(super) fn wrong(&mut self, key: &str, node: &Node, allowed: &str) {
         self.push(key, node.origin.clone(), Some(node.found()), allowed);

@@ -44,10 +44,25 @@ impl Template {
     ) -> Result<Scenario, Problems> {
         let mut changed = self.clone();
         changed.apply(overrides)?;
-        changed.checked(world, files)
+        let (scenario, _) = changed.checked(world, files)?;
+        Ok(scenario)
     }
 
-    /// The same with warnings, of a file that is needed once.
+    /// The same with warnings, and with what was understood of traces.
+    ///
+    /// # Errors
+    ///
+    /// Everything that is wrong with the scenario.
+    pub fn loaded(
+        &self,
+        overrides: &[Override],
+        world: Option<World>,
+        files: ReadFile,
+    ) -> Result<Loaded, Problems> {
+        self.clone().into_loaded(overrides, world, files)
+    }
+
+    /// The same of a file that is needed once.
     pub(crate) fn into_loaded(
         mut self,
         overrides: &[Override],
@@ -55,13 +70,14 @@ impl Template {
         files: ReadFile,
     ) -> Result<Loaded, Problems> {
         self.apply(overrides)?;
-        let scenario = self.checked(world, files)?;
+        let (scenario, traces) = self.checked(world, files)?;
         let places = places::Places::new(&self.file, &self.root);
         let warnings = warn::warnings(&scenario, &places);
         let programs = programs::named(&scenario, &places);
         Ok(Loaded {
             scenario,
             warnings,
+            traces,
             programs,
         })
     }
@@ -176,11 +192,16 @@ impl Template {
         Ok(())
     }
 
-    fn checked(&self, world: Option<World>, files: ReadFile) -> Result<Scenario, Problems> {
-        let scenario = read::read(&self.file, &self.root, files)?;
+    /// The scenario, and what was understood of its traces.
+    fn checked(
+        &self,
+        world: Option<World>,
+        files: ReadFile,
+    ) -> Result<(Scenario, Vec<String>), Problems> {
         let places = places::Places::new(&self.file, &self.root);
+        let (scenario, traces) = read::read(&self.file, &self.root, files)?;
         check::check(&scenario, world, &places)?;
-        Ok(scenario)
+        Ok((scenario, traces))
     }
 
     /// The names of its groups, where they are written as names.

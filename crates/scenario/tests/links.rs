@@ -58,6 +58,11 @@ fn result(link: &str, more: &str) -> String {
 fn each_key_changes_what_a_run_gives() {
     let trace = |more: &str| format!("rate = {{ trace = \"moves.csv\"{more} }}\n");
     let chances = |more: &str| format!("rate = {{ trace = \"chances\"{more} }}\n");
+    let spaced = |format: &str, unit: &str| {
+        format!(
+            "rate = {{ data = \"5\\n9\\n\"{format}, unit = \"{unit}\", interval = \"500ms\" }}\n"
+        )
+    };
     let plain = "rate = \"10mbit\"\n";
     let loss = |more: &str| format!("{plain}impair = {{ enter = 0.01{more} }}\n");
     let access = |more: &str| format!("{plain}access = {{ packets = 20{more} }}\n");
@@ -79,6 +84,12 @@ fn each_key_changes_what_a_run_gives() {
             chances(", format = \"csv\"")
                 .replace("chances", "bits")
                 .replace("csv", "netem-trace"),
+        ),
+        ("unit", spaced("", "kbit"), spaced("", "mbit")),
+        (
+            "interval",
+            spaced("", "mbit"),
+            spaced("", "mbit").replace("500ms", "200ms"),
         ),
         ("mode", trace(""), trace(", mode = \"opportunities\"")),
         ("mode", chances(""), chances(", mode = \"rate\"")),
@@ -209,7 +220,18 @@ fn what_cannot_be_is_refused_with_its_line() {
         (
             "rate = { data = \"3\\n2\\n\" }\n",
             "",
-            "f.toml:4: link.rate.data = 2: is no trace: line 2: is below the line before",
+            "f.toml:4: link.rate.data = 3: is no trace: line 1: could be times or rates (as mahimahi its line 2 is below the line before; times \
+             must not fall); name the format: format = \"rates\" with unit = \"kbit\" and interval = \"1s\"",
+        ),
+        (
+            "rate = { data = \"3\\n2\\n\", format = \"rates\", unit = \"kbit\" }\n",
+            "",
+            "link.rate.interval: is missing; must be how long each rate lasts",
+        ),
+        (
+            "rate = { trace = \"moves.csv\", format = \"csv\", unit = \"kbit\" }\n",
+            "",
+            "link.rate.unit = \"kbit\": has an effect only with format = \"rates\"",
         ),
         (
             "rate = { repeat = true }\n",
@@ -229,7 +251,7 @@ fn what_cannot_be_is_refused_with_its_line() {
         (
             "rate = { trace = \"moves.csv\", format = \"pcap\" }\n",
             "",
-            "must be one of \"csv\", \"mahimahi\", \"netem-trace\"",
+            "must be one of \"csv\", \"pensieve\", \"rates\", \"mahimahi\", \"iperf3\", \"netem-trace\"",
         ),
         (
             "rate = { trace = \"moves.csv\", format = \"mahimahi\" }\n",
@@ -331,12 +353,100 @@ fn what_is_possible_but_strange_is_a_warning() {
         ),
         (
             shallow,
-            "the queue does not suit the trace where that has only 100kbit",
+            "where the trace has only 100kbit, the queue holds one packet: limit = 50ms is 625B at 100kbit and never accepts a packet of 1500B; \
+             at 100kbit it must be 120ms or more",
+        ),
+        (
+            // Also where the trace begins slowly.
+            with(
+                "rate = { data = \"time_s,rate_mbps\\n0,0.1\\n5,10\\n9,\" }\n",
+                "",
+            )
+            .replace("limit = \"100p\"", "limit = \"50ms\""),
+            "where the trace has only 100kbit, the queue holds one packet",
+        ),
+        (
+            with(
+                "rate = { data = \"time_s,rate_mbps\\n0,1\\n1,5\\n2,\" }\n",
+                "",
+            )
+            .replace("kind = \"pie\", limit = \"100p\"", "kind = \"dualpi2\""),
+            "",
         ),
     ] {
         let warnings = load(&text, &[]).unwrap().warnings;
         let warnings: Vec<String> = warnings.iter().map(ToString::to_string).collect();
         assert!(warnings.join("\n").contains(expected), "{warnings:?}");
+    }
+}
+
+/// A default in time was chosen for usual rates. A trace, an `[[at]]` or a reverse link for acknowledgements may be slower.
+#[test]
+fn no_default_of_a_queue_is_refused_or_blamed_for_a_slow_link() {
+    for entry in quell_aqm::disciplines::KINDS {
+        let queue = |text: &str| {
+            text.replace(
+                "{ kind = \"pie\", limit = \"100p\" }",
+                &format!("\"{}\"", entry.name),
+            )
+        };
+        for rate in ["1kbit", "20kbit", "100kbit", "400kbit"] {
+            let mbps = quell_units::notation::rate(rate).unwrap().as_bps() as f64 / 1e6;
+            let at = format!("[[at]]\ntime = \"1s\"\nset = {{ \"link.rate\" = \"{rate}\" }}\n");
+            let slow = format!("rate = \"{rate}\"\n");
+            let back = format!(
+                "rate = \"10mbit\"\nreverse = {{ rate = \"{rate}\", queue = \"{}\" }}\n",
+                entry.name
+            );
+            let dips = format!("rate = {{ data = \"time_s,rate_mbps\\n0,20\\n5,{mbps}\\n6,\" }}\n");
+            let begins =
+                format!("rate = {{ data = \"time_s,rate_mbps\\n0,{mbps}\\n1,20\\n6,\" }}\n");
+            for (link, more) in [
+                (&slow, ""),
+                (&back, ""),
+                (&"rate = \"10mbit\"\n".to_owned(), &*at),
+                (&dips, ""),
+                (&begins, ""),
+            ] {
+                let text = queue(&with(link, more));
+                let loaded = load(&text, &[]).unwrap_or_else(|why| panic!("{text}{why}"));
+                let blamed = loaded.warnings.iter();
+                let mut blamed = blamed.filter(|warning| warning.allowed.contains("accepts"));
+                assert_eq!(blamed.next(), None, "{text}");
+                // Resolved, with its defaults written down, it is the same.
+                let again = load(&loaded.scenario.to_toml(), &[]).unwrap();
+                assert_eq!(again.scenario, loaded.scenario);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_trace_that_becomes_slow_still_carries_packets() {
+    // 100 ms at 20 kbit/s are 250 bytes, and every packet has 1 400. After the first second only the slow rate counts.
+    let link = "rate = { data = \"time_s,rate_kbps\\n0,5000\\n1,20\\n60,\", repeat = false }\n";
+    for (limit, packets) in [("100ms", 4), ("50ms", 1)] {
+        let text = with(link, "")
+            .replace(
+                "kind = \"pie\", limit = \"100p\"",
+                &format!("kind = \"fifo\", limit = \"{limit}\""),
+            )
+            .replace(
+                "app = \"bulk\"",
+                "app = { kind = \"cbr\", size = \"1400B\", interval = \"100ms\" }",
+            )
+            .replace("4s", "60s")
+            .replace("warmup = \"1s\"", "warmup = \"5s\"");
+        let summary = run(&load(&text, &[]).unwrap().scenario);
+        let link = &summary.figures.link;
+        assert!(link.utilisation > 0.95, "{limit}: {}", link.utilisation);
+        // 1 400 bytes take 560 ms.
+        let waited = summary.figures.groups[0].delay_ms.unwrap().p99 / 560.0;
+        let expected = f64::from(packets);
+        assert!(
+            (expected - 1.0..=expected * 1.05).contains(&waited),
+            "{limit}: {waited}"
+        );
     }
 }
 

@@ -31,6 +31,8 @@ const LONGEST_RTT: Time = Time::from_secs(10);
 pub struct Plan {
     scenario: Scenario,
     rtt: Time,
+    warnings: Vec<String>,
+    traces: Vec<String>,
     /// What it was made of.
     options: LinkOptions,
 }
@@ -75,6 +77,8 @@ impl Plan {
         Ok(Self {
             scenario,
             rtt,
+            warnings: asked.warnings,
+            traces: asked.traces,
             options: options.clone(),
         })
     }
@@ -82,6 +86,16 @@ impl Plan {
     /// The scenario, without groups.
     pub fn scenario(&self) -> &Scenario {
         &self.scenario
+    }
+
+    /// What is probably wrong with the link.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// What was understood of each trace that the link follows.
+    pub fn traces(&self) -> &[String] {
+        &self.traces
     }
 
     /// Base RTT that the link adds.

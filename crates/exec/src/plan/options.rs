@@ -56,6 +56,10 @@ pub struct LinkOptions {
 pub(super) struct Asked {
     /// With the groups of the file, which do not count.
     pub(super) scenario: Scenario,
+    /// What is probably wrong with the link.
+    pub(super) warnings: Vec<String>,
+    /// What was understood of each trace.
+    pub(super) traces: Vec<String>,
     /// The base RTT that the file says, where it is the result of a program behind a link.
     pub(super) rtt: Option<Time>,
     /// Whether the groups are those of the file.
@@ -83,8 +87,14 @@ pub(super) fn scenario(options: &LinkOptions) -> Result<Asked> {
     if !has_groups {
         // A scenario needs one. What the links of its way delay is a part of its RTT.
         let rtt = if names.len() > 1 { "10s" } else { "0ms" };
-        let group = format!("\n[[group]]\nname = \"program\"\nrtt = \"{rtt}\"\napp = \"bulk\"\n");
-        template = Template::read(file, &format!("{text}{group}"))?;
+        // A program may send both Classic and L4S packets.
+        let group = |name: &str, ecn: &str| {
+            format!(
+                "\n[[group]]\nname = \"{name}\"\nrtt = \"{rtt}\"\napp = \"bulk\"\necn = \"{ecn}\"\n"
+            )
+        };
+        let groups = group("program", "off") + &group("program-l4s", "ect1");
+        template = Template::read(file, &format!("{text}{groups}"))?;
     }
     let rtt = template.take("exec").as_ref().and_then(rtt_of);
     keys::refuse_of_one(options, &names).map_err(Error::Options)?;
@@ -110,13 +120,19 @@ pub(super) fn scenario(options: &LinkOptions) -> Result<Asked> {
         template.change(one.at, &one.key, &one.value);
     }
     let folder = Path::new(file).parent().unwrap_or(Path::new(""));
-    let scenario = template.scenario(&overrides, None, options.files.reader(folder));
-    let mut scenario = scenario.map_err(|problems| named(&problems, &planned))?;
+    let loaded = template.loaded(&overrides, None, options.files.reader(folder));
+    let loaded = loaded.map_err(|problems| named(&problems, &planned))?;
+    let mut scenario = loaded.scenario;
+    // What is said of groups is not about the program.
+    let of_links = loaded.warnings.iter();
+    let of_links = of_links.filter(|warning| warning.key.starts_with("link."));
     if is_unlimited {
         scenario.links[0].forward.rate = Rate::UNLIMITED;
     }
     Ok(Asked {
         scenario,
+        warnings: of_links.map(ToString::to_string).collect(),
+        traces: loaded.traces,
         rtt,
         has_groups,
     })

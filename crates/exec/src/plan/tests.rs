@@ -359,6 +359,69 @@ fn a_trace_as_an_option_is_the_rate_of_its_direction() {
 }
 
 #[test]
+fn a_slow_link_is_not_refused_for_a_default_and_doubtful_thresholds_are_named() {
+    let plan = |options: LinkOptions| Plan::new(&options).unwrap();
+    let slow = || LinkOptions {
+        down: Some("100kbit".to_owned()),
+        up: Some("20kbit".to_owned()),
+        ..LinkOptions::default()
+    };
+    assert_eq!(plan(slow()).describe(), "100kbit/20kbit fifo");
+    assert_eq!(plan(slow()).warnings(), [] as [&str; 0]);
+    let written = LinkOptions {
+        queues: vec!["fifo:limit=90ms".to_owned()],
+        ..slow()
+    };
+    let why = Plan::new(&written).unwrap_err().to_string();
+    assert!(
+        why.contains("at 100kbit it must be 120ms or more, or an amount such as 3kB"),
+        "{why}"
+    );
+    let step = plan(LinkOptions {
+        down: Some("5mbit".to_owned()),
+        queues: vec!["dualpi2".to_owned()],
+        ..LinkOptions::default()
+    });
+    let [warning] = step.warnings() else {
+        panic!("{:?}", step.warnings());
+    };
+    assert!(
+        warning.contains("step_thresh = 2.4ms or min_qlen_step = 1p"),
+        "{warning}"
+    );
+}
+
+#[test]
+fn what_was_understood_of_a_trace_is_said_and_a_guess_that_fits_badly_is_refused() {
+    let folder = folder();
+    let file = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let kbit = file("kbit.txt", "30000\n20\n9000\n");
+    let traced = |trace: String| {
+        Plan::new(&LinkOptions {
+            down_trace: Some(trace),
+            ..LinkOptions::default()
+        })
+    };
+    let why = traced(kbit.clone()).unwrap_err().to_string();
+    assert!(
+        why.contains("format = \"rates\" with unit = \"kbit\""),
+        "{why}"
+    );
+    let plan = traced(format!("{kbit}:format=rates,unit=kbit,interval=1s")).unwrap();
+    let [line] = plan.traces() else {
+        panic!("{:?}", plan.traces());
+    };
+    assert!(
+        line.ends_with("kbit.txt, rates: 3 rates in 3s, 20 kbit/s to 30 Mbit/s, mean 13 Mbit/s"),
+        "{line}"
+    );
+}
+
+#[test]
 fn a_trace_takes_the_place_of_the_rate_of_a_file() {
     let folder = folder();
     let scenario = folder.path().join("x.toml").to_str().unwrap().to_owned();

@@ -137,7 +137,7 @@ mod tests {
             (":scale=2", "must be the name of a file"),
             (
                 "a:scael=2",
-                "there is no scael; keys are: format, mode, repeat",
+                "there is no scael; keys are: format, unit, interval, mode, repeat",
             ),
             ("a:data=2", "there is no data"),
             ("a:trace=b", "there is no trace"),

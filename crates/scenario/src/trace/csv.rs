@@ -11,8 +11,9 @@
 //! holds as long as the one before it, or for a second if it is the only one. Times count from the first one. Columns are separated by
 //! commas, semicolons, tabs or blanks; empty lines and what follows a `#` do not count.
 //!
-//! Without a header two columns are seconds and Mbit/s, and each rate holds *until* its time from the one before, as Pensieve's simulator
-//! (Mao et al., SIGCOMM 2017) plays its traces: `sim/env.py`.
+//! The format `pensieve` has no header: its two columns are seconds and Mbit/s, and each rate holds *until* its time from the one before, as
+//! Pensieve's simulator (Mao et al., SIGCOMM 2017) plays its traces: `sim/env.py`. Most programs that write such columns mean the opposite,
+//! so nothing but its name selects it.
 
 use quell_aqm::course::{ChanceTrace, RateTrace, Trace};
 use quell_units::{Rate, Time, notation};
@@ -37,16 +38,27 @@ struct Header {
     until: bool,
 }
 
-/// Pensieve's.
-const NO_HEADER: Header = Header {
+const PENSIEVE: Header = Header {
     time: Some(1_000_000_000),
     rate: Some(Some(1_000_000)),
     until: true,
 };
 
+/// For two columns of numbers without a header.
+pub(super) const NO_HEADER_ALLOWED: &str = "must be the header, such as time_s,rate_mbps, which says the units, and that each rate holds \
+     from its time on; or name the format: format = \"pensieve\" is seconds and Mbit/s, each rate until its time";
+
 pub(super) fn parse(text: &str) -> Result<Trace, TextError> {
+    with_header(text, None)
+}
+
+pub(super) fn parse_pensieve(text: &str) -> Result<Trace, TextError> {
+    with_header(text, Some(PENSIEVE))
+}
+
+fn with_header(text: &str, header: Option<Header>) -> Result<Trace, TextError> {
     let mut rows = Rows {
-        header: None,
+        header,
         times: Vec::new(),
         steps: Vec::new(),
         end: None,
@@ -78,14 +90,10 @@ impl Rows {
         let wrong = |found: &str, allowed: &str| Err(TextError::new(number, found, allowed));
         let (first, second) = columns(line);
         let Some(header) = self.header else {
-            let (header, is_header) =
-                header(first, second).map_err(|allowed| TextError::new(number, line, allowed))?;
+            let header = header(first, second);
+            let header = header.map_err(|allowed| TextError::new(number, line, allowed))?;
             self.header = Some(header);
-            return if is_header {
-                Ok(())
-            } else {
-                self.add(number, line)
-            };
+            return Ok(());
         };
         if self.end.is_some() {
             return wrong(
@@ -179,7 +187,7 @@ impl Rows {
 }
 
 /// The first column and the rest; a separator at the end leaves an empty second one.
-fn columns(line: &str) -> (&str, Option<&str>) {
+pub(super) fn columns(line: &str) -> (&str, Option<&str>) {
     let is_separator = |c: char| matches!(c, ',' | ';' | '\t');
     if let Some((first, second)) = line.split_once(is_separator) {
         return (first.trim(), Some(second.trim()));
@@ -190,13 +198,13 @@ fn columns(line: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// What the first line says, and whether it is a header at all.
-fn header(first: &str, second: Option<&str>) -> Result<(Header, bool), String> {
+/// What the first line says.
+fn header(first: &str, second: Option<&str>) -> Result<Header, String> {
     let is_number = |cell: &str| scaled(cell, 1).is_some();
     if is_number(first) && second.is_some_and(is_number) {
-        return Ok((NO_HEADER, false));
+        return Err(NO_HEADER_ALLOWED.to_owned());
     }
-    let form = "must be the header, such as time_s,rate_mbps";
+    let form = "must be the header, such as time_s,rate_mbps; for one rate in each line name the format: format = \"rates\"";
     let unit = |cell: &str, name: &str, unit_of: fn(&str) -> Option<u64>| {
         let cell = cell.trim_matches('"').to_ascii_lowercase();
         match cell.split_once('_') {
@@ -215,12 +223,11 @@ fn header(first: &str, second: Option<&str>) -> Result<(Header, bool), String> {
         Some(cell) => Some(unit(cell, "rate", unit_of_rate)?),
         None => None,
     };
-    let header = Header {
+    Ok(Header {
         time,
         rate,
         until: false,
-    };
-    Ok((header, true))
+    })
 }
 
 fn unit_of_time(name: &str) -> Option<u64> {
@@ -234,7 +241,7 @@ fn unit_of_time(name: &str) -> Option<u64> {
 }
 
 /// In a header `bps` is bits a second: no trace has bytes.
-fn unit_of_rate(name: &str) -> Option<u64> {
+pub(super) fn unit_of_rate(name: &str) -> Option<u64> {
     Some(match name {
         "bps" | "bit" => 1,
         "kbps" | "kbit" => 1_000,
@@ -252,7 +259,7 @@ fn time(cell: &str, unit: Option<u64>) -> Option<Time> {
     (nanos <= LATEST).then(|| Time::from_nanos(nanos))
 }
 
-fn rate(cell: &str, unit: Option<u64>) -> Option<Rate> {
+pub(super) fn rate(cell: &str, unit: Option<u64>) -> Option<Rate> {
     let rate = match unit {
         Some(unit) => Rate::from_bps(scaled(cell, unit)?),
         None => notation::rate(cell).ok()?,

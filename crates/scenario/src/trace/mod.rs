@@ -1,26 +1,36 @@
 //! Traces of links: the texts that people have, read into what a link plays.
 //!
 //! A scenario names a file, `rate = { trace = "lte.csv" }`, or holds the text itself, `rate = { data = '''…''' }`; the resolved scenario
-//! always holds the text, so a run repeats without the file. Three formats, told apart by their content:
+//! always holds the text, so a run repeats without the file. Formats:
 //!
-//! * `csv`: a time and a rate in each line, with units in the header or in the cells ([`csv`]); two columns of numbers without a header
-//!   are seconds and Mbit/s as the traces of Pensieve have them;
+//! * `csv`: a time and a rate in each line from then on, with units in the header or in the cells ([`csv`]);
+//! * `pensieve`: two columns of numbers without a header, seconds and Mbit/s until then ([`csv`]);
+//! * `rates`: one rate in each line, all of them equally long ([`rates`]);
 //! * `mahimahi`: one whole number of milliseconds in each line, a chance to send 1 500 bytes ([`mahimahi`]);
+//! * `iperf3`: the report of `iperf3 --json` ([`iperf3`]);
 //! * `netem-trace`: patterns of bandwidth in JSON ([`netem`]).
+//!
+//! Where nobody names the format, it is guessed from the content, and what could well mean something else is refused ([`guess`]).
 //!
 //! Any text gives a trace or an error with its line, never a panic.
 
 mod convert;
 mod csv;
+mod guess;
+mod iperf3;
 mod mahimahi;
 mod netem;
 mod number;
+mod rates;
 mod read;
+mod understood;
 mod write;
 
 use quell_aqm::course::{Trace, TraceError};
+use quell_units::Time;
 
 pub use convert::{chances_of, rates_of};
+pub use guess::guess;
 pub(crate) use read::{LONG_OUTAGE, read};
 pub use write::text;
 pub(crate) use write::{canonical, table};
@@ -31,38 +41,52 @@ pub const MOST_ENTRIES: usize = 1 << 25;
 /// How a text holds a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// Times and rates.
+    /// Times and rates, with a header.
     Csv,
+    /// Times and rates without a header, each until its time.
+    Pensieve,
+    /// Rates alone.
+    Rates(Spacing),
     /// Chances to send.
     Mahimahi,
+    /// The report of iperf3 in JSON.
+    Iperf3,
     /// Patterns in JSON.
     NetemTrace,
 }
 
+/// What a column of rates does not say itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Spacing {
+    /// In bit/s; without it each line has its own unit.
+    pub unit: Option<u64>,
+    /// How long each rate lasts.
+    pub interval: Time,
+}
+
 impl Format {
     /// Every format, with the words of scenarios.
-    pub const ALL: [Self; 3] = [Self::Csv, Self::Mahimahi, Self::NetemTrace];
+    pub const ALL: [Self; 6] = [
+        Self::Csv,
+        Self::Pensieve,
+        Self::Rates(Spacing {
+            unit: Some(1_000),
+            interval: Time::from_secs(1),
+        }),
+        Self::Mahimahi,
+        Self::Iperf3,
+        Self::NetemTrace,
+    ];
 
     /// The word in scenarios.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Csv => "csv",
+            Self::Pensieve => "pensieve",
+            Self::Rates(_) => "rates",
+            Self::Iperf3 => "iperf3",
             Self::Mahimahi => "mahimahi",
             Self::NetemTrace => "netem-trace",
-        }
-    }
-
-    /// The format that `text` probably has, by its first line that says something.
-    pub fn of(text: &str) -> Self {
-        let lines = without_mark(text).lines().map(str::trim);
-        let mut lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
-        let first = lines.next().unwrap_or_default();
-        if first.starts_with(['{', '[']) {
-            Self::NetemTrace
-        } else if first.bytes().all(|byte| byte.is_ascii_digit()) {
-            Self::Mahimahi
-        } else {
-            Self::Csv
         }
     }
 }
@@ -111,6 +135,9 @@ pub fn parse(text: &str, format: Format) -> Result<Trace, TextError> {
     let text = without_mark(text);
     match format {
         Format::Csv => csv::parse(text),
+        Format::Pensieve => csv::parse_pensieve(text),
+        Format::Rates(spacing) => rates::parse(text, spacing).map(Trace::Rates),
+        Format::Iperf3 => iperf3::parse(text).map(Trace::Rates),
         Format::Mahimahi => mahimahi::parse(text).map(Trace::Chances),
         Format::NetemTrace => netem::parse(text).map(Trace::Rates),
     }

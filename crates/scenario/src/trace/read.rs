@@ -4,7 +4,8 @@ use quell_aqm::course::{ChanceFraming, Course, Trace};
 use quell_units::Time;
 use quell_units::parameter::Value;
 
-use super::{Format, TextError, chances_of, parse, rates_of};
+use super::understood::understood;
+use super::{Format, Spacing, TextError, chances_of, guess, parse, rates_of};
 use crate::domain::{Parsed, scalar};
 use crate::keys::Section;
 use crate::problem::{NamedLine, Origin};
@@ -14,7 +15,7 @@ use crate::tree::{Node, TomlType, Tree};
 /// Reads the table `node`, the value of `key`.
 pub(crate) fn read(reader: &mut Reader, key: &str, node: &Node) -> Option<Course> {
     let view = View::new(reader, Section::Trace, key, node)?;
-    let format = given(reader, &view, "format");
+    let format = format(reader, &view);
     let mode = given(reader, &view, "mode");
     let repeat = view.flag(reader, "repeat");
     let offset = view.time(reader, "offset");
@@ -53,6 +54,42 @@ fn given(reader: &mut Reader, view: &View<'_>, name: &str) -> Option<Option<&'st
     }
 }
 
+/// The format, if something says which: `unit` and `interval` go with one only.
+fn format(reader: &mut Reader, view: &View<'_>) -> Option<Option<Format>> {
+    let named = given(reader, view, "format")?;
+    let unit = given(reader, view, "unit")?;
+    let interval = match view.has("interval") {
+        true => Some(view.time(reader, "interval")?),
+        false => None,
+    };
+    let spaced = [("unit", unit.is_some()), ("interval", interval.is_some())];
+    let spaced = spaced.into_iter().find(|(_, is_given)| *is_given);
+    match (named, spaced, interval) {
+        (None | Some("rates"), Some(_), Some(interval)) => Some(Some(Format::Rates(Spacing {
+            unit: unit.and_then(super::csv::unit_of_rate),
+            interval,
+        }))),
+        (Some("rates"), _, None) | (None, Some(_), None) => {
+            let allowed = "must be how long each rate lasts, such as \"1s\"";
+            view.missing(reader, "interval", allowed);
+            None
+        }
+        (Some(_), Some((name, _)), _) => {
+            let allowed = "has an effect only with format = \"rates\"";
+            match view.node(reader, name) {
+                Some(node) => reader.wrong(&view.key(name), node, allowed),
+                None => view.missing(reader, name, allowed),
+            }
+            None
+        }
+        (named, None, _) => Some(
+            Format::ALL
+                .into_iter()
+                .find(|known| Some(known.name()) == named),
+        ),
+    }
+}
+
 fn thousandths(value: Parsed) -> Option<u32> {
     match value {
         Parsed::Value(Value::Fraction(parts, _)) => u32::try_from(parts).ok(),
@@ -76,7 +113,7 @@ fn refusal(course: &Course, framed: bool) -> Option<(&'static str, String)> {
     None
 }
 
-fn trace(reader: &mut Reader, view: &View<'_>, format: Option<&str>) -> Option<Trace> {
+fn trace(reader: &mut Reader, view: &View<'_>, format: Option<Format>) -> Option<Trace> {
     let (file, data) = (view.node(reader, "trace"), view.node(reader, "data"));
     let (name, node) = match (file, data) {
         (Some(_), Some(data)) => {
@@ -122,13 +159,20 @@ fn trace(reader: &mut Reader, view: &View<'_>, format: Option<&str>) -> Option<T
         },
         _ => written,
     };
-    let known = Format::ALL
-        .into_iter()
-        .find(|known| Some(known.name()) == format);
-    match parse(text, known.unwrap_or_else(|| Format::of(text))) {
-        Ok(trace) => Some(trace),
+    let file = (name == "trace").then_some(written);
+    let format = format.map_or_else(|| guess(text), Ok);
+    let read = format.and_then(|format| Ok((format, parse(text, format)?)));
+    match read {
+        Ok((format, trace)) => {
+            let of_file = file.map_or(String::new(), |file| format!("{file}, "));
+            let what = understood(format, &trace);
+            reader.note(format!(
+                "{}: {of_file}{what}",
+                view.key("").trim_end_matches('.')
+            ));
+            Some(trace)
+        }
         Err(error) => {
-            let file = (name == "trace").then_some(written);
             refuse(reader, &key, node, file, &error);
             None
         }

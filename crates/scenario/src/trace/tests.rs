@@ -18,7 +18,11 @@ fn steps(trace: &Trace) -> (Vec<(u64, u64)>, u64) {
 }
 
 fn read(text: &str) -> Result<Trace, TextError> {
-    parse(text, Format::of(text))
+    parse(text, guess(text)?)
+}
+
+const fn rates(unit: Option<u64>, interval: Time) -> Format {
+    Format::Rates(Spacing { unit, interval })
 }
 
 #[test]
@@ -42,9 +46,10 @@ fn a_csv_says_its_units_in_the_header_or_in_its_cells() {
 }
 
 #[test]
-fn two_columns_of_numbers_are_rates_until_their_times() {
+fn pensieves_rates_hold_until_their_times() {
     // As Pensieve's simulator plays them: the first line is only where the trace starts.
-    let trace = read("0.5\t99\n1.5\t4\n3.5\t6.25\n").unwrap();
+    let text = "0.5\t99\n1.5\t4\n3.5\t6.25\n";
+    let trace = parse(text, Format::Pensieve).unwrap();
     assert_eq!(steps(&trace), (vec![(0, 4_000), (1_000, 6_250)], 3_000));
 }
 
@@ -57,6 +62,7 @@ fn times_alone_are_chances() {
         Trace::Chances(ChanceTrace::new(expected.to_vec()).unwrap())
     );
     let mahimahi = read("0\n3\n3\n7").unwrap();
+    assert_eq!(guess("0\n3\n3\n7"), Ok(Format::Mahimahi));
     let expected = [0, 3, 3, 7].map(MS).to_vec();
     assert_eq!(
         mahimahi,
@@ -107,10 +113,7 @@ fn an_error_names_its_line() {
             "every rate in it is zero",
         ),
         ("time_us,rate_mbps\n0,5\n10,6\n", 1, "less than 1ms"),
-        ("1\n2\n\n4\n", 3, "is empty"),
-        ("1\n2\n1.5\n", 3, "whole number of milliseconds"),
-        ("3\n2\n", 2, "times must not fall"),
-        ("0\n0\n", 1, "less than 1ms"),
+        ("1\n2\nlast\n", 3, "whole number of milliseconds"),
         ("", 1, "nothing in it"),
         ("{\n\"a\": }", 2, "not JSON"),
         ("{\"NormalizedBwConfig\":{}}", 1, "is not read"),
@@ -124,10 +127,172 @@ fn an_error_names_its_line() {
         assert_eq!(error.line, line, "{text}: {error}");
         assert!(error.allowed.contains(words), "{text}: {error}");
     }
+    for (text, line, words) in [
+        ("1\n2\n\n4\n", 3, "is empty"),
+        ("1\n2\n1.5\n", 3, "whole number of milliseconds"),
+        ("3\n2\n", 2, "times must not fall"),
+        ("0\n0\n", 1, "less than 1ms"),
+    ] {
+        let error = parse(text, Format::Mahimahi).unwrap_err();
+        assert_eq!(error.line, line, "{text}: {error}");
+        assert!(error.allowed.contains(words), "{text}: {error}");
+    }
     let deep = "{\"RepeatedBwPatternConfig\":{\"pattern\":[".repeat(40) + &"]}}".repeat(40);
     assert!(read(&deep).unwrap_err().allowed.contains("too deeply"));
     let long = r#"{"RepeatedBwPatternConfig":{"pattern":[{"StaticBwConfig":{"duration":"9h"}}],"count":99999999999}}"#;
     assert!(read(long).is_err());
+}
+
+/// What people have in their files, and what it was taken for in silence.
+#[test]
+fn what_could_be_another_format_is_refused_with_what_to_write() {
+    let doubtful = [
+        // Columns of rates: one line, equal, falling, with decimals, rising slowly.
+        ("30000\n", "1 chance in 30s, mean 0.4 kbit/s"),
+        ("30\n30\n30\n", "3 chances at once"),
+        ("5000\n20\n5000\n", "line 2 is below"),
+        ("12.5\n9\n", "whole number of milliseconds"),
+        ("12\n9.5\n30\n", "as mahimahi its line 2"),
+        ("1000\n2000\n3000\n4000\n", "mean 12 kbit/s"),
+        ("# kbit/s\n300\n\n400\n", "line 1"),
+        ("12mbit\n5mbit\n", "interval = \"1s\""),
+        ("kbit/s\n300\n400\n", "format = \"rates\""),
+        // Two columns: from the times on, or until them?
+        ("0 10\n10 2\n20 10\n", "format = \"pensieve\""),
+        ("0.5\t99\n1.5\t4\n3.5\t6.25\n", "time_s,rate_mbps"),
+        ("0,10\n10,2\n", "each rate holds from its time on"),
+    ];
+    for (text, words) in doubtful {
+        let error = read(text).unwrap_err();
+        assert!(error.allowed.contains(words), "{text}: {error}");
+        assert!(
+            error.allowed.contains(" = \"") || error.allowed.contains("time_s"),
+            "{error}"
+        );
+    }
+    for (text, format) in [
+        ("1\n", Format::Mahimahi),
+        ("120\n", Format::Mahimahi),
+        ("1\n1\n1\n2\n", Format::Mahimahi),
+        ("time_s,rate_mbps\n0,12\n", Format::Csv),
+        ("# a comment\ntime_ms\n5\n", Format::Csv),
+        ("{\"StaticBwConfig\":{}}", Format::NetemTrace),
+        ("{\"start\":{},\"intervals\":[]}", Format::Iperf3),
+    ] {
+        assert_eq!(guess(text), Ok(format), "{text}");
+    }
+}
+
+#[test]
+fn a_column_of_rates_has_one_unit_and_one_interval() {
+    let half = Time::from_millis(500);
+    let expected = (vec![(0, 5_000), (500, 20), (1_000, 5_000)], 1_500);
+    for (text, unit) in [
+        ("5000\n20\n5000\n", Some(KBPS)),
+        ("rate_kbps\n5000\n\n2e1 # a dip\n5000", Some(KBPS)),
+        ("5mbit\n20kbit\n5000kbit\n", None),
+    ] {
+        let trace = parse(text, rates(unit, half));
+        assert_eq!(
+            trace.map(|trace| steps(&trace)),
+            Ok(expected.clone()),
+            "{text}"
+        );
+    }
+    for (text, unit, line, words) in [
+        ("5\n-1\n", Some(1), 2, "as a number"),
+        ("5\nfast\n", Some(1), 2, "as a number"),
+        ("5\n", None, 1, "unit = \"kbit\""),
+        ("", Some(1), 1, "nothing in it"),
+        ("0\n0\n", Some(1), 1, "every rate in it is zero"),
+    ] {
+        let error = parse(text, rates(unit, half)).unwrap_err();
+        assert_eq!(error.line, line, "{text}: {error}");
+        assert!(error.allowed.contains(words), "{text}: {error}");
+    }
+}
+
+#[test]
+fn the_intervals_of_a_report_of_iperf3_are_a_trace() {
+    let interval = |start: f64, end: f64, bps: f64, omitted: bool| {
+        format!(
+            r#"{{"streams":[],"sum":{{"start":{start},"end":{end},"seconds":1.0,"bytes":1,"bits_per_second":{bps},"omitted":{omitted},"sender":true}}}}"#
+        )
+    };
+    let report = |intervals: &[String]| {
+        let intervals = intervals.join(",");
+        format!(r#"{{"start":{{"version":"iperf 3.12"}},"intervals":[{intervals}],"end":{{}}}}"#)
+    };
+    let text = report(&[
+        interval(0.0, 1.000_1, 1e9, true),
+        interval(0.0, 1.000_1, 12_000_000.4, false),
+        interval(1.000_1, 2.0, 0.0, false),
+        interval(2.0, 2.5, 8_500_000.0, false),
+    ]);
+    let expected = (vec![(0, 12_000), (1_000, 0), (2_000, 8_500)], 2_500);
+    assert_eq!(read(&text).map(|trace| steps(&trace)), Ok(expected));
+    for (text, words) in [
+        (report(&[]), "has no intervals"),
+        (
+            r#"{"intervals":[],"error":"unable to connect"}"#.to_owned(),
+            "unable to connect",
+        ),
+        (
+            report(&[interval(1.0, 1.0, 1.0, false)]),
+            "interval 1: its times must rise",
+        ),
+        (
+            report(&[interval(0.0, 1.0, 1e13, false)]),
+            "interval 1: sum.bits_per_second",
+        ),
+        (report(&["{}".to_owned()]), "interval 1: sum.start"),
+        (
+            report(&[interval(0.0, 1e300, 1.0, false)]),
+            "interval 1: sum.start",
+        ),
+    ] {
+        let error = read(&text).unwrap_err();
+        assert!(error.allowed.contains(words), "{text}: {error}");
+    }
+}
+
+#[test]
+fn what_was_understood_fits_in_a_line() {
+    use super::understood::{in_words, understood};
+    for (text, format, line) in [
+        (
+            "30000\n",
+            Format::Mahimahi,
+            "mahimahi: 1 chance in 30s, mean 0.4 kbit/s",
+        ),
+        (
+            "1\n2\n4\n",
+            Format::Mahimahi,
+            "mahimahi: 3 chances in 4ms, mean 9 Mbit/s",
+        ),
+        (
+            "time_s,rate_mbps\n0,12\n1,0.5\n2,",
+            Format::Csv,
+            "csv: 2 rates in 2s, 500 kbit/s to 12 Mbit/s, mean 6.25 Mbit/s",
+        ),
+        (
+            "7\n7\n",
+            rates(Some(1_000_000), Time::from_secs(1)),
+            "rates: 1 rate in 2s, 7 Mbit/s",
+        ),
+    ] {
+        let trace = parse(text, format).unwrap();
+        assert_eq!(understood(format, &trace), line);
+    }
+    for (bps, text) in [
+        (0, "0 kbit/s"),
+        (999_999, "1000 kbit/s"),
+        (12_345_678, "12.3 Mbit/s"),
+        (100_000_000, "100 Mbit/s"),
+        (2_500_000_000, "2.5 Gbit/s"),
+    ] {
+        assert_eq!(in_words(Rate::from_bps(bps)), text);
+    }
 }
 
 #[test]
@@ -168,7 +333,7 @@ proptest! {
             Trace::Rates(RateTrace::new(rows, length).unwrap())
         };
         let text = text(&trace);
-        prop_assert_eq!(Format::of(&text), Format::Csv);
+        prop_assert_eq!(guess(&text), Ok(Format::Csv));
         prop_assert_eq!(parse(&text, Format::Csv), Ok(trace));
     }
 
@@ -191,6 +356,13 @@ proptest! {
         let offered = chances.times().iter().filter(|at| **at <= until).count() as u128;
         let exact = integral / 12_000_000_000_000;
         prop_assert!(offered == exact || offered + 1 == exact, "{offered} {exact}");
+    }
+
+    #[test]
+    fn any_text_is_guessed_or_refused(text in "[0-9a-z,;\\.\\-{}\\[\\]\": \\n\\t#]{0,200}") {
+        if let Err(error) = read(&text) {
+            prop_assert!(error.line >= 1 && !error.allowed.is_empty());
+        }
     }
 
     #[test]

@@ -1,0 +1,81 @@
+//! The format of a text whose format nobody named.
+//!
+//! A guess that is wrong gives a link that nobody wanted, without an error: a column of kbit/s read as mahimahi's milliseconds has a chance
+//! in many seconds. So a text that could well mean something else is refused, with what to write for each meaning.
+
+use quell_aqm::course::ChanceTrace;
+use quell_units::{Rate, Time};
+
+use super::number::scaled;
+use super::understood::{in_words, understood};
+use super::{Format, TextError, csv, mahimahi, rates, without_mark};
+
+/// No packet-delivery trace of a network that people record has less: chances that are on average further apart than 240 ms.
+const SLOWEST: Rate = Rate::from_bps(50_000);
+
+/// The format that `text` has, by what stands in it.
+///
+/// # Errors
+///
+/// It could well be another one. The error says what to write.
+pub fn guess(text: &str) -> Result<Format, TextError> {
+    let text = without_mark(text);
+    let Some((number, first)) = rates::lines(text).next() else {
+        return Ok(Format::Csv);
+    };
+    if first.starts_with(['{', '[']) {
+        return Ok(match text.contains("\"intervals\"") {
+            true => Format::Iperf3,
+            false => Format::NetemTrace,
+        });
+    }
+    let is_number = |cell: &str| scaled(cell, 1).is_some();
+    match csv::columns(first) {
+        (first, Some(second)) if is_number(first) && is_number(second) => {
+            Err(TextError::new(number, first, csv::NO_HEADER_ALLOWED))
+        }
+        (only, None) if is_number(only) => column(text, (number, only)),
+        (only, None) if csv::rate(only, None).is_some() => {
+            let allowed = "is a rate, but how long each lasts is not said: interval = \"1s\"";
+            Err(TextError::new(number, only, allowed))
+        }
+        _ => Ok(Format::Csv),
+    }
+}
+
+/// A column of numbers without a heading: milliseconds of chances, or rates.
+fn column(text: &str, (number, first): (usize, &str)) -> Result<Format, TextError> {
+    let all_numbers = rates::lines(text).all(|(_, line)| scaled(line, 1).is_some());
+    let because = match mahimahi::parse(text) {
+        Ok(chances) => match doubt(&chances) {
+            None => return Ok(Format::Mahimahi),
+            Some(because) => because,
+        },
+        // The error of a trace with something else in it is mahimahi's to report.
+        Err(_) if !all_numbers => return Ok(Format::Mahimahi),
+        Err(error) => format!("as mahimahi its line {} {}", error.line, error.allowed),
+    };
+    let allowed = format!(
+        "could be times or rates ({because}); name the format: format = \"rates\" with unit = \"kbit\" and interval = \"1s\" or whatever          they are, or format = \"mahimahi\" for milliseconds at which a packet may leave"
+    );
+    Err(TextError::new(number, first, allowed))
+}
+
+/// Why these are hardly chances.
+fn doubt(chances: &ChanceTrace) -> Option<String> {
+    let times = chances.times();
+    let trace = quell_aqm::course::Trace::Chances(chances.clone());
+    if times.len() > 1 && times.first() == times.last() {
+        let (count, at) = (times.len(), chances.length());
+        return Some(format!(
+            "as mahimahi they are {count} chances at once, every {at}"
+        ));
+    }
+    let bits = times.len() as u128 * 12_000 * 1_000_000_000;
+    let mean = bits / u128::from(chances.length().max(Time::from_nanos(1)).as_nanos());
+    let mean = Rate::from_bps(u64::try_from(mean).unwrap_or(u64::MAX));
+    (mean < SLOWEST).then(|| {
+        let what = understood(Format::Mahimahi, &trace);
+        format!("{what}: less than {}", in_words(SLOWEST))
+    })
+}
