@@ -26,7 +26,7 @@ use alloc::vec;
 use crate::dual_queue::DualQueue;
 use crate::observer::QueueId;
 use crate::packet::Packet;
-use crate::parameter::{Domain, Parameter, Preset, Table as _};
+use crate::parameter::{self, Domain, Parameter, Preset, Table as _};
 use crate::qdisc::{Gauge, Link};
 use crate::random::{Random, split_mix};
 use crate::units::{Bytes, Probability, Rate, Time, parameters, words};
@@ -52,6 +52,7 @@ parameters! {
             ..Parameter::LIVE
         },
         critical_ql: Option<Time> = Parameter {
+            threshold: Some(parameter::Threshold::EachPacket { spares: None }),
             domain: Domain::Time(Time::from_nanos(1), Time::from_secs(10)),
             default: Preset::Derived("the delay at which native L4S marking is certain"),
             only: DOCSIS,

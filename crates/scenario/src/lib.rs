@@ -52,6 +52,7 @@ pub mod schema;
 pub mod sim;
 pub mod start;
 mod template;
+mod thresholds;
 pub mod trace;
 pub mod tree;
 mod value;

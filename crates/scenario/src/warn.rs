@@ -11,6 +11,7 @@ use super::changes::try_out;
 use super::control::names;
 use super::places::Places;
 use super::problem::Problem;
+use super::thresholds;
 use super::trace::LONG_OUTAGE;
 use super::{
     ControlSpec, Direction, DirectionSpec, EcnSetting, Group, Link, Scenario, uses_values,
@@ -40,6 +41,7 @@ pub(super) fn warnings(scenario: &Scenario, places: &Places<'_>) -> Vec<Problem>
     access(scenario, places, &mut warnings);
     phases(scenario, places, &mut warnings);
     traces(scenario, places, &mut warnings);
+    thresholds::warn(scenario, places, &mut warnings);
     warnings
 }
 

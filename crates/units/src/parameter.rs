@@ -300,6 +300,19 @@ pub enum Preset {
     Derived(&'static str),
 }
 
+/// Which delay a threshold of queuing delay is compared with. A threshold that is shorter than what a packet waits without any queue signals
+/// all the time, so scenarios are checked for that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Threshold {
+    /// The delay of each packet, one by one: a step, or the start of a ramp.
+    EachPacket {
+        /// Another parameter and the packets from which on it spares a queue as short as that; by these, only what waits behind others counts.
+        spares: Option<(&'static str, u64)>,
+    },
+    /// A delay that stays: the smallest for some time, the average, or one that is only looked at now and then.
+    Standing,
+}
+
 /// One row of a table of parameters.
 #[derive(Debug, Clone, Copy)]
 pub struct Parameter {
@@ -315,6 +328,8 @@ pub struct Parameter {
     pub only: Option<(&'static str, &'static str)>,
     /// Whether it can change during a run.
     pub live: bool,
+    /// For thresholds of queuing delay: what is compared with them.
+    pub threshold: Option<Threshold>,
     /// Where name and default come from.
     pub source: &'static str,
     /// Effect of the parameter, for listings and documentation.
@@ -330,6 +345,7 @@ impl Parameter {
         default: Preset::Is("false"),
         only: None,
         live: true,
+        threshold: None,
         source: "",
         help: "",
     };

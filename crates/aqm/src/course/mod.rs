@@ -13,6 +13,8 @@
 mod chances;
 mod rates;
 
+use alloc::vec;
+use alloc::vec::Vec;
 use core::fmt;
 
 pub use chances::ChanceTrace;
@@ -125,6 +127,18 @@ impl Course {
             Trace::Rates(rates) => rates.slowest(),
             Trace::Chances(_) => self.of_chances(Rate::from_bps(80)),
         })
+    }
+
+    /// How long it has each rate, outages left out; of chances, their mean rate.
+    pub fn spans(&self) -> Vec<(Time, Rate)> {
+        match &self.trace {
+            Trace::Rates(rates) => rates
+                .spans()
+                .filter(|(_, rate)| !rate.is_zero())
+                .map(|(span, rate)| (span, self.scaled(rate)))
+                .collect(),
+            Trace::Chances(chances) => vec![(chances.length(), self.mean_rate())],
+        }
     }
 
     /// The longest time without any capacity while the trace runs.

@@ -93,7 +93,7 @@ impl RateTrace {
     }
 
     /// How long each rate lasts.
-    fn spans(&self) -> impl Iterator<Item = (Time, Rate)> + '_ {
+    pub(super) fn spans(&self) -> impl Iterator<Item = (Time, Rate)> + '_ {
         let ends = self.steps.iter().skip(1).map(|(at, _)| *at);
         let ends = ends.chain([self.length]);
         self.steps

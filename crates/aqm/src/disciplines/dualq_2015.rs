@@ -42,7 +42,7 @@ use crate::kind::{Entry, QueueKind, Trials};
 use crate::limit::QueueLimit;
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::{Ecn, Packet};
-use crate::parameter::{Amount, Domain, Parameter, ParameterError, Preset, Table as _};
+use crate::parameter::{self, Amount, Domain, Parameter, ParameterError, Preset, Table as _};
 use crate::qdisc::{Gauge, Link, mark};
 use crate::queue_protection;
 use crate::random::Random;
@@ -91,6 +91,7 @@ parameters! {
             ..ROW
         },
         threshold: Threshold = Parameter {
+            threshold: Some(parameter::Threshold::EachPacket { spares: None }),
             domain: Domain::TimeOrPackets(
                 (Time::ZERO, Time::from_nanos(u32::MAX as u64)),
                 (0, u32::MAX as u64),

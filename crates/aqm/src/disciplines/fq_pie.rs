@@ -38,7 +38,7 @@ use crate::flow_queue::FlowQueue;
 use crate::kind::{Entry, QueueKind, Trials};
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::Packet;
-use crate::parameter::{Domain, Parameter, ParameterError, Preset, Settings, Table as _};
+use crate::parameter::{self, Domain, Parameter, ParameterError, Preset, Settings, Table as _};
 use crate::qdisc::{Backlog, Gauge, Link, Qdisc, mark};
 use crate::random::Random;
 use crate::shell::Shell;
@@ -87,6 +87,7 @@ parameters! {
             ..ROW
         },
         target: Time = Parameter {
+            threshold: Some(parameter::Threshold::Standing),
             domain: Domain::Time(SHORTEST, LONGEST),
             default: Preset::Is("15ms"),
             help: "Queue delay that the controller of each flow holds.",

@@ -39,7 +39,7 @@ mod trials;
 use crate::kind::{Entry, QueueKind, Trials};
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::{Ecn, Packet};
-use crate::parameter::{Amount, Domain, Parameter, ParameterError, Preset, Table as _};
+use crate::parameter::{self, Amount, Domain, Parameter, ParameterError, Preset, Table as _};
 use crate::pi::Pi;
 use crate::qdisc::{Backlog, Gauge, Link, mark};
 use crate::random::Random;
@@ -69,6 +69,7 @@ parameters! {
             ..ROW
         },
         target: Time = Parameter {
+            threshold: Some(parameter::Threshold::Standing),
             domain: Domain::Time(SHORTEST, LONGEST),
             default: Preset::Is("20ms"),
             help: "Queue delay that the PI controller holds.",

@@ -34,7 +34,7 @@
 use crate::kind::{Entry, QueueKind, Trials};
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::{Ecn, Packet};
-use crate::parameter::{Amount, Domain, Parameter, ParameterError, Preset, Table as _};
+use crate::parameter::{self, Amount, Domain, Parameter, ParameterError, Preset, Table as _};
 use crate::qdisc::{Backlog, Gauge, Link, mark};
 use crate::random::Random;
 use crate::single_buffer::{ControlLaw, SingleBuffer};
@@ -75,6 +75,7 @@ parameters! {
             ..ROW
         },
         threshold: Threshold = Parameter {
+            threshold: Some(parameter::Threshold::EachPacket { spares: None }),
             domain: Domain::TimeOrPackets((Time::ZERO, LONGEST), (0, u32::MAX as u64)),
             default: Preset::Is("1ms"),
             source: "tc-dualpi2(8) (step_thresh); RFC 8257 section 3.1 (K)",

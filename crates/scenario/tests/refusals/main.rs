@@ -8,6 +8,7 @@ mod guesses;
 mod limits;
 mod mistakes;
 mod senders;
+mod thresholds;
 mod values;
 
 use quell_scenario::World;

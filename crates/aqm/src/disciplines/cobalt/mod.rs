@@ -34,7 +34,7 @@ mod trials;
 use crate::kind::{Entry, QueueKind, Trials};
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::Packet;
-use crate::parameter::{Amount, Domain, Parameter, ParameterError, Preset, Table as _};
+use crate::parameter::{self, Amount, Domain, Parameter, ParameterError, Preset, Table as _};
 use crate::qdisc::{Gauge, Link, mark};
 use crate::random::Random;
 use crate::single_buffer::{ControlLaw, SingleBuffer};
@@ -77,6 +77,7 @@ parameters! {
             ..ROW
         },
         target: Time = Parameter {
+            threshold: Some(parameter::Threshold::Standing),
             domain: Domain::Time(SHORTEST, LONGEST),
             default: Preset::Is("5ms"),
             source: "sch_cake.c; tc-cake(8): rtt / 20",

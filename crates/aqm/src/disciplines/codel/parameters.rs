@@ -1,6 +1,6 @@
 //! The parameters of CoDel, which its flow-queuing form shares.
 
-use crate::parameter::{Domain, Given, Parameter, ParameterError, Preset, Table as _};
+use crate::parameter::{self, Domain, Given, Parameter, ParameterError, Preset, Table as _};
 use crate::units::{Time, name_of, parameters};
 
 /// Linux takes longer times, but distinguishes no more than 2 199 s, half of what its clock counts before it wraps.
@@ -18,6 +18,7 @@ parameters! {
     /// The parameters of CoDel besides its form and its limit.
     pub struct Parameters {
         target: Time = Parameter {
+            threshold: Some(parameter::Threshold::Standing),
             domain: Domain::Time(SHORTEST, LONGEST),
             default: Preset::Is("5ms"),
             source: "tc-codel(8); RFC 8289 section 4.4",
@@ -37,6 +38,7 @@ parameters! {
             ..ROW
         },
         ce_threshold: Option<Time> = Parameter {
+            threshold: Some(parameter::Threshold::EachPacket { spares: None }),
             domain: Domain::Time(Time::ZERO, LONGEST),
             default: Preset::Derived("none: no packet is marked for its own delay"),
             help: "ECN-capable packets that waited longer than this are marked, whatever else is decided.",

@@ -1,6 +1,6 @@
 //! The parameters of DualPI2, and the gains that several of them determine together.
 
-use crate::parameter::{Amount, Domain, Given, Parameter, ParameterError, Preset};
+use crate::parameter::{self, Amount, Domain, Given, Parameter, ParameterError, Preset};
 use crate::queue_protection;
 use crate::scheduler;
 use crate::threshold::Threshold;
@@ -58,6 +58,7 @@ parameters! {
             ..ROW
         },
         target: Given<Time> = Parameter {
+            threshold: Some(parameter::Threshold::Standing),
             domain: Domain::Time(SHORTEST, LONGEST),
             default: Preset::Is("15ms"),
             source: "tc-dualpi2(8); RFC 9332 figure 2",
@@ -116,6 +117,7 @@ parameters! {
             ..ROW
         },
         step_thresh: Threshold = Parameter {
+            threshold: Some(parameter::Threshold::EachPacket { spares: Some(("min_qlen_step", 1)) }),
             domain: Domain::TimeOrPackets((Time::ZERO, LONGEST), (0, u32::MAX as u64)),
             default: Preset::Is("1ms"),
             only: LINUX,
@@ -136,6 +138,7 @@ parameters! {
             ..ROW
         },
         min_th: Time = Parameter {
+            threshold: Some(parameter::Threshold::EachPacket { spares: Some(("th_len", 1)) }),
             domain: Domain::Time(Time::ZERO, LONGEST),
             default: Preset::Is("800us"),
             only: RFC9332,

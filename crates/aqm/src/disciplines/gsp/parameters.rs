@@ -3,7 +3,7 @@
 use alloc::format;
 
 use super::adaptation::{Law, PARTS};
-use crate::parameter::{Amount, Domain, Parameter, ParameterError, Preset};
+use crate::parameter::{self, Amount, Domain, Parameter, ParameterError, Preset};
 use crate::qdisc::Backlog;
 use crate::units::{Bytes, Rate, Time, name_of, parameters, words};
 
@@ -28,6 +28,7 @@ parameters! {
     /// The parameters of GSP.
     pub struct Parameters {
         threshold: Amount = Parameter {
+            threshold: Some(parameter::Threshold::Standing),
             domain: AMOUNT,
             default: Preset::Is("10ms"),
             source: "slides: 125 kB, 10 ms at 100 Mbit/s and the BDP of one of ten flows",

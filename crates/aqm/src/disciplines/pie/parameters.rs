@@ -1,6 +1,6 @@
 //! The parameters of PIE.
 
-use crate::parameter::{Amount, Domain, Parameter, Preset};
+use crate::parameter::{self, Amount, Domain, Parameter, Preset};
 use crate::units::{Bytes, Time, parameters, words};
 
 const LINUX: Option<(&str, &str)> = Some(("form", "linux"));
@@ -54,6 +54,7 @@ parameters! {
             ..ROW
         },
         target: Time = Parameter {
+            threshold: Some(parameter::Threshold::Standing),
             domain: Domain::Time(SHORTEST, LONGEST),
             default: Preset::Is("15ms"),
             source: "tc-pie(8); RFC 8033 section 4.2 (QDELAY_REF)",

@@ -2,7 +2,7 @@
 
 use crate::disciplines::pie::rfc8033::Config;
 use crate::disciplines::pie::{Decay, LONGEST, SHORTEST};
-use crate::parameter::{Amount, Domain, Parameter, Preset};
+use crate::parameter::{self, Amount, Domain, Parameter, Preset};
 use crate::units::{Bytes, Probability, Time, parameters, words};
 use crate::virtual_queue::parameters::{ValueParameters, value_rows};
 
@@ -48,6 +48,7 @@ parameters! {
             ..ROW
         },
         target: Time = Parameter {
+            threshold: Some(parameter::Threshold::Standing),
             domain: Domain::Time(SHORTEST, LONGEST),
             default: Preset::Is("20ms"),
             help: "Queue delay that the controller holds.",

@@ -8,7 +8,7 @@ use super::floyd::{self, WEIGHT_BITS};
 use super::linux;
 use super::tc::{self, PARTS};
 use crate::limit::{LIMIT, QueueLimit};
-use crate::parameter::{Amount, Domain, Parameter, ParameterError, Preset, Value};
+use crate::parameter::{self, Amount, Domain, Parameter, ParameterError, Preset, Value};
 use crate::qdisc::Link;
 use crate::units::{Bytes, Probability, Rate, name_of, parameters, words};
 
@@ -59,6 +59,7 @@ parameters! {
             ..ROW
         },
         min: Option<Amount> = Parameter {
+            threshold: Some(parameter::Threshold::Standing),
             domain: AMOUNT,
             default: Preset::Derived("max / 3"),
             help: "Average queue at which signals begin; its unit is that of max. Linux counts bytes.",

@@ -1,7 +1,7 @@
 //! The parameters of VDQ-CSAQM, and what follows from them.
 
 use crate::limit::QueueLimit;
-use crate::parameter::{Amount, Domain, Parameter, ParameterError, Preset, Table as _};
+use crate::parameter::{self, Amount, Domain, Parameter, ParameterError, Preset, Table as _};
 use crate::qdisc::Link;
 use crate::units::{Frequency, Time, name_of, parameters};
 use crate::virtual_queue::Shape;
@@ -86,6 +86,7 @@ parameters! {
             ..ROW
         },
         overload_delay: Time = Parameter {
+            threshold: Some(parameter::Threshold::EachPacket { spares: None }),
             domain: Domain::Time(Time::ZERO, Time::from_micros(u32::MAX as u64)),
             default: Preset::Is("20ms"),
             only: Some(("drop_on_overload", "true")),
