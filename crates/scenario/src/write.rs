@@ -6,7 +6,7 @@ use quell_app::{Distribution, Transport};
 use quell_units::parameter::{Parameter, Value};
 use quell_units::{Settings, Sizes};
 
-use super::changes::try_out;
+use super::changes::try_out_at_start;
 use super::keys::SCHEMA;
 use super::{
     Carried, ControlSpec, DirectionSpec, FunctionSpec, Group, Hop, Link, Scenario, Setting, Side,
@@ -158,15 +158,16 @@ fn explicit(side: &DirectionSpec) -> Vec<(&'static Parameter, Value)> {
         .filter_map(|(parameter, value)| Some((parameter, value?)))
         .collect();
     loop {
-        let mut spec = side.queue.clone();
-        spec.settings = Settings::new(given.table());
+        let mut spec = side.clone();
+        spec.queue.settings = Settings::new(given.table());
+        let settings = &mut spec.queue.settings;
         let set = |(parameter, value): &(&Parameter, Value)| {
-            spec.settings.set(parameter.name, &value.to_string()).err()
+            settings.set(parameter.name, &value.to_string()).err()
         };
         let error = all
             .iter()
             .find_map(set)
-            .or_else(|| try_out(&spec, side.rate).err());
+            .or_else(|| try_out_at_start(&spec).err());
         let culprit = error.and_then(|error| {
             all.iter()
                 .position(|(p, _)| p.name == error.key && !given.is_given(p.name))

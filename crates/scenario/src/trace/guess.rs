@@ -24,7 +24,8 @@ pub fn guess(text: &str) -> Result<Format, TextError> {
         return Ok(Format::Csv);
     };
     if first.starts_with(['{', '[']) {
-        return Ok(match text.contains("\"intervals\"") {
+        let is_report = text.contains("\"intervals\"") || first.starts_with("{\"event\"");
+        return Ok(match is_report {
             true => Format::Iperf3,
             false => Format::NetemTrace,
         });

@@ -1,4 +1,4 @@
-//! The report of `iperf3 --json`: what each of its intervals carried.
+//! The report of `iperf3 --json`, or of `--json-stream`: what each of its intervals carried.
 //!
 //! The rates are those of all streams together, in the direction in which the test sent first. At the receiver's end they are what the
 //! path carried; at the sender's, what its socket took. Both are payload without headers, and what a test carried is what the path could
@@ -14,12 +14,7 @@ use super::{MOST_ENTRIES, TextError};
 const LATEST: f64 = 1e9;
 
 pub(super) fn parse(text: &str) -> Result<RateTrace, TextError> {
-    let value: Value = serde_json::from_str(text)
-        .map_err(|error| TextError::new(error.line(), "", format!("this is not JSON: {error}")))?;
-    let intervals = match value.get("intervals").and_then(Value::as_array) {
-        Some(intervals) if !intervals.is_empty() => intervals,
-        _ => return Err(without_intervals(&value)),
-    };
+    let intervals = intervals(text)?;
     let mut steps: Vec<(Time, Rate)> = Vec::new();
     let (mut first, mut last) = (None, Time::ZERO);
     for (index, interval) in intervals.iter().enumerate() {
@@ -50,6 +45,37 @@ pub(super) fn parse(text: &str) -> Result<RateTrace, TextError> {
         last = end - origin;
     }
     RateTrace::new(steps, last).map_err(TextError::whole)
+}
+
+/// Those of a report, or of the lines of `--json-stream`.
+fn intervals(text: &str) -> Result<Vec<Value>, TextError> {
+    let not_json = |line: usize, error: serde_json::Error| {
+        let line = line + error.line().saturating_sub(1);
+        TextError::new(line, "", format!("this is not JSON: {error}"))
+    };
+    let is_stream = text.trim_start().starts_with("{\"event\"");
+    let mut found = Vec::new();
+    let mut last = Value::Null;
+    if is_stream {
+        let lines = text.lines().enumerate();
+        for (index, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
+            let mut event: Value =
+                serde_json::from_str(line).map_err(|error| not_json(index + 1, error))?;
+            if event["event"] == "interval" {
+                found.push(event["data"].take());
+            }
+            last = event;
+        }
+    } else {
+        last = serde_json::from_str(text).map_err(|error| not_json(1, error))?;
+        if let Some(Value::Array(intervals)) = last.get_mut("intervals") {
+            found = std::mem::take(intervals);
+        }
+    }
+    match found.is_empty() {
+        true => Err(without_intervals(&last)),
+        false => Ok(found),
+    }
 }
 
 fn seconds(value: &Value) -> Option<Time> {

@@ -231,6 +231,16 @@ fn the_intervals_of_a_report_of_iperf3_are_a_trace() {
     ]);
     let expected = (vec![(0, 12_000), (1_000, 0), (2_000, 8_500)], 2_500);
     assert_eq!(read(&text).map(|trace| steps(&trace)), Ok(expected));
+    let stream = [
+        interval(0.0, 1.0, 3e6, false),
+        interval(1.0, 2.0, 4e6, false),
+    ];
+    let stream = stream.map(|data| format!("{{\"event\":\"interval\",\"data\":{data}}}\n"));
+    let stream = format!("{{\"event\":\"start\",\"data\":{{}}}}\n{}", stream.concat());
+    let expected = (vec![(0, 3_000), (1_000, 4_000)], 2_000);
+    assert_eq!(read(&stream).map(|trace| steps(&trace)), Ok(expected));
+    let cut = read(&stream[..stream.len() - 3]).unwrap_err();
+    assert_eq!(cut.line, 3, "{cut}");
     for (text, words) in [
         (report(&[]), "has no intervals"),
         (
