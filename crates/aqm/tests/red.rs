@@ -328,8 +328,14 @@ fn the_defaults_are_those_of_tc_at_every_usual_rate() {
             assert!(made.is_ok(), "{form} at {rate}: {:?}", made.err());
         }
     }
-    // Less than an average packet between the thresholds makes no RED.
-    assert!(discipline("red", &[], Rate::from_bps(100_000)).is_err());
+    // Thresholds of less than an average packet make no RED: where somebody wrote them that is refused, and derived ones are larger.
+    let slow = Rate::from_bps(100_000);
+    assert!(discipline("red", &[], slow).is_ok());
+    let limit = discipline("red", &[("limit", "200ms")], slow);
+    assert!(limit.is_ok(), "{:?}", limit.err());
+    let given = [("min", "5ms"), ("max", "15ms")];
+    let message = discipline("red", &given, slow).unwrap_err().to_string();
+    assert!(message.starts_with("min = 5ms: makes min 62B"), "{message}");
 }
 
 #[test]
