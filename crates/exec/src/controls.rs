@@ -25,6 +25,12 @@ impl Controls {
         })
     }
 
+    /// Whether the far edge and the program's side have one for L4S that was asked for by its name: Prague.
+    pub(crate) fn are_l4s(&self) -> [bool; 2] {
+        [&self.outside, &self.inside]
+            .map(|control| control.as_ref().map(Control::name) == Some("prague"))
+    }
+
     /// Its name in Linux.
     pub(crate) fn name(&self, control: &Option<Control>) -> Option<String> {
         control

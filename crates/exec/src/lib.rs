@@ -6,6 +6,7 @@
 //! ```
 //!
 //! * [`plan`]: the link that was asked for, as a scenario without groups;
+//! * [`memory`]: what the link holds at most;
 //! * [`network`], [`subnet`]: three namespaces and the wires between them;
 //! * [`relay`]: joins what the far edge accepts to ordinary sockets of the host; TCP by splice(2), UDP with its TOS byte;
 //! * `pasta`: that program in place of the relay, for whoever asks for it;
@@ -28,6 +29,7 @@ mod error;
 mod far;
 pub mod felt;
 mod link;
+pub mod memory;
 mod net;
 pub mod network;
 mod offer;
@@ -47,6 +49,7 @@ pub mod watch;
 pub use control::ControlSocket;
 pub use error::{Error, Result};
 pub use felt::Felt;
+pub use memory::LinkMemory;
 pub use net::Net;
 pub use plan::{LinkOptions, Plan};
 pub use program::{Ended, Found};

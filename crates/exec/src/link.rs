@@ -11,16 +11,17 @@ use quell_hosts::capabilities::{CapabilitySet, keep_only};
 use quell_hosts::keeper::Keeper;
 use quell_hosts::namespace::Namespace;
 use quell_link::{
-    Descriptor, GroupConfig, Link, LinkChange, LinkConfig, LinkReport, NextLink, Port,
+    Descriptor, Ect1, GroupConfig, Link, LinkChange, LinkConfig, LinkReport, NextLink, Port,
     Side as PortSide,
 };
 use quell_measure::{Direction, Hop, LinkResults, QueueRow, Recorder};
 use quell_results::packets::{self, LivePackets};
 use quell_scenario::sim::Recording;
 use quell_scenario::{Side, figures};
-use quell_units::{Bytes, Rate, Time};
+use quell_units::{Rate, Time};
 
 use crate::error::Doing as _;
+use crate::memory::frames;
 use crate::network::{TO_INSIDE, TO_OUTSIDE};
 use crate::{Error, Plan, Result};
 
@@ -94,6 +95,8 @@ pub(crate) struct Start<'a> {
     pub(crate) changes: bool,
     /// Ports of remote hosts whose packets continue with ECT(1) where they arrive with ECT(0); an empty list is all.
     pub(crate) ect1: Option<&'a [u16]>,
+    /// Whether the far edge and the program's side have a control for L4S, whose data continues with ECT(1) too.
+    pub(crate) is_l4s: [bool; 2],
     pub(crate) keeper: Option<Arc<Keeper>>,
     pub(crate) packets: Option<LivePackets>,
 }
@@ -254,13 +257,16 @@ fn config(start: &Start<'_>) -> LinkConfig {
     let ports = start.ect1.unwrap_or(&[]);
     let all = GroupConfig {
         delay: plan.rtt() / 2,
-        ect1: start.ect1.is_some_and(<[u16]>::is_empty),
+        ect1: match start.ect1 {
+            Some([]) => Ect1::All,
+            _ => Ect1::Tcp(start.is_l4s),
+        },
         ..GroupConfig::default()
     };
     let remote = |&port: &u16| GroupConfig {
         port,
         listens: PortSide::A,
-        ect1: true,
+        ect1: Ect1::All,
         ..all
     };
     config.groups = vec![all];
@@ -273,24 +279,6 @@ fn config(start: &Start<'_>) -> LinkConfig {
     };
     config.frames = frames(plan, config.fastest);
     config
-}
-
-/// Slots of the link's pool: what is in flight in the delays and a second of each queue, in packets of 400 bytes.
-fn frames(plan: &Plan, fastest: Rate) -> u32 {
-    const LEAST: u64 = 1 << 15;
-    const MOST: u64 = 1 << 19;
-    let changed = plan.changes();
-    let rates = changed.iter().filter_map(|(_, change)| match change {
-        quell_link::LinkChange::SetRate { rate, .. } => Some(*rate),
-        quell_link::LinkChange::Configure { .. } => None,
-    });
-    let started = plan.scenario().sides();
-    let started = started.filter_map(|side| plan.fastest_of(side));
-    let highest = rates.chain(started).max().unwrap_or(Rate::from_mbps(1_000));
-    let highest = highest.max(fastest);
-    let queues = Time::from_secs(1) * plan.scenario().links().len() as u64;
-    let held: Bytes = highest.bytes_in(plan.rtt() + queues);
-    (2 * held.get() / 400 + LEAST).min(MOST) as u32
 }
 
 /// Enters the link's namespace, opens both ports, and drops every right.

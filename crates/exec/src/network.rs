@@ -16,8 +16,10 @@ use std::time::{Duration, Instant};
 
 use quell_hosts::masquerade::Masquerade;
 use quell_hosts::namespace::Namespace;
-use quell_hosts::netlink::{Mac, Netlink, VethEnd, interface_index};
+use quell_hosts::netlink::{Mac, Netlink, RouteTcp, VethEnd, interface_index};
+use quell_hosts::sysctl::ReadOnly;
 use quell_hosts::{offload, ready, sysctl, tproxy};
+use quell_units::Bytes;
 
 use crate::error::Doing as _;
 use crate::subnet::Subnet;
@@ -36,10 +38,13 @@ const TO_INSIDE_MAC: Mac = [0x02, 0x77, 1, 0, 0, 0x12];
 const TO_OUTSIDE_MAC: Mac = [0x02, 0x77, 1, 0, 0, 0x11];
 
 /// Windows reach this, in bytes: 1 Gbit/s with 200 ms.
-const MAX_WINDOW: u64 = 32 << 20;
+pub(crate) const MAX_WINDOW: u64 = 32 << 20;
 
 /// The port of the transparent listeners at the far edge: above the ephemeral ones, for no program of its own.
 pub const RELAY_PORT: u16 = 65_077;
+
+/// The warning of a result where AccECN was wanted.
+const NO_ACCURATE_ECN: &str = "/proc/sys cannot be written here, as in most containers: TCP asks for ECN as of RFC 3168 and not for AccECN; --world virtual has it";
 
 /// What to build.
 #[derive(Debug, Clone)]
@@ -85,6 +90,51 @@ pub struct Network {
     pub outside: Namespace,
     /// What gives the program's packets the host's address.
     pub masquerade: Option<Masquerade>,
+    /// What the program's TCP does about ECN, as `net.ipv4.tcp_ecn` counts.
+    pub ecn: u8,
+    /// What both hosts do without, because settings cannot be written.
+    pub without: ReadOnly,
+    /// Whether a socket of the far edge needs a right for a port below 1024.
+    pub needs_right_to_ports: bool,
+}
+
+/// What became of the settings of a host.
+#[derive(Debug, Clone, Copy, Default)]
+struct Prepared {
+    without: ReadOnly,
+    /// Routes ask for ECN, because the setting cannot be written.
+    asks_by_route: bool,
+    needs_right_to_ports: bool,
+}
+
+impl Prepared {
+    /// Prepares the namespace of the calling thread.
+    fn here(config: &NetworkConfig) -> Result<Self> {
+        let without = sysctl::prepare_host(MAX_WINDOW, config.ipv6)?;
+        let is_set = sysctl::set_ecn(config.ecn)?;
+        Ok(Self {
+            without,
+            // The namespace answers who asks, and asks for nothing itself: as good as never, where no control needs ECN.
+            asks_by_route: !is_set && !matches!(config.ecn, 0 | 2),
+            needs_right_to_ports: false,
+        })
+    }
+
+    /// What TCP gets from its route.
+    fn tcp(self, control: Option<&str>) -> RouteTcp<'_> {
+        RouteTcp {
+            control,
+            ecn: self.asks_by_route,
+        }
+    }
+
+    /// What TCP does about ECN where it should do `wanted`.
+    fn ecn(self, wanted: u8) -> u8 {
+        match self.asks_by_route {
+            true => 1,
+            false => wanted,
+        }
+    }
 }
 
 impl Network {
@@ -97,15 +147,15 @@ impl Network {
     /// The kernel refuses something; with `capture` most often that it has no tproxy.
     pub fn build(inside: Namespace, outside: Namespace, config: &NetworkConfig) -> Result<Self> {
         let link = Namespace::new().doing("make a network namespace")?;
-        within(&link, || Ok(sysctl::prepare_link()?))?;
+        let of_link = within(&link, || Ok(sysctl::prepare_link()?))?;
         let outside_port = config.outside_port();
-        let masquerade = within(&outside, || {
+        let (masquerade, far) = within(&outside, || {
             // The host's own settings are not ours to change.
             let is_host = config.net == Net::Nat;
+            let mut far = Prepared::default();
             if !is_host {
-                sysctl::prepare_host(MAX_WINDOW, config.ipv6)?;
-                sysctl::prepare_far_edge()?;
-                sysctl::set_ecn(config.ecn)?;
+                far = Prepared::here(config)?;
+                far.needs_right_to_ports = !sysctl::prepare_far_edge()?;
             }
             if config.net == Net::Pasta {
                 sysctl::prepare_gateway(config.ipv6)?;
@@ -129,24 +179,28 @@ impl Network {
             } else {
                 Netlink::open()?.set_up(interface_index("lo")?)?;
             }
-            bring_up(&outside_port)?;
+            bring_up(&outside_port, is_host || far.without.announces())?;
             let mut netlink = Netlink::open()?;
             let wire = interface_index(&outside_port)?;
             let ends = config.subnet.far().into_iter().zip(config.subnet.inside());
-            for (far, inside) in ends.take(config.families()) {
-                netlink.add_address(wire, far)?;
-                netlink.add_controlled_route(wire, inside, config.far_control.as_deref())?;
+            for (own, inside) in ends.take(config.families()) {
+                netlink.add_address(wire, own)?;
+                netlink.add_controlled_route(
+                    wire,
+                    inside,
+                    far.tcp(config.far_control.as_deref()),
+                )?;
                 netlink.add_neighbour(wire, inside, INSIDE_MAC)?;
             }
             if config.net == Net::Relay {
-                let far = &config.subnet.far()[..config.families()];
-                tproxy::capture(&outside_port, RELAY_PORT, far)?;
+                let own = &config.subnet.far()[..config.families()];
+                tproxy::capture(&outside_port, RELAY_PORT, own)?;
             }
-            Ok(masquerade)
+            Ok((masquerade, far))
         })?;
-        within(&inside, || {
-            sysctl::prepare_host(MAX_WINDOW, config.ipv6)?;
-            sysctl::set_ecn(config.ecn)?;
+        let near = within(&inside, || {
+            let here = Prepared::here(config)?;
+            let tcp = here.tcp(config.control.as_deref());
             // ping(8) without rights, where the caller's group is one of this user namespace.
             let group = rustix::process::getgid().as_raw();
             let _ = sysctl::set("net.ipv4.ping_group_range", &format!("{group} {group}"));
@@ -157,25 +211,25 @@ impl Network {
                 &link,
             )?;
             Netlink::open()?.set_up(interface_index("lo")?)?;
-            bring_up(INSIDE_PORT)?;
+            bring_up(INSIDE_PORT, here.without.announces())?;
             let mut netlink = Netlink::open()?;
             let port = interface_index(INSIDE_PORT)?;
             let ends = config.subnet.inside().into_iter().zip(config.subnet.far());
             for (own, far) in ends.take(config.families()) {
                 netlink.add_address(port, own)?;
-                netlink.add_controlled_route(port, far, config.control.as_deref())?;
+                netlink.add_controlled_route(port, far, tcp)?;
                 netlink.add_neighbour(port, far, OUTSIDE_MAC)?;
                 // Where nobody is behind the far edge, a program learns at once that there is no way.
                 if config.net != Net::None {
-                    netlink.add_default_route(port, far, own, config.control.as_deref())?;
+                    netlink.add_default_route(port, far, own, tcp)?;
                 }
             }
-            Ok(())
+            Ok(here)
         })?;
         within(&link, || {
             [TO_INSIDE, TO_OUTSIDE]
                 .iter()
-                .try_for_each(|port| bring_up(port))?;
+                .try_for_each(|port| bring_up(port, of_link.announces()))?;
             // A kernel that has no fq refuses; the link then waits for releases itself.
             let mut netlink = Netlink::open()?;
             for port in [TO_INSIDE, TO_OUTSIDE] {
@@ -186,10 +240,10 @@ impl Network {
             }
             Ok(())
         })?;
-        let (near, far) = (config.subnet.inside(), config.subnet.far());
-        for (side, port, own, other) in [
-            (&inside, INSIDE_PORT, near, far),
-            (&outside, &outside_port, far, near),
+        let addresses = [config.subnet.inside(), config.subnet.far()];
+        for (side, port, [own, other]) in [
+            (&inside, INSIDE_PORT, addresses),
+            (&outside, &outside_port, [addresses[1], addresses[0]]),
         ] {
             within(side, || {
                 Netlink::open()?.wait_until_running(interface_index(port)?)?;
@@ -204,7 +258,17 @@ impl Network {
             link,
             outside,
             masquerade,
+            ecn: near.ecn(config.ecn),
+            without: near.without.and(far.without),
+            needs_right_to_ports: far.needs_right_to_ports,
         })
+    }
+
+    /// What a result must say, where flows need a window of `needed` bytes and TCP should do `ecn` about ECN.
+    pub(crate) fn warnings(&self, needed: Bytes, ecn: u8) -> Vec<String> {
+        let accurate = (self.ecn < ecn && ecn > 2).then(|| NO_ACCURATE_ECN.to_owned());
+        let settings = self.without.warning(needed.get());
+        settings.into_iter().chain(accurate).collect()
     }
 
     /// The congestion control that a side uses where its route names none.
@@ -245,9 +309,14 @@ fn wait_until_gone(interface: &str) {
     }
 }
 
-pub(crate) fn bring_up(interface: &str) -> Result<()> {
+/// Brings an interface up; `quietly`, where it would announce an address of its own.
+pub(crate) fn bring_up(interface: &str, quietly: bool) -> Result<()> {
     offload::turn_off(interface)?;
-    Ok(Netlink::open()?.set_up(interface_index(interface)?)?)
+    let mut netlink = Netlink::open()?;
+    if quietly {
+        netlink.have_no_address(interface_index(interface)?);
+    }
+    Ok(netlink.set_up(interface_index(interface)?)?)
 }
 
 /// A far edge's port of a name server.

@@ -29,7 +29,7 @@ use std::time::{Duration, Instant};
 use quell_confine::capabilities::{CapabilitySet, hand_on_only, keep_only};
 use quell_hosts::child::{self, Child};
 use quell_hosts::namespace::Namespace;
-use quell_hosts::netlink::{Mac, Netlink, interface_index};
+use quell_hosts::netlink::{Mac, Netlink, RouteTcp, interface_index};
 use quell_hosts::ready;
 use quell_hosts::start_line::{self, FarEnd, Heard, Line};
 use rustix::event::{PollFd, PollFlags, Timespec, pause, poll};
@@ -312,16 +312,16 @@ fn set_up(config: &NetworkConfig, loopback: bool) -> Result<()> {
     let (tap, lo) = (interface_index(TAP)?, interface_index("lo")?);
     let mut netlink = Netlink::open()?;
     netlink.set_mtu(tap, u32::from(config.mtu))?;
-    bring_up(TAP)?;
+    bring_up(TAP, true)?;
     let (hops, hosts) = (config.subnet.names(0), config.subnet.host());
     let ends = hops.into_iter().zip(hosts).zip(config.subnet.far());
     for ((hop, host), own) in ends.take(config.families()) {
-        netlink.add_controlled_route(tap, hop, None)?;
+        netlink.add_controlled_route(tap, hop, RouteTcp::default())?;
         netlink.add_neighbour(tap, hop, PASTA_MAC)?;
-        netlink.add_default_route(tap, hop, own, None)?;
+        netlink.add_default_route(tap, hop, own, RouteTcp::default())?;
         match loopback {
             true => {
-                netlink.add_controlled_route(tap, host, None)?;
+                netlink.add_controlled_route(tap, host, RouteTcp::default())?;
                 netlink.add_neighbour(tap, host, PASTA_MAC)?;
             }
             // Nobody listens here: it refuses at once, and pasta asks no router of the host's for it.

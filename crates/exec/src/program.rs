@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 use quell_confine::capabilities::{CapabilitySet, keep_only};
 use quell_hosts::child::{self, Child};
 use quell_hosts::namespace::Namespace;
+use quell_hosts::obstacle;
 use quell_hosts::start_line::{self, FarEnd, Heard, Line};
 use rustix::io::Errno;
 use rustix::process::{
@@ -29,6 +30,10 @@ use crate::error::Doing as _;
 use crate::{Result, resolver};
 
 pub use quell_hosts::start_line::{FAILED, NOT_EXECUTABLE, NOT_FOUND};
+
+/// What was refused where mounts are (AppArmor's profile of container engines refuses them).
+const NO_MOUNTS: &str = "make a network for the program and give it a resolv.conf of its own (--dns direct does without; in a container, \
+     --security-opt apparmor=unconfined allows it)";
 
 /// From asking the descendants of a program to end until they are killed.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -69,24 +74,35 @@ impl Found {
             return match is_program(&path) {
                 Some(true) => Ok(found(path)),
                 Some(false) => Err(refused(&path)),
-                None => Err(missing()),
+                None => Err(hidden(&path).map_or_else(missing, |why| {
+                    (NOT_EXECUTABLE, format!("{shown}: you may not {why}"))
+                })),
             };
         }
         let folders = env::var_os("PATH").unwrap_or_else(|| "/usr/bin:/bin".into());
-        let mut no_program = None;
+        let (mut no_program, mut unseen) = (None, None);
         for folder in env::split_paths(&folders) {
             let path = folder.join(&name);
             match is_program(&path) {
                 Some(true) => return Ok(found(path)),
                 Some(false) => no_program = Some(path),
-                None => {}
+                None => unseen = unseen.or_else(|| hidden(&path)),
             }
         }
-        Err(no_program.map_or_else(missing, |path| refused(&path)))
+        Err(match (no_program, unseen) {
+            (Some(path), _) => refused(&path),
+            (None, None) => missing(),
+            (None, Some(why)) => (
+                NOT_FOUND,
+                format!(
+                    "{shown}: no such program where you may look; PATH has a folder where you may not {why}"
+                ),
+            ),
+        })
     }
 
     /// Where it is.
-    pub(crate) fn path(&self) -> &Path {
+    pub fn path(&self) -> &Path {
         &self.path
     }
 
@@ -113,6 +129,14 @@ fn is_program(path: &Path) -> Option<bool> {
     Some(file.is_file() && file.permissions().mode() & 0o111 != 0)
 }
 
+/// What keeps this process from seeing a file, if anything does.
+fn hidden(path: &Path) -> Option<String> {
+    let denied = |error: io::Error| error.kind() == io::ErrorKind::PermissionDenied;
+    let is_hidden = fs::metadata(path).err().is_some_and(denied);
+    let obstacle = is_hidden.then(|| obstacle::on_the_way_to(path));
+    obstacle.flatten().map(|obstacle| obstacle.to_string())
+}
+
 /// What a program is started with.
 #[derive(Debug)]
 pub struct Start {
@@ -130,6 +154,7 @@ pub struct Waiting {
     child: Child,
     line: Line,
     name: String,
+    path: PathBuf,
 }
 
 /// A program that runs.
@@ -169,7 +194,8 @@ impl Waiting {
     /// There are other threads, or the system refuses the process or its network.
     pub fn fork(start: Start) -> Result<Self> {
         let (line, far) = start_line::pair().doing("make a pair of sockets")?;
-        let name = start.program.name();
+        let (name, path) = (start.program.name(), start.program.path.clone());
+        let has_names = start.names.is_some();
         let mut line = Some(line);
         let child = child::fork(|| {
             // The copy holds both ends; without its own quell's end it sees when quell is gone.
@@ -180,7 +206,17 @@ impl Waiting {
             return Err(crate::Error::Gone("the program's line"));
         };
         match line.hear().doing("hear of the program")? {
-            Heard::Ready(_) => Ok(Self { child, line, name }),
+            Heard::Ready(_) => Ok(Self {
+                child,
+                line,
+                name,
+                path,
+            }),
+            Heard::Refused(error)
+                if has_names && error.kind() == io::ErrorKind::PermissionDenied =>
+            {
+                Err(error).doing(NO_MOUNTS)
+            }
             Heard::Refused(error) => Err(error).doing("make a network for the program"),
             Heard::Closed => Err(crate::Error::Gone("the process of the program")),
         }
@@ -208,7 +244,13 @@ impl Waiting {
             Heard::Ready(_) => io::ErrorKind::InvalidData.into(),
         };
         let code = self.child.wait().unwrap_or(FAILED);
-        Ok(Err((code, format!("{name}: {error}"))))
+        // This process, too, has given its rights away.
+        let denied = error.kind() == io::ErrorKind::PermissionDenied;
+        let obstacle = denied.then(|| obstacle::on_the_way_to(&self.path));
+        let why = obstacle.flatten().map_or_else(String::new, |obstacle| {
+            format!("; a program behind a link has no right of root, and may not {obstacle}")
+        });
+        Ok(Err((code, format!("{name}: {error}{why}"))))
     }
 }
 

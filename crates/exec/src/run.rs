@@ -41,7 +41,7 @@ use crate::steer::Remote;
 use crate::subnet::{Subnet, has_ipv6};
 use crate::verdict::{Judge, Limits};
 use crate::watch::{Watcher, Watching};
-use crate::{Error, Net, Plan, Result, far, resolver};
+use crate::{Error, LinkMemory, Net, Plan, Result, far, resolver};
 
 /// Between two looks at what the threads have measured.
 const TURN: i64 = 50_000_000;
@@ -121,6 +121,8 @@ pub struct Config {
     pub packets: bool,
     /// Live, or virtual inside a guest.
     pub world: World,
+    /// The day on which the clock of the guest around it began.
+    pub guest_day: Option<String>,
     /// Where the link is changed while the program runs.
     pub socket: Option<ControlSocket>,
     /// Who watches.
@@ -167,10 +169,6 @@ pub fn run(mut config: Config) -> Result<std::result::Result<Outcome, (u8, Strin
         None => Subnet::find(config.depth)?,
     };
     let host_ecn = sysctl::get("net.ipv4.tcp_ecn")?;
-    let ecn = match config.ecn {
-        Some(ecn) => ecn.value(),
-        None => host_ecn.parse().unwrap_or(2),
-    };
     let needed = CapabilitySet::SYS_ADMIN | CapabilitySet::NET_ADMIN | CapabilitySet::NET_RAW;
     let has = effective().doing("read capabilities")?;
     if config.net == Net::Nat && !has.contains(needed) {
@@ -187,6 +185,12 @@ pub fn run(mut config: Config) -> Result<std::result::Result<Outcome, (u8, Strin
         })?;
     }
     let controls = Controls::find(&config)?;
+    let ecn = match config.ecn {
+        Some(ecn) => ecn.value(),
+        // Without ECN Prague is Reno: both sides ask for the best that there is.
+        None if controls.are_l4s().contains(&true) => sysctl::best_ecn(),
+        None => host_ecn.parse().unwrap_or(2),
+    };
 
     let names = resolver::Names::of_host();
     let has_names = config.net.stands_for_host() && config.names == Names::Link;
@@ -262,12 +266,13 @@ pub fn run(mut config: Config) -> Result<std::result::Result<Outcome, (u8, Strin
         epoch,
         changes: config.socket.is_some() || config.watcher.is_some(),
         ect1: config.ect1.as_deref(),
+        is_l4s: controls.are_l4s(),
         keeper: keeper.clone(),
         packets: packets.clone(),
     })?;
     let remote = Remote::new(link.asks(), epoch, config.plan.clone());
     let sockets = match config.net {
-        Net::Relay => Some(Sockets::open(&network.outside, ipv6)?),
+        Net::Relay => Some(Sockets::open(&network, ipv6)?),
         Net::None | Net::Nat | Net::Pasta => None,
     };
     let used = controls.used(&network)?;
@@ -365,6 +370,8 @@ pub fn run(mut config: Config) -> Result<std::result::Result<Outcome, (u8, Strin
             "the name servers of this host are on its loopback, which --net nat does not reach: names were not found".to_owned(),
         );
     }
+    let needed = LinkMemory::of(&config.plan, config.mtu).window;
+    summary.warnings.extend(network.warnings(needed, ecn));
     if config.net == Net::Pasta {
         summary.warnings.push(PASTA_SENDS.to_owned());
     }
@@ -373,7 +380,7 @@ pub fn run(mut config: Config) -> Result<std::result::Result<Outcome, (u8, Strin
         config: &config,
         subnet,
         ipv6,
-        ecn,
+        ecn: network.ecn,
         controls: used,
         ended,
         descendants,

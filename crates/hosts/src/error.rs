@@ -18,6 +18,17 @@ pub enum Error {
         /// Its answer.
         source: io::Error,
     },
+    /// A setting of the network cannot be made, because `/proc/sys` cannot be written.
+    #[error(
+        "cannot set {key} = {value}: /proc/sys cannot be written here, as in most containers; --world virtual works without, or start the container \
+         with --security-opt systempaths=unconfined (podman: unmask=ALL)"
+    )]
+    ReadOnlySettings {
+        /// Its dotted name.
+        key: String,
+        /// The value that it should have.
+        value: String,
+    },
     /// Offloads stay on that would let super-packets or unfinished checksums reach the link.
     #[error("interface {interface}: offloads cannot be turned off: {}", features.join(", "))]
     OffloadStuck {

@@ -11,6 +11,7 @@
 //! - [`tproxy`], [`relayed`]: a far edge that takes every connection of a program, and the sockets of its relay;
 //! - [`masquerade`]: a network behind this host's own routing;
 //! - [`entropy`], [`first_process`]: what the first process of a kernel does: random bytes, mounts, the end;
+//! - [`obstacle`]: what keeps a process from a file that is there;
 //! - [`probe`]: what this machine supports, and how to fix what is missing.
 //!
 //! Only namespaces and interfaces made here are changed. Everything is held by file descriptors, so it vanishes with the
@@ -31,6 +32,7 @@ pub mod masquerade;
 pub mod namespace;
 pub mod netlink;
 mod nftables;
+pub mod obstacle;
 pub mod offload;
 pub mod probe;
 pub mod ready;

@@ -19,7 +19,8 @@ use netlink_packet_route::address::{
     AddressAttribute, AddressFlags, AddressHeaderFlags, AddressMessage,
 };
 use netlink_packet_route::link::{
-    InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage, State,
+    AfSpecInet6, AfSpecUnspec, In6AddrGenMode, InfoData, InfoKind, InfoVeth, LinkAttribute,
+    LinkFlags, LinkInfo, LinkMessage, State,
 };
 use netlink_packet_route::neighbour::{NeighbourAttribute, NeighbourMessage, NeighbourState};
 use netlink_packet_route::route::{
@@ -44,6 +45,15 @@ pub struct GroupConfig {
     pub mss: Option<u32>,
     /// Congestion control of connections that choose none themselves; `None` for the kernel's default.
     pub control: Option<String>,
+}
+
+/// What TCP gets from the route of a connection.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RouteTcp<'a> {
+    /// Its congestion control, also one that only an administrator may choose; `None` for the namespace's.
+    pub control: Option<&'a str>,
+    /// Whether it asks for ECN whatever the namespace's setting is.
+    pub ecn: bool,
 }
 
 /// RTAX_FEATURE_ECN.
@@ -115,6 +125,17 @@ impl Netlink {
         message.header.change_mask = LinkFlags::Up;
         self.request(RouteNetlinkMessage::SetLink(message), 0)
             .doing(|| format!("bring interface {interface} up"))
+    }
+
+    /// Gives an interface no IPv6 address of its own, so that it announces nothing when it comes up (`addrgenmode none`). A kernel without IPv6
+    /// refuses, and an interface too small for IPv6 needs nothing.
+    pub fn have_no_address(&mut self, interface: u32) {
+        let mut message = LinkMessage::default();
+        message.header.index = interface;
+        message.attributes = vec![LinkAttribute::AfSpecUnspec(vec![AfSpecUnspec::Inet6(
+            vec![AfSpecInet6::AddrGenMode(In6AddrGenMode::None)],
+        )])];
+        let _ = self.request(RouteNetlinkMessage::SetLink(message), 0);
     }
 
     /// Sets the largest IP packet of an interface, in bytes.
@@ -241,14 +262,13 @@ impl Netlink {
         self.add_route(interface, to, Vec::new())
     }
 
-    /// Routes everything else to `gateway`, a neighbour behind an interface, from a preferred source; TCP gets `control`, where one is named,
-    /// also one that only an administrator may choose.
+    /// Routes everything else to `gateway`, a neighbour behind an interface, from a preferred source, with what TCP gets from the route.
     pub fn add_default_route(
         &mut self,
         interface: u32,
         gateway: IpAddr,
         source: IpAddr,
-        control: Option<&str>,
+        tcp: RouteTcp<'_>,
     ) -> Result<()> {
         let mut message = unicast(gateway.is_ipv4(), RouteHeader::RT_TABLE_MAIN);
         message.header.scope = RouteScope::Universe;
@@ -257,25 +277,25 @@ impl Netlink {
             RouteAttribute::Oif(interface),
             RouteAttribute::PrefSource(source.into()),
         ];
-        message.attributes.extend(controlled_by(control));
+        message.attributes.extend(tcp.attribute());
         self.request(
             RouteNetlinkMessage::NewRoute(message),
             NLM_F_CREATE | NLM_F_EXCL,
         )
-        .doing(|| match control {
+        .doing(|| match tcp.control {
             Some(control) => format!("use the congestion control {control}"),
             None => format!("route everything to {gateway}"),
         })
     }
 
-    /// Routes one host straight to an interface; TCP gets `control`, where one is named.
+    /// Routes one host straight to an interface, with what TCP gets from the route.
     pub fn add_controlled_route(
         &mut self,
         interface: u32,
         to: IpAddr,
-        control: Option<&str>,
+        tcp: RouteTcp<'_>,
     ) -> Result<()> {
-        self.add_route(interface, to, controlled_by(control).into_iter().collect())
+        self.add_route(interface, to, tcp.attribute().into_iter().collect())
     }
 
     /// Looks up in `table` what arrives by the interface of this name (`ip rule add iif NAME lookup TABLE`).
@@ -431,9 +451,13 @@ fn unicast(is_ipv4: bool, table: u8) -> RouteMessage {
     message
 }
 
-fn controlled_by(control: Option<&str>) -> Option<RouteAttribute> {
-    let metric = RouteMetric::CcAlgo(control?.to_owned());
-    Some(RouteAttribute::Metrics(vec![metric]))
+impl RouteTcp<'_> {
+    fn attribute(self) -> Option<RouteAttribute> {
+        let control = self.control.map(str::to_owned).map(RouteMetric::CcAlgo);
+        let ecn = self.ecn.then_some(RouteMetric::Features(FEATURE_ECN));
+        let metrics: Vec<_> = [ecn, control].into_iter().flatten().collect();
+        (!metrics.is_empty()).then_some(RouteAttribute::Metrics(metrics))
+    }
 }
 
 fn veth_end(end: &VethEnd<'_>) -> LinkMessage {

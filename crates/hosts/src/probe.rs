@@ -16,6 +16,7 @@ use rustix::thread::CapabilitySet;
 
 use crate::namespace::Namespace;
 use crate::netlink::{Netlink, VethEnd, interface_index};
+use crate::sysctl::ReadOnly;
 use crate::topology::{Topology, TopologyConfig};
 use crate::{capabilities, cc, offload, tproxy, user_namespace};
 
@@ -162,7 +163,7 @@ fn networks() -> Vec<Finding> {
         (Ok(near), Ok(far)) => (near, far),
         (Err(error), _) | (_, Err(error)) => {
             let fix = if geteuid().is_root() {
-                "run outside the container, or give it CAP_SYS_ADMIN"
+                "run outside the container, or start it with --cap-add SYS_ADMIN,NET_ADMIN,NET_RAW; --world virtual needs none of this"
             } else {
                 "run as root, or let users make user namespaces"
             };
@@ -212,6 +213,11 @@ fn veth(far: &Namespace) -> Finding {
 fn topology() -> Finding {
     let need = Need::Hosts;
     match Topology::new(&TopologyConfig::default()) {
+        Ok(topology) if topology.without != ReadOnly::default() => Finding::good(
+            need,
+            "two hosts and a link between them, set up; /proc/sys cannot be written, as in most containers, so TCP windows and what connections \
+             remember are the host's, and results warn where that matters",
+        ),
         Ok(_) => Finding::good(need, "two hosts and a link between them, set up"),
         Err(error) => Finding::bad(need, error, None),
     }

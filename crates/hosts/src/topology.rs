@@ -26,6 +26,7 @@ use crate::kernel_queue::{self, Counters, KernelQueue};
 use crate::namespace::Namespace;
 pub use crate::netlink::GroupConfig;
 use crate::netlink::{Mac, Netlink, VethEnd, interface_index};
+use crate::sysctl::ReadOnly;
 use crate::{Error, Result, offload, ready, sysctl};
 
 const HOST_PORT: &str = "host";
@@ -144,6 +145,8 @@ pub struct Topology {
     pub groups: Vec<GroupAddresses>,
     /// Largest IP packet on both wires, in bytes.
     pub mtu: u32,
+    /// What both hosts do without, because settings cannot be written.
+    pub without: ReadOnly,
     /// Of the kernel's queue.
     counters: Option<Counters>,
 }
@@ -169,13 +172,14 @@ impl Topology {
             namespace.run(f).doing(|| "enter a network namespace")?
         };
         // Before any interface exists, so that none of them announces itself.
-        inside(&link, &sysctl::prepare_link)?;
+        let of_link = link.run(sysctl::prepare_link);
+        let of_link = of_link.doing(|| "enter a network namespace")??;
         let router = config.kernel_queue.is_some().then(new_namespace);
         let router = router.transpose()?;
         if let Some(router) = &router {
             inside(router, &|| {
-                sysctl::prepare_router()?;
-                add_wire(&FROM_LINK_TO_LINK, config.mtu, &link)
+                let without = sysctl::prepare_router()?;
+                add_wire(&FROM_LINK_TO_LINK, config.mtu, &link, without)
             })?;
         }
         let [sender_gso, receiver_gso] = config.gso;
@@ -183,27 +187,30 @@ impl Topology {
             Some(router) => (router, &RECEIVER_TO_ROUTER),
             None => (&link, &RECEIVER_TO_LINK),
         };
+        let mut without = ReadOnly::default();
         for (host, wire, there, gso) in [
             (&sender, &SENDER_TO_LINK, &link, sender_gso),
             (&receiver, receiver_wire, behind, receiver_gso),
         ] {
-            inside(host, &|| {
-                sysctl::prepare_host(config.max_window, config.ipv6)?;
+            let prepare = || -> Result<ReadOnly> {
+                let without = sysctl::prepare_host(config.max_window, config.ipv6)?;
                 if config.accurate_ecn {
                     sysctl::request_accurate_ecn()?;
                 }
-                add_wire(wire, config.mtu, there)?;
-                if gso {
-                    return Ok(());
+                add_wire(wire, config.mtu, there, without)?;
+                if !gso {
+                    // A connection learns the limit from its route, so before there is one.
+                    Netlink::open()?.set_largest_burst(interface_index(HOST_PORT)?, 1)?;
                 }
-                // A connection learns the limit from its route, so before there is one.
-                Netlink::open()?.set_largest_burst(interface_index(HOST_PORT)?, 1)
-            })?;
+                Ok(without)
+            };
+            let prepared = host.run(prepare).doing(|| "enter a network namespace")?;
+            without = without.and(prepared?);
         }
         inside(&link, &|| {
             [TO_SENDER, TO_RECEIVER]
                 .iter()
-                .try_for_each(|port| bring_up(port))
+                .try_for_each(|port| bring_up(port, of_link))
         })?;
         // A kernel that has no fq, or not this one's options, refuses; the link then waits for releases itself.
         let fq = inside(&link, &|| {
@@ -225,7 +232,7 @@ impl Topology {
         })?;
 
         if let Some(router) = &router {
-            inside(router, &|| route(&groups))?;
+            inside(router, &|| route(&groups, of_link))?;
         }
 
         let mut up = vec![
@@ -287,6 +294,7 @@ impl Topology {
             fq,
             groups,
             mtu: config.mtu,
+            without,
             counters,
         })
     }
@@ -357,17 +365,17 @@ const RECEIVER_TO_ROUTER: Wire = Wire {
 };
 
 /// A veth pair between the calling thread's namespace and `namespace`; the end here is up afterwards.
-fn add_wire(wire: &Wire, mtu: u32, namespace: &Namespace) -> Result<()> {
+fn add_wire(wire: &Wire, mtu: u32, namespace: &Namespace, without: ReadOnly) -> Result<()> {
     let mut netlink = Netlink::open()?;
     let end = |(name, mac)| VethEnd { name, mac, mtu };
     netlink.add_veth(&end(wire.here), &end(wire.there), namespace)?;
     netlink.set_up(interface_index("lo")?)?;
-    bring_up(wire.here.0)
+    bring_up(wire.here.0, without)
 }
 
 /// Both directions of every group through the router, in the calling thread's namespace.
-fn route(groups: &[GroupAddresses]) -> Result<()> {
-    bring_up(OUT)?;
+fn route(groups: &[GroupAddresses], without: ReadOnly) -> Result<()> {
+    bring_up(OUT, without)?;
     let mut netlink = Netlink::open()?;
     let (back, out) = (interface_index(FROM_LINK)?, interface_index(OUT)?);
     for group in groups {
@@ -382,9 +390,13 @@ fn route(groups: &[GroupAddresses]) -> Result<()> {
     Ok(())
 }
 
-fn bring_up(interface: &str) -> Result<()> {
+fn bring_up(interface: &str, without: ReadOnly) -> Result<()> {
     offload::turn_off(interface)?;
-    Netlink::open()?.set_up(interface_index(interface)?)
+    let mut netlink = Netlink::open()?;
+    if without.announces() {
+        netlink.have_no_address(interface_index(interface)?);
+    }
+    netlink.set_up(interface_index(interface)?)
 }
 
 /// Addresses, routes and neighbours of every group, in the calling thread's namespace.

@@ -36,7 +36,7 @@ pub enum UserNamespaceError {
     AppArmor,
     /// Refused for another reason: a container's seccomp filter, a chroot, a security module.
     #[error(
-        "user namespaces are refused here (a container's seccomp filter or a security module?): {0}"
+        "user namespaces are refused here (a container's seccomp filter or a security module?): {0}; --world virtual needs none"
     )]
     Refused(#[source] io::Error),
     /// This kernel is built without CONFIG_USER_NS.
@@ -59,7 +59,9 @@ impl UserNamespaceError {
             Self::Limit { .. } => "sysctl -w user.max_user_namespaces=15000",
             Self::CloneSwitch => "sysctl -w kernel.unprivileged_userns_clone=1",
             Self::AppArmor => "sysctl -w kernel.apparmor_restrict_unprivileged_userns=0",
-            Self::Refused(_) | Self::Missing => "run as root, outside the container",
+            Self::Refused(_) | Self::Missing => {
+                "run as root, outside the container, or start it with --security-opt seccomp=unconfined"
+            }
             Self::Threads(_) | Self::Map { .. } => return None,
         };
         Some(command.to_owned())

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::World;
 use crate::guest_command::GuestCommand;
 use crate::surroundings::Surroundings;
+use crate::virtual_world::GuestDay;
 
 /// How to run.
 #[derive(Debug)]
@@ -72,6 +73,20 @@ pub struct GuestOptions {
     pub kernel: Option<String>,
     /// A guest whose clock stops for this long, in the host's time, is killed.
     pub patience: Duration,
+    /// The day on which it begins; `None` for a day that is ahead, where programs run, and for the first one, where none do.
+    pub day: Option<GuestDay>,
+    /// The user of its kernel where root starts it.
+    pub user: GuestUser,
+}
+
+/// The user of a guest's kernel where root starts it. An ordinary user's is always that user.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum GuestUser {
+    /// One of its own, or the owner of the kernel.
+    #[default]
+    Own,
+    /// Root, without capabilities: it may read what root's files are.
+    Caller,
 }
 
 impl Default for GuestOptions {
@@ -79,6 +94,8 @@ impl Default for GuestOptions {
         Self {
             kernel: None,
             patience: Duration::from_secs(60),
+            day: None,
+            user: GuestUser::default(),
         }
     }
 }

@@ -4,6 +4,7 @@ use std::env;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
+use quell_hosts::obstacle;
 use quell_scenario::{Group, Scenario, programs};
 use rustix::fs::{Access, access};
 use serde::{Deserialize, Serialize};
@@ -106,8 +107,14 @@ fn find_along(name: &str, along: &OsStr) -> Result<PathBuf, String> {
     if let Some(found) = places.iter().find(|path| executable(path)) {
         return Ok(found.clone());
     }
+    // A folder of PATH that may not be entered is no news where the program is in none.
+    let hidden = places.iter().find_map(|path| obstacle::on_the_way_to(path));
     Err(match places.iter().find(|path| path.exists()) {
         Some(path) => format!("{} cannot be executed", path.display()),
+        None if hidden.is_some() => {
+            let why = hidden.map_or_else(String::new, |hidden| hidden.to_string());
+            format!("{name} cannot be found: you may not {why}")
+        }
         None if name.contains('/') => {
             format!("there is no {name}; a path is relative to the folder in which quell runs")
         }

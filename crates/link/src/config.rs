@@ -8,7 +8,7 @@ use quell_aqm::marker::{Marker, Passage};
 use quell_aqm::{Discipline, Link, Service, disciplines};
 use quell_units::{Bytes, Random, Rate, Settings, Time};
 
-use crate::frames::{Descriptor, OnWire, Pool, Side};
+use crate::frames::{Descriptor, FrameId, OnWire, Pool, Side, slot};
 use crate::ports::BATCH;
 use quell_measure::{Direction, Hop, Hops};
 
@@ -75,10 +75,33 @@ pub struct GroupConfig {
     pub delay: Time,
     /// The links that its packets cross; `None` is all of them.
     pub path: Option<Hops>,
-    /// Whether packets that arrive with ECT(0) continue with ECT(1).
-    pub ect1: bool,
+    /// Which packets that arrive with ECT(0) continue with ECT(1).
+    pub ect1: Ect1,
     /// Its IPv4 addresses behind port A and behind port B, where these name it and not its port; its payload is counted then.
     pub addresses: Option<[Ipv4Addr; 2]>,
+}
+
+/// Packets whose ECT(0) becomes ECT(1), because their sender is L4S and its TCP cannot say so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Ect1 {
+    /// None.
+    #[default]
+    None,
+    /// All.
+    All,
+    /// Those of TCP, in the forward and in the reverse direction where each says so.
+    Tcp([bool; 2]),
+}
+
+impl Ect1 {
+    /// Whether it is for a packet in this direction.
+    pub(crate) fn is_for(self, direction: Direction, is_tcp: bool) -> bool {
+        match self {
+            Self::None => false,
+            Self::All => true,
+            Self::Tcp(directions) => is_tcp && directions[direction.index()],
+        }
+    }
 }
 
 /// One of several links in a row. It has no ports: packets come from the link before, or from a port where a group's path begins.
@@ -246,6 +269,13 @@ impl LinkConfig {
     pub(crate) fn delays(&self) -> impl Iterator<Item = Time> {
         let behind = self.behind.iter().map(|link| link.delay);
         std::iter::once(self.delay).chain(behind)
+    }
+
+    /// Memory of a pool of `frames` slots for packets of at most `mtu` bytes. The system gives it as packets come.
+    pub fn pool_bytes(frames: u32, mtu: u16) -> Bytes {
+        // A slot, its number in the list of free ones, and whether it is in use.
+        let each = slot(usize::from(mtu)) + size_of::<FrameId>() + size_of::<bool>();
+        Bytes::new(u64::from(frames) * each as u64)
     }
 
     /// Returns an error for what cannot work.

@@ -47,7 +47,8 @@ mod taps;
 mod time;
 
 pub use config::{
-    ConfigError, DirectionConfig, GroupConfig, LinkChange, LinkConfig, NextLink, Noise, Wakeup,
+    ConfigError, DirectionConfig, Ect1, GroupConfig, LinkChange, LinkConfig, NextLink, Noise,
+    Wakeup,
 };
 pub use error::Error;
 pub use frames::{Descriptor, FrameId, OnWire, Side};

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use quell_aqm::{Discipline, Observer, Packet as _};
 use quell_units::{Ecn, ParameterError, Rate, Time};
 
-use crate::config::{ConfigError, GroupConfig, LinkChange, LinkConfig, NextLink, Wakeup};
+use crate::config::{ConfigError, Ect1, GroupConfig, LinkChange, LinkConfig, NextLink, Wakeup};
 use crate::error::Error;
 use crate::frames::frame::{self, Bypass, Contents};
 use crate::frames::{Addressed, Classifier, Descriptor, Pool, ecn_field};
@@ -150,7 +150,7 @@ impl<O: Observer<Descriptor>> Link<O> {
             waiting: Waiting::new(&ports)?,
             ports,
             lanes,
-            pool: Pool::new(config.frames, usize::from(config.mtu)),
+            pool: Pool::new(config.frames, usize::from(config.mtu))?,
             classifier: Classifier::new(
                 config
                     .groups
@@ -322,7 +322,8 @@ impl<O: Observer<Descriptor>> Link<O> {
             .or_else(|| self.classifier.group(&ip, direction))
             .or(self.others);
         lane.counts.unclassified += u64::from(group.is_none());
-        if ip.ecn == Ecn::Ect0 && group.is_some_and(|group| self.groups[usize::from(group)].ect1) {
+        let ect1 = group.map_or(Ect1::None, |group| self.groups[usize::from(group)].ect1);
+        if ip.ecn == Ecn::Ect0 && ect1.is_for(direction, ip.is_tcp()) {
             ip.ecn = Ecn::Ect1;
             ecn_field::set(
                 &mut self.pool.bytes_mut(frame)[usize::from(ip.offset)..],

@@ -9,8 +9,8 @@ use std::time::Instant;
 
 use quell_aqm::{Departure, Drop, Observer};
 use quell_link::{
-    Descriptor, Direction, DirectionConfig, Error, GroupConfig, Hop, Link, LinkChange, LinkConfig,
-    Port, Wakeup,
+    Descriptor, Direction, DirectionConfig, Ect1, Error, GroupConfig, Hop, Link, LinkChange,
+    LinkConfig, Port, Wakeup,
 };
 use quell_testing::{Missed, Run, bound, live};
 use quell_units::{Rate, Time};
@@ -185,7 +185,7 @@ fn marks(test: &str, run: &mut Run) -> Result<(), Missed> {
         ("[fd09::1]:4000", "[fd09::2]:5001"),
     ] {
         let groups = vec![GroupConfig {
-            ect1: true,
+            ect1: Ect1::All,
             ..group(5_001, MS(5))
         }];
         let config = LinkConfig {

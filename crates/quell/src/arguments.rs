@@ -18,7 +18,7 @@ use crate::report::{Report, Reported};
 use crate::reproduce_arguments::Reproduce;
 #[cfg(feature = "serve")]
 use crate::serve_arguments::Serve;
-pub(crate) use crate::shared_arguments::{Jobs, Patience, Where, level};
+pub(crate) use crate::shared_arguments::{GuestPlace, Jobs, Patience, Where, level};
 use crate::spread::Spread;
 use crate::strict::Strict;
 use crate::sweep_arguments::Sweep;
@@ -263,6 +263,8 @@ pub(crate) struct Guest {
     kernel: Option<String>,
     #[command(flatten)]
     patience: Patience,
+    #[command(flatten)]
+    place: GuestPlace,
     /// Run a command with `sh -c` inside the guest, such as '10s:sender:ss -tin'. AT is a time, several times (5s,10s) or
     /// FIRST/INTERVAL; NAMESPACE is sender, receiver or link. The output goes to the folder guest-exec of the result
     #[arg(long, value_name = "AT:NAMESPACE:COMMAND", help_heading = VIRTUAL)]
@@ -274,6 +276,7 @@ impl Guest {
     pub(crate) fn is_given(&self) -> bool {
         self.kernel.is_some()
             || self.patience.guest_timeout.is_some()
+            || self.place.is_given()
             || !self.guest_exec.is_empty()
     }
     /// The commands of `--guest-exec`.
@@ -285,7 +288,8 @@ impl Guest {
     }
     /// The options in the library's form.
     pub(crate) fn options(&self) -> Result<GuestOptions, String> {
-        self.patience.options(self.kernel.clone())
+        let options = self.patience.options(self.kernel.clone())?;
+        Ok(self.place.set(options))
     }
 }
 
@@ -363,6 +367,8 @@ pub(crate) struct Compare {
     pub(crate) kernels: Vec<String>,
     #[command(flatten)]
     pub(crate) patience: Patience,
+    #[command(flatten)]
+    pub(crate) place: GuestPlace,
     #[command(flatten)]
     pub(crate) realtime: Realtime,
     #[command(flatten)]

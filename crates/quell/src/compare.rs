@@ -81,7 +81,7 @@ fn places(arguments: &Compare) -> Result<Vec<Place>, String> {
         for kernel in kernels {
             let place = Place {
                 world,
-                guest: arguments.patience.options(kernel)?,
+                guest: arguments.place.set(arguments.patience.options(kernel)?),
                 realtime: arguments.realtime.priority.filter(|_| world == World::Live),
             };
             if places.contains(&place) {

@@ -186,7 +186,11 @@ fn behind(
     };
     let inside = Inside::find(arguments);
     if arguments.world == ExecWorld::Virtual && inside.is_none() {
-        return exec_virtual::run(arguments);
+        let programs: Vec<&Found> = [Some(&program), far.as_ref()]
+            .into_iter()
+            .flatten()
+            .collect();
+        return exec_virtual::run(arguments, &plan, &programs);
     }
     if !arguments.quiet {
         plan.traces().iter().for_each(|trace| page::say(trace));
@@ -243,6 +247,7 @@ fn behind(
             Some(inside) => arguments.out.as_ref().map(|_| inside.result()),
             None => arguments.out.clone(),
         },
+        guest_day: inside.as_ref().and_then(Inside::day),
         world: match inside {
             Some(_) => World::Virtual,
             None => World::Live,

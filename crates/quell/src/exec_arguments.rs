@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use crate::shared_arguments::{Patience, VIRTUAL};
+use crate::shared_arguments::{GuestPlace, Patience, VIRTUAL};
 
 /// Headings of the options.
 const WATCH: &str = "While it runs";
@@ -113,6 +113,8 @@ pub(crate) struct Behind {
     pub(crate) kernel: Option<String>,
     #[command(flatten)]
     pub(crate) patience: Patience,
+    #[command(flatten)]
+    pub(crate) place: GuestPlace,
     /// Change the link through this Unix socket, which is made for it: a JSON object a line, such as {"set":{"down":"5mbit"}} or {"get":"summary"}
     #[arg(long, value_name = "SOCKET", help_heading = WATCH)]
     pub(crate) control: Option<PathBuf>,

@@ -10,9 +10,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use quell_exec::run::OWN_FAILURE;
+use quell_exec::{Found, LinkMemory, Plan};
 use quell_hosts::first_process::is_in_guest;
 use quell_lab::results::folder::Folder;
-use quell_lab::virtual_world::{GUEST_FOLDER, GuestProgram, run_program};
+use quell_lab::virtual_world::{
+    GUEST_DAY, GUEST_FOLDER, GuestProgram, program_memory, run_program,
+};
 
 use crate::exec_arguments::{Behind, ExecWorld, NetArgument};
 use crate::interrupt::Interrupt;
@@ -26,6 +29,8 @@ const REPORT: &str = "report.json";
 #[derive(Debug)]
 pub(crate) struct Inside {
     folder: PathBuf,
+    /// The day on which its clock began.
+    day: Option<String>,
 }
 
 impl Inside {
@@ -34,7 +39,13 @@ impl Inside {
         let folder = env::var_os(GUEST_FOLDER)?;
         (arguments.world == ExecWorld::Virtual && is_in_guest()).then(|| Self {
             folder: folder.into(),
+            day: env::var(GUEST_DAY).ok(),
         })
+    }
+
+    /// The day on which the guest's clock began.
+    pub(crate) fn day(&self) -> Option<String> {
+        self.day.clone()
     }
 
     /// Where the result goes that the host was asked for.
@@ -76,17 +87,23 @@ fn refuse(arguments: &Behind) -> Result<(), String> {
 }
 
 /// Runs this command in a guest; the exit code of the program.
-pub(crate) fn run(arguments: &Behind) -> Result<u8, (u8, String)> {
+pub(crate) fn run(
+    arguments: &Behind,
+    plan: &Plan,
+    programs: &[&Found],
+) -> Result<u8, (u8, String)> {
     let own = |message: String| (OWN_FAILURE, message);
     refuse(arguments).map_err(own)?;
     let options = arguments.patience.options(arguments.kernel.clone());
-    let options = options.map_err(own)?;
+    let options = arguments.place.set(options.map_err(own)?);
     let folder = Place::new(arguments.out.as_deref()).map_err(own)?;
     let interrupt = Interrupt::listen().map_err(|failure| own(failure.message))?;
     let (mut stdout, mut stderr) = (io::stdout(), io::stderr());
+    let link = LinkMemory::of(plan, arguments.mtu);
     let ended = run_program(
         &options,
-        &program().map_err(own)?,
+        &program(arguments, programs).map_err(own)?,
+        program_memory(link.pool, link.in_flight),
         &folder.path(),
         [&mut stdout, &mut stderr],
         interrupt.stop(),
@@ -105,7 +122,7 @@ pub(crate) fn run(arguments: &Behind) -> Result<u8, (u8, String)> {
 }
 
 /// This program with the arguments and the environment that it has.
-fn program() -> Result<GuestProgram, String> {
+fn program(arguments: &Behind, programs: &[&Found]) -> Result<GuestProgram, String> {
     let text = |word: OsString| {
         word.into_string()
             .map_err(|word| format!("{}: a guest takes UTF-8 only", word.display()))
@@ -113,16 +130,20 @@ fn program() -> Result<GuestProgram, String> {
     let place = |what: &str, path: io::Result<PathBuf>| {
         path.map_err(|error| format!("cannot find {what}: {error}"))
     };
-    let arguments = env::args_os().skip(1).map(text);
+    let words = env::args_os().skip(1).map(text);
+    let programs = programs.iter().map(|program| program.path());
+    // Absolute: the first process of a guest stands elsewhere.
+    let reaches = programs.chain(arguments.scenario.as_deref());
+    let reaches = reaches.map(|file| place("a file", std::path::absolute(file)));
     let variables = env::vars_os().filter_map(|(name, value)| {
         let both = (name.into_string().ok()?, value.into_string().ok()?);
         (both.0 != "QUELL_DEPTH").then_some(both)
     });
     Ok(GuestProgram {
-        file: place("this program", env::current_exe())?,
-        arguments: arguments.collect::<Result<_, _>>()?,
+        arguments: words.collect::<Result<_, _>>()?,
         directory: place("the working folder", env::current_dir())?,
         variables: variables.collect(),
+        reaches: reaches.collect::<Result<_, _>>()?,
     })
 }
 

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use quell_lab::{GuestOptions, World};
+use quell_lab::{GuestDay, GuestOptions, GuestUser, World};
 use quell_units::{Time, notation};
 
 /// Heading of the options that only the virtual world has.
@@ -59,6 +59,46 @@ impl Patience {
             options.patience = Duration::from_nanos(time.as_nanos());
         }
         Ok(options)
+    }
+}
+
+/// What programs of this host find in a guest.
+#[derive(Debug, Args)]
+pub(crate) struct GuestPlace {
+    /// Day on which the guest's clock begins, at 22:13:20 UTC, such as 2026-11-28 [default: with programs the next one, so that certificates made
+    /// now are valid; without, 2023-11-14]
+    #[arg(long, value_name = "DATE", help_heading = VIRTUAL)]
+    pub(crate) guest_day: Option<GuestDay>,
+    /// User of the guest's kernel, which reads the programs and their files, where root starts it
+    #[arg(long, value_enum, value_name = "USER", help_heading = VIRTUAL)]
+    pub(crate) guest_user: Option<GuestUserArgument>,
+}
+
+/// The user of a guest's kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum GuestUserArgument {
+    /// One that owns nothing, or the owner of the kernel [default]
+    Own,
+    /// Root, without capabilities: for programs that only root may read. The kernel reads what they read
+    Caller,
+}
+
+impl GuestPlace {
+    /// Whether any of these options was given.
+    pub(crate) fn is_given(&self) -> bool {
+        self.guest_day.is_some() || self.guest_user.is_some()
+    }
+
+    /// `options` with them.
+    pub(crate) fn set(&self, options: GuestOptions) -> GuestOptions {
+        GuestOptions {
+            day: self.guest_day,
+            user: match self.guest_user {
+                None | Some(GuestUserArgument::Own) => GuestUser::Own,
+                Some(GuestUserArgument::Caller) => GuestUser::Caller,
+            },
+            ..options
+        }
     }
 }
 

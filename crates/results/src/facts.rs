@@ -76,6 +76,8 @@ pub struct GuestFacts {
     pub config_hash: String,
     /// Memory that it had at most, in bytes.
     pub memory_bytes: u64,
+    /// The day on which its clock began, at 22:13:20 UTC.
+    pub day: String,
     /// Release of the machine's own kernel.
     pub host_kernel: String,
     /// Frequency of the timer ticks of the machine's own kernel in Hz; `None` where it does not say.
@@ -348,6 +350,7 @@ mod tests {
             source: String::new(),
             config_hash: String::new(),
             memory_bytes: 1 << 30,
+            day: String::new(),
             host_kernel: String::new(),
             host_kernel_hz: None,
         };

@@ -51,18 +51,24 @@ pub(super) fn datagram_gap(scenario: &Scenario, group: &Group) -> Option<Time> {
 /// The most IP bytes that can be in flight in one direction: full queues, and the bandwidth-delay product of the fastest link. A link
 /// without a rate limit holds no queue, and what flows through it is bounded by the others and the other direction.
 pub fn bytes_in_flight(scenario: &Scenario, direction: Direction) -> Bytes {
+    bytes_in_flight_over(scenario, direction, longest_rtt(scenario))
+}
+
+/// The same where the longest base RTT is `rtt`, whatever the groups say.
+pub fn bytes_in_flight_over(scenario: &Scenario, direction: Direction, rtt: Time) -> Bytes {
     let hops = scenario.hops().iter();
     let sides = hops.map(|hop| Side { hop, direction });
     let mut most = Rate::ZERO;
     let mut queues = Bytes::ZERO;
     for side in sides {
-        let rate = fastest(scenario, side);
-        if !rate.is_unlimited() {
+        // One that has a limit only for a time has a queue then.
+        let limited = rates(scenario, side).filter(|rate| !rate.is_unlimited());
+        if let Some(rate) = limited.max() {
             most = most.max(rate);
             queues += queue_bytes(scenario, side, rate);
         }
     }
-    most.bytes_in(longest_rtt(scenario)) + queues
+    most.bytes_in(rtt) + queues
 }
 
 /// The same of both directions, forward and reverse.

@@ -72,7 +72,9 @@ pub use quell_measure::{Direction, Hop, Hops};
 use quell_units::{Bytes, Rate, Time};
 
 pub use self::app::AppSpec;
-pub use self::capacity::{all_flows, bytes_in_flight, in_flight, largest_window, most_flows};
+pub use self::capacity::{
+    all_flows, bytes_in_flight, bytes_in_flight_over, in_flight, largest_window, most_flows,
+};
 pub use self::carried::Carried;
 pub use self::control::ControlSpec;
 pub use self::domain::{Domain, LONGEST_NAME};

@@ -111,16 +111,25 @@ impl Plan {
 
     /// Whether a direction of a link has a rate at any time.
     pub(crate) fn is_ever_limited(&self, side: Side) -> bool {
-        let changes = self.changes();
-        let mut rates = changes.iter().filter_map(|(_, change)| match change {
+        self.rate(side).is_some() || self.later_rates(side).any(|rate| !rate.is_unlimited())
+    }
+
+    /// Whether a direction of a link has no rate at any time.
+    pub(crate) fn is_ever_open(&self, side: Side) -> bool {
+        self.fastest_of(side).is_none() || self.later_rates(side).any(Rate::is_unlimited)
+    }
+
+    /// The rates that a direction of a link gets while the program runs.
+    fn later_rates(&self, side: Side) -> impl Iterator<Item = Rate> {
+        let changes = self.changes().into_iter();
+        changes.filter_map(move |(_, change)| match change {
             LinkChange::SetRate {
                 hop,
                 direction,
                 rate,
-            } if (*hop, *direction) == (side.hop, side.direction) => Some(rate),
+            } if (hop, direction) == (side.hop, side.direction) => Some(rate),
             _ => None,
-        });
-        self.rate(side).is_some() || rates.any(|rate| !rate.is_unlimited())
+        })
     }
 
     /// The highest rate of a direction of a link before anything changes, `None` where it has no limit.

@@ -1,4 +1,5 @@
-//! A thread in the namespace of the far edge that makes sockets there: the one place of a relay that needs a right (CAP_NET_RAW).
+//! A thread in the namespace of the far edge that makes sockets there: the one place of a relay that needs a right (CAP_NET_RAW,
+//! and CAP_NET_BIND_SERVICE where settings cannot be written).
 //!
 //! It reads no data of anybody: it gets two addresses and returns a socket between them.
 
@@ -8,12 +9,16 @@ use std::os::fd::OwnedFd;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 
-use quell_confine::capabilities::{CapabilitySet, keep_only};
+use quell_confine::capabilities::{CapabilitySet, effective, keep_only};
 use quell_hosts::namespace::Namespace;
 use quell_hosts::relayed;
 
-use crate::Result;
 use crate::error::Doing as _;
+use crate::{Error, Result};
+
+/// Why the relay cannot answer in the name of a remote host's port.
+const NO_PORTS: &str = "/proc/sys cannot be written here, as in most containers, and without CAP_NET_BIND_SERVICE the relay cannot answer from ports \
+     below 1024: start the container with --cap-add NET_BIND_SERVICE, or use --world virtual";
 
 /// The thread; it ends when this is dropped.
 #[derive(Debug)]
@@ -23,8 +28,16 @@ pub(super) struct Maker {
 }
 
 impl Maker {
-    /// Starts it in `outside`.
-    pub(super) fn start(outside: &Namespace) -> Result<Self> {
+    /// Starts it in `outside`, where a port below 1024 may need a right.
+    pub(super) fn start(outside: &Namespace, needs_right_to_ports: bool) -> Result<Self> {
+        let mut rights = CapabilitySet::NET_RAW;
+        if needs_right_to_ports {
+            rights |= CapabilitySet::NET_BIND_SERVICE;
+            let has = effective().doing("read capabilities")?;
+            if !has.contains(rights) {
+                return Err(Error::Options(NO_PORTS.to_owned()));
+            }
+        }
         let (asked, asks) = mpsc::channel::<(SocketAddr, SocketAddr)>();
         let (makes, made) = mpsc::channel();
         let (ready, is_ready) = mpsc::channel();
@@ -33,7 +46,7 @@ impl Maker {
         thread
             .spawn(move || {
                 let entered = namespace.enter().and_then(|()| {
-                    keep_only(CapabilitySet::NET_RAW).map_err(io::Error::other)?;
+                    keep_only(rights).map_err(io::Error::other)?;
                     Ok(())
                 });
                 let failed = entered.is_err();

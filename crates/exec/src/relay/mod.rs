@@ -18,7 +18,6 @@ use std::sync::mpsc::Sender;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use quell_hosts::namespace::Namespace;
 use quell_hosts::relayed;
 use quell_link::monotonic;
 use quell_measure::Direction;
@@ -31,7 +30,7 @@ use rustix::net::{SocketFlags, acceptfrom_with, getsockname, sockopt};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::error::Doing as _;
-use crate::network::{RELAY_PORT, within};
+use crate::network::{Network, RELAY_PORT, within};
 use crate::{Error, Result};
 use maker::Maker;
 use tally::Tally;
@@ -91,7 +90,8 @@ impl Sockets {
     /// # Errors
     ///
     /// A socket is refused.
-    pub fn open(outside: &Namespace, ipv6: bool) -> Result<Self> {
+    pub fn open(network: &Network, ipv6: bool) -> Result<Self> {
+        let outside = &network.outside;
         let families: &[bool] = if ipv6 { &[true, false] } else { &[true] };
         let (streams, datagrams) = within(outside, || {
             let listen = |is_ipv4: &bool| {
@@ -104,7 +104,7 @@ impl Sockets {
         Ok(Self {
             streams,
             datagrams,
-            maker: Maker::start(outside)?,
+            maker: Maker::start(outside, network.needs_right_to_ports)?,
         })
     }
 }

@@ -46,6 +46,12 @@ impl LiveError {
             .filter(|finding| !finding.ok && explains(&finding.need))
             .collect();
         let mut what = format!("the hosts of the live world cannot be set up: {error}");
+        if lacking
+            .iter()
+            .any(|finding| finding.need == Need::NetworkNamespaces)
+        {
+            what.push_str("; --world virtual needs none of this");
+        }
         for finding in &lacking {
             what.push_str(&format!("\n  {}: {}", finding.need, finding.detail));
         }

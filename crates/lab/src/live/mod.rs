@@ -328,6 +328,7 @@ pub fn run(
     summary.figures.link.extra = linked.extra();
     seen.tell(&plan, ended, &mut summary, &mut histograms);
     let mut warnings = warnings::warnings(&plan, &summary, &linked, &report);
+    warnings.extend(topology.without.warning(plan.needed_window()));
     warnings.extend(seen.warning());
     warnings.extend(commands);
     warnings.extend(programs.warnings);

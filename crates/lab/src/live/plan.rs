@@ -13,8 +13,8 @@ use quell_hosts::traffic::{
     EcnFeedback, Epoch, FlowPlan, Host, RunEnd, TcpInfo, TrafficConfig, TrafficReport, opener,
 };
 use quell_link::{
-    CrossingConfig, DirectionConfig, GroupConfig, LinkChange, LinkConfig, NextLink, Noise, OnWire,
-    Side as PortSide,
+    CrossingConfig, DirectionConfig, Ect1, GroupConfig, LinkChange, LinkConfig, NextLink, Noise,
+    OnWire, Side as PortSide,
 };
 use quell_measure::{Carrier, GroupControl, MarkFeedback};
 use quell_measure::{Direction, GroupInfo, Hop, Recorder, Summary, Timeline};
@@ -108,6 +108,11 @@ impl<'a> Plan<'a> {
             scenario,
             prepared,
         })
+    }
+
+    /// The window that a flow needs that is alone, in bytes: half of what its buffers may count.
+    pub(super) fn needed_window(&self) -> u64 {
+        self.topology.max_window / 2
     }
 
     /// Whether somebody watches, and changes it.
@@ -433,7 +438,10 @@ fn link_group((index, group): (usize, &Group)) -> GroupConfig {
         },
         delay: group.rtt / 2,
         path: Some(group.path),
-        ect1: group.ecn == EcnSetting::Ect1,
+        ect1: match group.ecn == EcnSetting::Ect1 {
+            true => Ect1::All,
+            false => Ect1::None,
+        },
         addresses: programs::of(group).map(|_| [addresses.sender, addresses.receiver]),
     }
 }

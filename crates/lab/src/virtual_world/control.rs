@@ -26,6 +26,7 @@ use quell_units::Time;
 use rustix::fs::{Mode, OFlags, open};
 use serde::{Deserialize, Serialize};
 
+use super::clock::GuestDay;
 use super::program::GuestProgram;
 use crate::RunError;
 use crate::options::LiveOptions;
@@ -61,6 +62,12 @@ pub(super) struct Task {
     pub(super) live: LiveOptions,
     /// Memory of the guest, in bytes.
     pub(super) memory: u64,
+    /// When its clock begins.
+    pub(super) day: GuestDay,
+    /// Files and folders of the host that it must be able to reach.
+    pub(super) reaches: Vec<PathBuf>,
+    /// The user of its kernel, if that has one of its own.
+    pub(super) user: Option<u32>,
 }
 
 /// What a guest says that has done its task.

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use quell_hosts::entropy;
 use quell_hosts::first_process::{is_guest, mount_files, power_off};
+use quell_hosts::{entropy, obstacle};
 use quell_kernel::Reason;
 use quell_measure::GroupControl;
 use quell_results::facts::RunningKernel;
@@ -97,9 +97,11 @@ fn run(control: &Control) -> Result<(Vec<GroupControl>, Option<u8>), RunError> {
             None,
         );
     }
+    task.day.set().map_err(inside("set the time of day"))?;
+    must_reach(&task)?;
     give_memory_to_tcp(task.memory).map_err(inside("give TCP its memory"))?;
     if let Some(inner) = &task.program {
-        let code = program::carry_out(inner, &task.results, control);
+        let code = program::carry_out(inner, task.day, &task.results, control);
         return Ok((Vec::new(), Some(code.map_err(inside("run the program"))?)));
     }
     let Some(text) = &task.scenario else {
@@ -149,6 +151,32 @@ fn run(control: &Control) -> Result<(Vec<GroupControl>, Option<u8>), RunError> {
             .map_err(inside("keep what programs wrote"))?;
     }
     measured.map(|(_, _, controls)| (controls, None))
+}
+
+/// Refuses a task whose programs the guest's kernel cannot read on the host.
+fn must_reach(task: &Task) -> Result<(), RunError> {
+    let mut reaches = task.reaches.iter();
+    let found = reaches.find_map(|path| Some((path, obstacle::on_the_way_to(path)?)));
+    let Some((path, obstacle)) = found else {
+        return Ok(());
+    };
+    let (who, fix) = match task.user {
+        Some(user) => (
+            format!("user {user}"),
+            "--guest-user caller, which lets it read what you may read, or a place that others may read",
+        ),
+        None => (
+            "you, without the rights of root".to_owned(),
+            "a place that others may read",
+        ),
+    };
+    Err(RunError::Refused(Reason::with_fix(
+        format!(
+            "the guest cannot use {}: its kernel runs as {who}, who may not {obstacle}",
+            path.display()
+        ),
+        fix,
+    )))
 }
 
 /// The scenario of a task, after the checks of the host: [`Scenario::load`] for the virtual world, and the memory that it needs.

@@ -28,6 +28,25 @@ const OVERHEAD: (u64, u64) = (8, 5);
 /// What the programs of a scenario take, and what they write.
 const PROGRAMS: u64 = 512 << 20;
 
+/// What a program behind a link takes, and what it writes.
+const PROGRAM: u64 = 768 << 20;
+/// The most that copies of packets in flight count with, beside the program's own memory: the kernel then gives each socket less.
+const MOST_PACKETS: u64 = 1 << 30;
+
+/// The memory of a guest for a program behind a link, whose frame pool takes `pool` and which holds `in_flight` bytes.
+pub fn program_memory(pool: Bytes, in_flight: Bytes) -> Bytes {
+    let packets = packets(in_flight.get()).min(MOST_PACKETS);
+    let total = (BASE + PROGRAM)
+        .saturating_add(pool.get())
+        .saturating_add(packets);
+    Bytes::new(total.next_multiple_of(16 << 20))
+}
+
+/// What the copies of packets take of which `in_flight` bytes are in flight.
+fn packets(in_flight: u64) -> u64 {
+    in_flight.saturating_mul(COPIES * OVERHEAD.0) / OVERHEAD.1
+}
+
 /// The memory that the guest of `scenario` gets.
 pub fn guest_memory(scenario: &Scenario) -> Bytes {
     let in_flight: u64 = [Direction::Forward, Direction::Reverse]
@@ -49,7 +68,7 @@ pub fn guest_memory(scenario: &Scenario) -> Bytes {
         .fold(0, u64::saturating_add);
     let own = Memory::of(scenario);
     let own = (own.markers + own.recorders + own.results).get();
-    let packets = in_flight.saturating_mul(COPIES * OVERHEAD.0) / OVERHEAD.1;
+    let packets = packets(in_flight);
     let programs = match has_programs(scenario) {
         true => PROGRAMS,
         false => 0,
@@ -66,6 +85,8 @@ pub fn guest_memory(scenario: &Scenario) -> Bytes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use quell_link::LinkConfig;
+    use quell_scenario::keys::MTU;
 
     fn memory(rate: &str, flows: u32, rtt: &str) -> u64 {
         let text = format!(
@@ -82,6 +103,33 @@ mod tests {
         assert!(memory("1gbit", 2, "20ms") > base + (64 << 20));
         assert!(memory("1gbit", 2, "200ms") > memory("1gbit", 2, "20ms"));
         assert!(memory("10mbit", 1_000, "20ms") >= base + 900 * FLOW);
+    }
+
+    #[test]
+    fn a_guest_has_memory_for_its_pool_and_for_packets_whatever_the_link_is() {
+        for rate in ["10mbit", "770mbit", "1gbit", "10gbit"] {
+            for rtt in ["1ms", "20ms", "200ms", "2s"] {
+                let text = format!(
+                    "schema = 1\nname = \"t\"\n[link]\nrate = \"{rate}\"\nqueue = {{ kind = \"fifo\", limit = \"100ms\" }}\n\
+                     [[group]]\nname = \"a\"\nrtt = \"{rtt}\"\napp = {{ kind = \"bulk\" }}\n[run]\nduration = \"1s\"\n"
+                );
+                let scenario = Scenario::parse(&text).unwrap();
+                let frames = pool_bytes(&scenario).get() / (MTU.get() + 64);
+                let pool = LinkConfig::pool_bytes(frames as u32, MTU.get() as u16);
+                let in_flight = bytes_in_flight(&scenario, Direction::Forward).get();
+                let memory = guest_memory(&scenario).get();
+                // The pool is one block; the kernel refuses one that is as large as all of its memory.
+                assert!(
+                    memory >= pool.get() + BASE / 2 + 2 * in_flight,
+                    "{rate} {rtt}: {memory}"
+                );
+                let pool = LinkConfig::pool_bytes(1 << 19, MTU.get() as u16);
+                assert!(
+                    program_memory(pool, Bytes::new(in_flight)).get()
+                        >= pool.get() + BASE + PROGRAM
+                );
+            }
+        }
     }
 
     #[test]

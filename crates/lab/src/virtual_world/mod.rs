@@ -5,6 +5,7 @@
 //! itself, through the host's file system; the host adds `run.json` and the kernel's messages. Nothing of the live world is
 //! written twice: what runs inside is [`crate::live::run`].
 
+mod clock;
 mod control;
 mod guest;
 mod lacks;
@@ -18,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use quell_confine::landlock::{self, Enforced};
 use quell_hosts::namespace::own_mounts;
@@ -32,16 +33,21 @@ use quell_kernel::store::{Kernel, Store, own_controls};
 use quell_measure::{GroupControl, Summary};
 use quell_units::{Random, Time};
 
+use rustix::process::geteuid;
+
 use crate::job::Order;
 use crate::live;
-use crate::options::{GuestOptions, LiveOptions};
+use crate::options::{GuestOptions, GuestUser as GuestUserChoice, LiveOptions};
 use crate::surroundings::{Surroundings, find_program, has_programs};
 use crate::{RunError, Scenario, World};
+pub use clock::GuestDay;
 use control::{Control, Done, End, Task};
 pub use guest::scenario as guest_scenario;
 pub(crate) use lacks::{Controls, lacks};
-pub use memory::guest_memory;
-pub use program::{FOLDER as GUEST_FOLDER, GuestProgram, GuestProgramEnd, run_program};
+pub use memory::{guest_memory, program_memory};
+pub use program::{
+    DAY as GUEST_DAY, FOLDER as GUEST_FOLDER, GuestProgram, GuestProgramEnd, run_program,
+};
 use quell_results::facts::{Facts, GuestFacts, Started};
 use quell_results::write_json;
 use quell_scenario::programs;
@@ -52,10 +58,6 @@ pub const KERNEL_LOG: &str = "kernel.log";
 /// The hidden words of the command line: the guest's first process, and the program that becomes the kernel.
 const GUEST: &str = "guest";
 const GUEST_KERNEL: &str = "guest-kernel";
-
-/// What the guest's clock of the day shows when it starts: 14 November 2023, 22:13:20 UTC. Any instant works that is
-/// always the same.
-const CLOCK: Duration = Duration::from_secs(1_700_000_000);
 
 /// Time between two looks at the guest.
 const LOOK: Duration = Duration::from_millis(4);
@@ -92,7 +94,7 @@ pub(crate) struct Guest {
     program: PathBuf,
     /// Owner of the kernel.
     owner: u32,
-    patience: Duration,
+    options: GuestOptions,
 }
 
 impl Guest {
@@ -107,6 +109,16 @@ impl Guest {
             return Err(RunError::Refused(error.reason()));
         }
         let owner = kernel.check().map_err(refused)?.owner;
+        let own = geteuid();
+        if options.user == GuestUserChoice::Caller && own.is_root() && owner != 0 {
+            return Err(RunError::Refused(Reason::with_fix(
+                format!(
+                    "--guest-user caller: the kernel {} belongs to user {owner}, who would read what root may read",
+                    kernel.name
+                ),
+                "quell kernel build, as root, or chown the kernel",
+            )));
+        }
         let program = std::env::current_exe().map_err(|error| {
             RunError::Failed(format!("this program does not know its own file: {error}"))
         })?;
@@ -117,8 +129,17 @@ impl Guest {
             executable,
             program,
             owner,
-            patience: options.patience,
+            options: options.clone(),
         })
+    }
+
+    /// The day on which a guest begins.
+    fn day(&self, has_programs: bool) -> GuestDay {
+        let usual = || match has_programs {
+            true => GuestDay::after(SystemTime::now()),
+            false => GuestDay::FIRST,
+        };
+        self.options.day.unwrap_or_else(usual)
     }
 
     /// Runs one seed inside, and fills its folder.
@@ -127,8 +148,10 @@ impl Guest {
         let resolved = order.resolved();
         let memory = guest_memory(&resolved);
         let mut live = order.options.live.clone();
+        let day = self.day(has_programs(&resolved));
+        let mut reaches = Vec::new();
         if has_programs(&resolved) {
-            find_programs(&resolved)?;
+            reaches = find_programs(&resolved)?;
             let here = Surroundings::here(program::KEPT.into(), program::MEMORY_FILES)?;
             live.programs = Some(here);
         }
@@ -144,6 +167,9 @@ impl Guest {
             warnings: order.options.warnings.clone(),
             live,
             memory: memory.get(),
+            day,
+            reaches,
+            user: None,
         };
         let (done, usage) = self.carry_out(task, order.progress, order.options.stop)?;
         let mut facts = Facts::new(World::Virtual, order.seed, started);
@@ -152,6 +178,7 @@ impl Guest {
             source: self.kernel.facts.source.clone(),
             config_hash: self.kernel.facts.config_hash.clone(),
             memory_bytes: memory.get(),
+            day: day.to_string(),
             host_kernel: facts.kernel.clone(),
             host_kernel_hz: facts.kernel_hz,
         };
@@ -181,7 +208,11 @@ impl Guest {
     ) -> Result<(Done, Usage), RunError> {
         let control = Control::create()?;
         let results = task.results.clone();
-        let user = user::choose(self.owner, &results);
+        let user = match self.options.user {
+            GuestUserChoice::Own => user::choose(self.owner, &results),
+            GuestUserChoice::Caller => None,
+        };
+        task.user = user;
         let writing = RunError::writing(control.path());
         let user = match user {
             Some(id) => {
@@ -206,7 +237,7 @@ impl Guest {
             launcher: (self.program.clone(), vec![GUEST_KERNEL.to_owned()]),
             arguments: Arguments {
                 memory: task.memory,
-                clock: CLOCK.as_nanos() as u64,
+                clock: clock::START.as_nanos() as u64,
                 seccomp: self.kernel.facts.seccomp,
                 narrow_registers: must_be_narrow(&self.kernel.facts.version),
                 folder: control.path().to_owned(),
@@ -250,6 +281,9 @@ impl Guest {
             warnings: Vec::new(),
             live: LiveOptions::default(),
             memory: LEAST_MEMORY,
+            day: GuestDay::FIRST,
+            reaches: Vec::new(),
+            user: None,
         };
         let done = self.carry_out(task, &mut |_| {}, &AtomicBool::new(false));
         done.map(|(done, _)| done.kernel.release)
@@ -278,7 +312,7 @@ impl Guest {
                 asked = Some(Instant::now());
             }
             let late = asked.is_some_and(|asked| asked.elapsed() > FAREWELL);
-            if late || moved.elapsed() > self.patience {
+            if late || moved.elapsed() > self.options.patience {
                 machine.kill();
                 let said = machine.explain().to_string();
                 let why = if late {
@@ -286,7 +320,7 @@ impl Guest {
                 } else {
                     format!(
                         "the guest's clock stopped at {seen} for {} s (--guest-timeout)",
-                        self.patience.as_secs()
+                        self.options.patience.as_secs()
                     )
                 };
                 return Err(RunError::Failed(format!("{why}\n{said}")));
@@ -296,11 +330,14 @@ impl Guest {
     }
 }
 
-/// Looks for every program of `scenario`, which the guest sees where this process does.
-fn find_programs(scenario: &Scenario) -> Result<(), RunError> {
+/// Looks for every program of `scenario`, which the guest sees where this process does; their absolute paths.
+fn find_programs(scenario: &Scenario) -> Result<Vec<PathBuf>, RunError> {
     let all = scenario.groups.iter().flat_map(programs);
-    let mut all = all.map(|(_, line)| find_program(line.program()));
-    all.try_for_each(|found| found.map(drop).map_err(RunError::refused))
+    let all = all.map(|(_, line)| {
+        let found = find_program(line.program()).map_err(RunError::refused)?;
+        std::path::absolute(&found).map_err(RunError::writing(&found))
+    });
+    all.collect()
 }
 
 /// Whether the virtual world runs here: starts the newest kernel, which then ends.

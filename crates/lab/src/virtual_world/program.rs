@@ -14,18 +14,17 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use quell_units::Time;
+use quell_units::{Bytes, Time};
 use rustix::mount::{MountFlags, mount};
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde::{Deserialize, Serialize};
 
+use super::clock::GuestDay;
 use super::control::{Control, Task};
 use super::{Guest, entropy};
 use crate::RunError;
 use crate::options::{GuestOptions, LiveOptions};
 
-/// Memory of the guest, in bytes. The host gives what is used.
-const MEMORY: u64 = 1 << 30;
 /// What a program prints.
 const OUTPUTS: [&str; 2] = ["stdout", "stderr"];
 /// Files in the guest's memory, where every system has a place for them; also for temporary files.
@@ -39,18 +38,20 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The variable that tells a program in which folder is kept what it writes.
 pub const FOLDER: &str = "QUELL_GUEST_FOLDER";
+/// The variable that tells a program on which day the guest's clock began.
+pub const DAY: &str = "QUELL_GUEST_DAY";
 
-/// A program of this host, for a guest.
+/// This program once more, in a guest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GuestProgram {
-    /// Its file.
-    pub file: PathBuf,
-    /// Its arguments.
+    /// Arguments of this very program, which it is.
     pub arguments: Vec<String>,
     /// Its working folder.
     pub directory: PathBuf,
     /// All of its environment.
     pub variables: Vec<(String, String)>,
+    /// Files that it needs.
+    pub reaches: Vec<PathBuf>,
 }
 
 /// How a program in a guest ended.
@@ -60,10 +61,12 @@ pub struct GuestProgramEnd {
     pub code: u8,
     /// The kernel's release.
     pub kernel: String,
+    /// The day on which it began.
+    pub day: GuestDay,
 }
 
 /// Runs a program in a guest of its own, and copies what it prints to `outputs` while it runs. What it has kept is in `folder` when it
-/// has ended. Runs that are alike give the same bytes.
+/// has ended. The guest has `memory`, of which the host gives what is used ([`super::program_memory`]). Runs that are alike give the same bytes.
 ///
 /// # Errors
 ///
@@ -71,12 +74,14 @@ pub struct GuestProgramEnd {
 pub fn run_program(
     options: &GuestOptions,
     program: &GuestProgram,
+    memory: Bytes,
     folder: &Path,
     outputs: [&mut dyn Write; 2],
     stop: &AtomicBool,
 ) -> Result<GuestProgramEnd, RunError> {
     let guest = Guest::new(options)?;
     let folder = std::path::absolute(folder).map_err(RunError::writing(folder))?;
+    let day = guest.day(true);
     let mut copies: Vec<Copy<'_>> = OUTPUTS
         .into_iter()
         .zip(outputs)
@@ -96,7 +101,10 @@ pub fn run_program(
         packets: false,
         warnings: Vec::new(),
         live: LiveOptions::default(),
-        memory: MEMORY,
+        memory: memory.get(),
+        day,
+        reaches: [&[program.directory.clone()], &program.reaches[..]].concat(),
+        user: None,
     };
     let done = guest.carry_out(task, &mut |_| copy(), stop);
     copy();
@@ -104,6 +112,7 @@ pub fn run_program(
     Ok(GuestProgramEnd {
         code: done.code.unwrap_or_default(),
         kernel: done.kernel.release,
+        day,
     })
 }
 
@@ -133,12 +142,14 @@ impl Copy<'_> {
 /// The guest's half: starts the program and waits for its end.
 pub(super) fn carry_out(
     program: &GuestProgram,
+    day: GuestDay,
     folder: &Path,
     control: &Control,
 ) -> io::Result<u8> {
     give_memory_to_files()?;
     let [stdout, stderr] = OUTPUTS.map(|name| File::create_new(folder.join(name)));
-    let mut command = Command::new(&program.file);
+    // By its own path this program may lie where the guest's kernel does not come.
+    let mut command = Command::new("/proc/self/exe");
     command
         .args(&program.arguments)
         .current_dir(&program.directory)
@@ -146,6 +157,7 @@ pub(super) fn carry_out(
         .envs(program.variables.iter().cloned())
         .env("TMPDIR", MEMORY_FILES)
         .env(FOLDER, KEPT)
+        .env(DAY, day.to_string())
         .stdin(Stdio::null())
         .stdout(stdout?)
         .stderr(stderr?)

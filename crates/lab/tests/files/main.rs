@@ -184,6 +184,7 @@ fn the_page_of_files_says_what_is_in_the_files() {
         source: String::new(),
         config_hash: String::new(),
         memory_bytes: 0,
+        day: String::new(),
         host_kernel: String::new(),
         host_kernel_hz: None,
     };

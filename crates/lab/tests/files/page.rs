@@ -215,6 +215,11 @@ pub(super) const GUEST: &[(&str, &str, &str)] = &[
     ),
     ("guest.memory_bytes", "bytes", "its memory limit"),
     (
+        "guest.day",
+        "",
+        "the day on which its clock began, at 22:13:20 UTC",
+    ),
+    (
         "guest.host_kernel",
         "",
         "release of the machine's own kernel",

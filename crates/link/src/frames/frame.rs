@@ -60,6 +60,13 @@ pub struct IpPacket {
     pub flow: u64,
 }
 
+impl IpPacket {
+    /// Whether it carries TCP.
+    pub fn is_tcp(&self) -> bool {
+        self.protocol == protocol::TCP
+    }
+}
+
 /// Protocol numbers of IANA.
 mod protocol {
     pub(super) const HOP_BY_HOP: u8 = 0;

@@ -20,5 +20,5 @@ pub use classifier::Side;
 pub use descriptor::Descriptor;
 pub use pool::FrameId;
 pub(crate) use pool::HEADROOM;
-pub(crate) use pool::{Frame, Pool};
+pub(crate) use pool::{Frame, OutOfMemory, Pool, slot};
 pub use value_field::OnWire;

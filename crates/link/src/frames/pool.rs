@@ -9,6 +9,7 @@
 //! payload to the back. The free list is last in, first out, so that a link with a short queue
 //! works in few slots that stay in the cache; untouched slots cost no memory.
 
+use std::alloc::{Layout, alloc_zeroed};
 use std::fmt;
 
 /// Bytes before each received frame.
@@ -50,6 +51,35 @@ pub struct Frame {
     pub start: u8,
 }
 
+/// Memory for a pool that the system does not give.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct OutOfMemory {
+    /// What was asked for.
+    pub(crate) bytes: u64,
+}
+
+/// Bytes of a slot for an IP packet of up to `mtu` bytes.
+pub(crate) fn slot(mtu: usize) -> usize {
+    // One byte more than the largest frame, so that a frame that fills its slot is too long.
+    (HEADROOM + LINK_HEADER + mtu.min(Pool::MAX_MTU) + 1)
+        .next_multiple_of(64)
+        .max(2_048)
+}
+
+/// Bytes that the system gives when they are first touched; `None` where it refuses them, which `vec!` would answer by an abort.
+fn zeroed(bytes: usize) -> Option<Box<[u8]>> {
+    if bytes == 0 {
+        return Some(Box::default());
+    }
+    let layout = Layout::array::<u8>(bytes).ok()?;
+    // SAFETY: the layout has a size, which alloc_zeroed wants. What it gives is that many initialized bytes of the global allocator, with the
+    // alignment of a u8, and nobody else has them: what a box of a slice consists of.
+    unsafe {
+        let start = alloc_zeroed(layout);
+        (!start.is_null()).then(|| Box::from_raw(std::ptr::slice_from_raw_parts_mut(start, bytes)))
+    }
+}
+
 /// Slots for frames.
 pub(crate) struct Pool {
     bytes: Box<[u8]>,
@@ -77,18 +107,31 @@ impl Pool {
     pub(crate) const MAX_MTU: usize = 65_535 - HEADROOM - LINK_HEADER;
 
     /// `slots` slots, each for an IP packet of up to `mtu` bytes.
-    pub(crate) fn new(slots: u32, mtu: usize) -> Self {
-        // One byte more than the largest frame, so that a frame that fills its slot is too long.
-        let slot = (HEADROOM + LINK_HEADER + mtu.min(Self::MAX_MTU) + 1)
-            .next_multiple_of(64)
-            .max(2_048);
-        Self {
-            bytes: vec![0; slot * slots as usize].into_boxed_slice(),
+    ///
+    /// # Errors
+    ///
+    /// The system does not give so much memory.
+    pub(crate) fn new(slots: u32, mtu: usize) -> Result<Self, OutOfMemory> {
+        let slot = slot(mtu);
+        let size = u64::from(slots).saturating_mul(slot as u64);
+        let refused = OutOfMemory { bytes: size };
+        let bytes = usize::try_from(size).ok().and_then(zeroed).ok_or(refused)?;
+        let mut free = Vec::new();
+        free.try_reserve_exact(slots as usize)
+            .map_err(|_| refused)?;
+        free.extend((0..slots).rev().map(FrameId));
+        let mut in_use = Vec::new();
+        in_use
+            .try_reserve_exact(slots as usize)
+            .map_err(|_| refused)?;
+        in_use.resize(slots as usize, false);
+        Ok(Self {
+            bytes,
             slot,
-            free: (0..slots).rev().map(FrameId).collect(),
-            in_use: vec![false; slots as usize].into_boxed_slice(),
+            free,
+            in_use: in_use.into_boxed_slice(),
             exhausted: 0,
-        }
+        })
     }
     /// Takes a slot. If all are in use it returns `None` and counts that.
     pub(crate) fn take(&mut self) -> Option<FrameId> {
@@ -169,7 +212,7 @@ mod tests {
 
     #[test]
     fn each_slot_is_taken_once_and_exhaustion_is_counted() {
-        let mut pool = Pool::new(3, 1_500);
+        let mut pool = Pool::new(3, 1_500).unwrap();
         let taken: Vec<_> = std::iter::from_fn(|| pool.take()).collect();
         assert_eq!(taken, [FrameId(0), FrameId(1), FrameId(2)]);
         assert_eq!((pool.free(), pool.exhausted()), (0, 1));
@@ -180,7 +223,7 @@ mod tests {
     #[test]
     #[should_panic = "frame #1 was given back twice"]
     fn a_slot_that_is_given_back_twice_is_noticed_while_others_are_in_use() {
-        let mut pool = Pool::new(3, 1_500);
+        let mut pool = Pool::new(3, 1_500).unwrap();
         let taken: Vec<_> = std::iter::from_fn(|| pool.take()).collect();
         pool.give_back(taken[1]);
         pool.give_back(taken[1]);
@@ -189,7 +232,7 @@ mod tests {
     #[test]
     fn a_slot_takes_the_mtu_with_all_its_tags_and_one_byte_more() {
         for (mtu, slot) in [(576, 2_048), (1_500, 2_048), (9_000, 9_088)] {
-            let pool = Pool::new(1, mtu);
+            let pool = Pool::new(1, mtu).unwrap();
             assert_eq!(pool.slot, slot);
             assert!(pool.room() > 14 + 16 + mtu);
         }
@@ -197,7 +240,7 @@ mod tests {
 
     #[test]
     fn a_tag_goes_behind_the_addresses_and_leaves_the_rest_in_place() {
-        let mut pool = Pool::new(2, 1_500);
+        let mut pool = Pool::new(2, 1_500).unwrap();
         pool.take();
         let id = pool.take().unwrap();
         let frame = Frame {
@@ -217,6 +260,16 @@ mod tests {
                 ..frame
             }),
             &untagged[12..]
+        );
+    }
+
+    #[test]
+    fn memory_that_the_system_does_not_give_is_an_error() {
+        // 2^32 slots of 64 KiB: 256 TiB, more than the addresses of a process.
+        let refused = Pool::new(u32::MAX, Pool::MAX_MTU).unwrap_err();
+        assert_eq!(
+            refused.bytes,
+            u64::from(u32::MAX) * slot(Pool::MAX_MTU) as u64
         );
     }
 }

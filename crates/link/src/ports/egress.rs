@@ -216,7 +216,7 @@ mod tests {
     use super::*;
 
     fn with_frames(count: usize) -> (Egress, Pool) {
-        let (mut egress, mut pool) = (Egress::new(), Pool::new(8, 1_500));
+        let (mut egress, mut pool) = (Egress::new(), Pool::new(8, 1_500).unwrap());
         for _ in 0..count {
             let frame = Frame {
                 id: pool.take().unwrap(),

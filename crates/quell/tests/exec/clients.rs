@@ -49,6 +49,9 @@ pub(crate) fn play(role: &str) {
         ("beside", [times, program @ ..]) => crate::beside::run(times.parse().unwrap(), program),
         ("keys", []) => crate::terminal::keys(),
         ("upload", [to, seconds]) => upload(to, seconds.parse().unwrap()),
+        ("container", [kind, program @ ..]) => {
+            crate::containers::enter(kind.parse().unwrap(), program);
+        }
         ("sleep", [seconds]) => thread::sleep(Duration::from_secs(seconds.parse().unwrap())),
         other => panic!("no such role: {other:?}"),
     }

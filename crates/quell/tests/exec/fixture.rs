@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use quell_hosts::namespace::Namespace;
-use quell_hosts::netlink::{GroupConfig, Netlink, VethEnd, interface_index};
+use quell_hosts::netlink::{GroupConfig, Netlink, RouteTcp, VethEnd, interface_index};
 use quell_hosts::{ready, relayed};
 use rustix::net::sockopt;
 use serde_json::Value;
@@ -97,7 +97,9 @@ impl Fake {
                             .add_neighbour(port, other, mac(ends[there].1))
                             .unwrap();
                         if here == 0 {
-                            netlink.add_default_route(port, other, own, None).unwrap();
+                            netlink
+                                .add_default_route(port, other, own, RouteTcp::default())
+                                .unwrap();
                         }
                     }
                     if here == 1 {

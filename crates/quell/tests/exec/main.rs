@@ -8,6 +8,7 @@
 mod alike;
 mod beside;
 mod clients;
+mod containers;
 mod datagrams;
 mod fixture;
 mod host;
@@ -54,6 +55,7 @@ fn cases() -> Vec<Case> {
         terminal::CASES,
         traces::CASES,
         alike::CASES,
+        containers::CASES,
     ]
     .concat()
 }

@@ -1,8 +1,11 @@
 //! Programs of other people behind the link.
 
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
+use quell_confine::user::NOBODY;
 use quell_testing::not_run;
 use quell_testing::program::{text, wait_until};
 use serde_json::Value;
@@ -21,6 +24,10 @@ pub(crate) const CASES: &[Case] = &[
         iperf3_sends_and_receives_through_the_link,
     ),
     ("git_clones_through_the_link", git_clones_through_the_link),
+    (
+        "what_keeps_root_without_rights_from_a_program_is_named",
+        what_keeps_root_without_rights_from_a_program_is_named,
+    ),
 ];
 
 pub(crate) fn has(program: &str) -> bool {
@@ -194,4 +201,29 @@ impl Drop for Iperf3 {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
+}
+
+/// A folder of another user: quell sees into it before it gives its rights away, and the program behind the link does not.
+fn what_keeps_root_without_rights_from_a_program_is_named(fake: &Fake) {
+    if !rustix::process::geteuid().is_root() {
+        return not_run(
+            "what_keeps_root_without_rights_from_a_program_is_named",
+            "needs root",
+        );
+    }
+    let place = tempfile::tempdir().unwrap();
+    let home = place.path().join("home");
+    fs::create_dir(&home).unwrap();
+    fs::copy("/bin/true", home.join("mine")).unwrap();
+    fs::set_permissions(&home, fs::Permissions::from_mode(0o700)).unwrap();
+    chown(&home, Some(NOBODY), Some(NOBODY)).unwrap();
+    let mine = home.join("mine").display().to_string();
+    let output = fake.output(&mut fake.quell(&["exec", "--quiet", "--", &mine]));
+    let errors = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(126), "{errors}");
+    let expected = format!(
+        "may not enter {} (mode 0700, of user {NOBODY})",
+        home.display()
+    );
+    assert!(errors.contains(&expected), "{errors}");
 }

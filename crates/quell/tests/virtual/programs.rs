@@ -1,7 +1,9 @@
 //! `quell exec --world virtual`: programs of this host in a guest.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::ExitStatusExt as _;
+use std::path::Path;
 use std::process::Command;
 use std::thread::sleep;
 use std::time::Duration;
@@ -9,7 +11,7 @@ use std::time::Duration;
 use quell_testing::not_run;
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::stage::Stage;
+use crate::stage::{Stage, is_root};
 
 /// Sends a million bytes to whoever comes first.
 const SERVER: &str = "import socket
@@ -218,4 +220,268 @@ fn ctrl_c_ends_a_program_in_a_guest() {
     let status = child.wait().unwrap();
     assert_eq!(status.signal(), None);
     assert!(matches!(status.code(), Some(130 | 143)), "{status:?}");
+}
+
+#[test]
+fn a_guest_has_memory_for_every_link() {
+    let Some(stage) = Stage::new("virtual memory of links") else {
+        return;
+    };
+    let links: [&[&str]; 8] = [
+        &[],
+        &["--rtt", "20ms"],
+        &["--set", "link.impair={ loss = 0.01 }"],
+        &["--down", "770mbit"],
+        &["--rate", "1gbit", "--rtt", "100ms"],
+        &["--rate", "10gbit", "--rtt", "20ms"],
+        &["--down", "100mbit", "--rtt", "10s"],
+        &["--down", "1mbit", "--at", "1s", "down=2gbit"],
+    ];
+    for link in links {
+        let words = [
+            &["exec", "--world", "virtual"],
+            link,
+            &["--quiet", "--", "true"],
+        ]
+        .concat();
+        let output = stage.quell(&words).output().unwrap();
+        let errors = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success(), "{link:?}: {errors}");
+    }
+}
+
+/// Draws random numbers over two minutes, in which the kernel draws a new key more than once.
+const DRAWS: &str = "import os, time
+for _ in range(8):
+    print(os.urandom(8).hex(), flush=True)
+    time.sleep(15)
+";
+
+#[test]
+fn the_day_of_a_guest_is_ahead_and_changes_nothing_but_the_time() {
+    let test = "virtual the day of a guest";
+    let Some(stage) = Stage::new(test) else {
+        return;
+    };
+    if !has_python() {
+        return not_run(test, "python3 is missing");
+    }
+    fs::write(stage.path().join("server.py"), SERVER).unwrap();
+    let client = format!("{CLIENT}{DRAWS}");
+    fs::write(stage.path().join("client.py"), client).unwrap();
+    let printed = |more: &[&str]| {
+        let words = [&LINK[..], &["--quiet"], more].concat();
+        let output = stage.quell(&words).output().unwrap();
+        let errors = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success(), "{errors}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let now = std::time::SystemTime::UNIX_EPOCH
+        .elapsed()
+        .unwrap()
+        .as_secs();
+    let begins: u64 = printed(&["--", "date", "+%s"]).trim().parse().unwrap();
+    assert!((now..now + 86_400 + 60).contains(&begins), "{begins}");
+    let day = ["--guest-day", "2030-02-28", "--", "date", "-u", "+%F %H:%M"];
+    assert_eq!(printed(&day), "2030-02-28 22:13\n");
+    let on = |day: &str, out: &str| {
+        let more = [
+            "--out",
+            out,
+            "--guest-day",
+            day,
+            "--far",
+            "python3 server.py",
+        ];
+        let said = printed(&[&more[..], &["--", "python3", "client.py"]].concat());
+        assert_eq!(stage.json(&format!("{out}/exec.json"))["guest_day"], day);
+        said
+    };
+    let (first, later) = (on("2026-11-27", "first"), on("2031-07-01", "later"));
+    for name in ["summary.json", "histograms.json", "queues.parquet"] {
+        let file = |folder: &str| fs::read(stage.path().join(folder).join(name)).unwrap();
+        assert_eq!(file("first"), file("later"), "{name}");
+    }
+    if !stage.has_clock() {
+        return not_run(
+            test,
+            "the kernel has no clock of quell's: make kernel, or quell kernel build",
+        );
+    }
+    assert_eq!(first, later);
+}
+
+#[test]
+fn a_certificate_that_is_made_now_is_valid_in_a_guest() {
+    let test = "virtual a certificate of today";
+    let Some(stage) = Stage::new(test) else {
+        return;
+    };
+    let make = "openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -days 2 -subj /CN=quell.test 2>/dev/null && chmod 644 cert.pem";
+    let mut command = Command::new("sh");
+    command.args(["-c", make]).current_dir(stage.path());
+    if !command.status().is_ok_and(|status| status.success()) {
+        return not_run(test, "openssl is missing");
+    }
+    let verify = [
+        "--quiet", "--", "openssl", "verify", "-CAfile", "cert.pem", "cert.pem",
+    ];
+    let output = stage
+        .quell(&[&LINK[..], &verify].concat())
+        .output()
+        .unwrap();
+    let said = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
+    assert!(output.status.success(), "{said:?}");
+    assert!(said[0].contains("cert.pem: OK"), "{said:?}");
+}
+
+#[test]
+fn prague_is_l4s_behind_a_link_in_the_direction_in_which_it_sends() {
+    let test = "virtual prague behind a link";
+    let Some(stage) = Stage::with_own_controls(test) else {
+        return;
+    };
+    if !has_python() {
+        return not_run(test, "python3 is missing");
+    }
+    fs::write(stage.path().join("server.py"), SERVER).unwrap();
+    fs::write(stage.path().join("client.py"), CLIENT).unwrap();
+    for (control, ecn, is_l4s) in [
+        ("prague", &["--ecn", "accecn"][..], true),
+        ("prague", &[], true),
+        ("cubic", &["--ecn", "on"], false),
+    ] {
+        let out = format!("{control}-{}", ecn.len());
+        let words = [
+            &[
+                "exec", "--world", "virtual", "--rate", "10mbit", "--rtt", "20ms",
+            ],
+            &["--queue", "dualpi2", "--cc", "cubic", "--far-cc", control][..],
+            ecn,
+            &[
+                "--out",
+                &out,
+                "--far",
+                "python3 server.py",
+                "--",
+                "python3",
+                "client.py",
+            ],
+        ]
+        .concat();
+        let output = stage.quell(&words).output().unwrap();
+        let errors = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success(), "{errors}");
+        let exec = stage.json(&format!("{out}/exec.json"));
+        // A million bytes in segments of 1448 at most, all but the handshake with ECT.
+        let rewritten = exec["down"]["ect1_rewritten"].as_u64().unwrap();
+        assert_eq!(rewritten > 690, is_l4s, "{control} {ecn:?}: {exec:#}");
+        assert_eq!(exec["up"]["ect1_rewritten"], 0, "the program has CUBIC");
+    }
+}
+
+#[test]
+fn roots_guest_says_what_it_cannot_read_and_runs_as_root_where_that_is_asked_for() {
+    let test = "virtual programs that only root may read";
+    if !is_root() {
+        return not_run(test, "needs root");
+    }
+    let Some(stage) = Stage::new(test) else {
+        return;
+    };
+    stage.give_to_root();
+    let home = stage.path().join("home");
+    fs::create_dir_all(home.join("bin")).unwrap();
+    fs::copy("/bin/sh", home.join("bin/mine")).unwrap();
+    fs::set_permissions(&home, fs::Permissions::from_mode(0o700)).unwrap();
+    std::os::unix::fs::symlink(home.join("bin/mine"), stage.path().join("link")).unwrap();
+    let shown = home.display().to_string();
+    let run = |more: &[&str], folder: &Path| {
+        let words = [&LINK[..], &["--quiet"], more].concat();
+        let mut command = stage.quell_of_caller(&words);
+        let output = command.current_dir(folder).output().unwrap();
+        (
+            output.status.code(),
+            String::from_utf8(output.stderr).unwrap(),
+        )
+    };
+    let of_scenario = "home/bin/mine";
+    for (program, folder) in [
+        ("home/bin/mine", stage.path()),
+        ("./link", stage.path()),
+        ("true", &home),
+    ] {
+        let (code, errors) = run(&["--", program, "-c", "exit 7"], folder);
+        assert_eq!(code, Some(125), "{program}: {errors}");
+        let first = errors.lines().next().unwrap();
+        for part in [
+            "runs as user ",
+            "may not enter",
+            &shown,
+            "mode 0700, of user 0",
+        ] {
+            assert!(first.contains(part), "{program}: {part}: {errors}");
+        }
+        assert!(
+            errors.contains("--guest-user caller"),
+            "{program}: {errors}"
+        );
+    }
+    for (program, folder, code) in [
+        ("home/bin/mine", stage.path(), 7),
+        ("./link", stage.path(), 7),
+        ("true", &home, 0),
+    ] {
+        let more = ["--guest-user", "caller", "--", program, "-c", "exit 7"];
+        let (ended, errors) = run(&more, folder);
+        assert_eq!(ended, Some(code), "{program}: {errors}");
+    }
+    // The same of a scenario's programs.
+    let text = format!(
+        "schema = 1\nname = \"p\"\n[link]\nrate = \"10mbit\"\nqueue = \"fifo\"\n[[group]]\nname = \"p\"\nrtt = \"10ms\"\n\
+         app = {{ kind = \"program\", client = [\"{of_scenario}\", \"-c\", \"true\"] }}\n[run]\nduration = \"1s\"\n"
+    );
+    fs::write(stage.path().join("p.toml"), text).unwrap();
+    let words = ["run", "p.toml", "--world", "virtual", "--out", "p"];
+    let output = stage.quell_of_caller(&words).output().unwrap();
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        !output.status.success() && errors.contains("may not enter"),
+        "{errors}"
+    );
+    let words = [&words[..], &["--guest-user", "caller"]].concat();
+    let output = stage.quell_of_caller(&words).output().unwrap();
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{errors}");
+    let day = stage.json("p/run.json")["guest"]["day"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    assert!(day.as_str() > "2026-11-26", "{day}");
+}
+
+#[test]
+fn another_users_kernel_does_not_run_as_root() {
+    let test = "virtual another user's kernel as root";
+    if !is_root() {
+        return not_run(test, "needs root");
+    }
+    let stage = Stage::empty();
+    stage.fake_kernel("theirs", "echo it ran; exit 3", true);
+    for path in [
+        "kernels/theirs",
+        "kernels/theirs/linux",
+        "kernels/theirs/kernel.json",
+    ] {
+        std::os::unix::fs::chown(stage.path().join(path), Some(12_345), None).unwrap();
+    }
+    stage.give_to_root();
+    let words = [&LINK[..], &["--guest-user", "caller", "--", "true"]].concat();
+    let output = stage.quell_of_caller(&words).output().unwrap();
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(125), "{errors}");
+    assert!(
+        errors.contains("belongs to user 12345") && !errors.contains("it ran"),
+        "{errors}"
+    );
 }

@@ -84,6 +84,12 @@ impl Stage {
         Self::new(test)
     }
 
+    /// Whether its kernel has quell's clock; an earlier quell built none.
+    pub(crate) fn has_clock(&self) -> bool {
+        let config = fs::read_to_string(self.kernels().join("true/config"));
+        config.is_ok_and(|config| config.contains("CONFIG_QUELL_CLOCK=y"))
+    }
+
     /// Without a kernel.
     pub(crate) fn empty() -> Self {
         let folder = tempfile::tempdir().unwrap();

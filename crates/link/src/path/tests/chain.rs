@@ -29,7 +29,7 @@ impl Observer<Descriptor> for Seen {
 
 /// Where values are beside the packets no frame is looked at.
 fn no_frames() -> Pool {
-    Pool::new(0, 1_500)
+    Pool::new(0, 1_500).unwrap()
 }
 
 fn config(mbps: u64, limit: &str) -> DirectionConfig {

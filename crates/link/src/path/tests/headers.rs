@@ -141,7 +141,7 @@ struct Played {
 
 /// One packet of each kind and group, every 100 µs, whose host has written a number into the field.
 fn play(mut chain: Chain<Values>, links: u16) -> Played {
-    let mut pool = Pool::new(64, 1_500);
+    let mut pool = Pool::new(64, 1_500).unwrap();
     let mut sent = Vec::new();
     for (index, (over, group)) in ALL
         .iter()
@@ -302,7 +302,7 @@ proptest! {
         let mut members = vec![member(true, true, false), member(false, false, false)];
         members[0].config.rate = Rate::UNLIMITED;
         let mut chain = chain(Direction::Forward, members);
-        let mut pool = Pool::new(64, 1_500);
+        let mut pool = Pool::new(64, 1_500).unwrap();
         let mut carried = Vec::new();
         for (index, &(field, value, over)) in values.iter().enumerate() {
             let over = ALL[over];

@@ -189,7 +189,7 @@ fn carried(arrivals: &[(Time, u64, Bytes)], looks: impl Iterator<Item = Time>) -
     let members = links().map(member).into();
     let mut chain = Chain::new(Direction::Forward, members, &groups, &quiet);
     // Values are beside the packets: no frame is looked at.
-    let mut pool = Pool::new(0, 1_500);
+    let mut pool = Pool::new(0, 1_500).unwrap();
     let mut next = 0;
     for look in looks.chain([END]) {
         while let Some(&(at, flow, len)) = arrivals.get(next).filter(|(at, ..)| *at <= look) {
