@@ -9,6 +9,7 @@
 //! A characterization is a sweep of `quell_lab::sweep`: it resumes, runs in parallel, and keeps what is done.
 
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 pub mod access;
 pub mod card;

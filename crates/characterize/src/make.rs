@@ -1,16 +1,13 @@
 //! Makes a card from the store of its cells alone: it has the same bytes whoever ran which of them, and when.
 
-use std::fs;
 use std::num::NonZeroUsize;
-use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use quell_aqm::disciplines;
+use quell_lab::at_once::each;
 use quell_lab::sweep::{Key, PointRecord, Record, Store};
 use quell_lab::{RunError, World, sim};
 use quell_units::Time;
-use serde::de::DeserializeOwned;
 
 use crate::card::{
     Card, Class, Distribution, LinkRecord, NotRun, Outcome, PathRecord, PhaseRecord, QueueRecord,
@@ -68,7 +65,7 @@ pub fn simulated(
         ))
     };
     let mut runs: Vec<Vec<Measured>> = vec![Vec::new(); prepared.cells.len()];
-    for ((cell, _), measured) in cells.iter().zip(each(&cells, jobs, run)) {
+    for ((cell, _), measured) in cells.iter().zip(each(&cells, jobs.get(), run)) {
         runs[*cell].push(measured.map_err(RunError::Failed)?);
     }
     of_runs(prepared, runs, jobs, stop)
@@ -261,9 +258,8 @@ fn runs(prepared: &Prepared, store: &Store) -> Result<Vec<Vec<Measured>>, RunErr
         let back = prepared.back(cell).map_err(RunError::Failed)?;
         let keys = point.cells.iter().filter_map(|(_, key)| Key::parse(key));
         let one = |key: Key| {
-            let folder = store.cell(key);
-            let summary = read(&folder.join("summary.json"))?;
-            let histograms = read(&folder.join("histograms.json"))?;
+            let summary = store.json(key, "summary.json")?;
+            let histograms = store.json(key, "histograms.json")?;
             Ok(Measured::new(&summary, &histograms, &back))
         };
         keys.map(one).collect::<Result<Vec<_>, RunError>>()
@@ -275,12 +271,6 @@ fn runs(prepared: &Prepared, store: &Store) -> Result<Vec<Vec<Measured>>, RunErr
         )));
     }
     record.points.iter().zip(&prepared.cells).map(of).collect()
-}
-
-fn read<T: DeserializeOwned>(path: &Path) -> Result<T, RunError> {
-    let failed = |why: String| RunError::Failed(format!("{}: {why}", path.display()));
-    let text = fs::read(path).map_err(|error| failed(error.to_string()))?;
-    serde_json::from_slice(&text).map_err(|error| failed(error.to_string()))
 }
 
 /// What is seen of the first seed of every cell that is looked at. The times to the steady rate become figures of the runs of all seeds.
@@ -308,7 +298,7 @@ fn all_seen(
         }
     }
     let of = |number: usize, seed: u64| &runs[number][seed as usize - 1];
-    let found = each(&wanted, jobs, |&(number, seed, what)| {
+    let found = each(&wanted, jobs.get(), |&(number, seed, what)| {
         let scenario = prepared.resolved(&prepared.cells[number])?;
         look(&scenario, seed, what, &means(of(number, seed)), stop)
     });
@@ -387,32 +377,6 @@ impl Distribution {
 
 /// Why there is no card.
 const INTERRUPTED: &str = "interrupted";
-
-/// What `work` makes of each item, in the order of the items, on so many threads.
-fn each<T: Sync, R: Send>(
-    items: &[T],
-    jobs: NonZeroUsize,
-    work: impl Fn(&T) -> R + Sync,
-) -> Vec<R> {
-    let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
-    std::thread::scope(|scope| {
-        for _ in 0..jobs.get().min(items.len()) {
-            scope.spawn(|| {
-                loop {
-                    let number = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(item) = items.get(number) else { break };
-                    let one = (number, work(item));
-                    done.lock()
-                        .unwrap_or_else(PoisonError::into_inner)
-                        .push(one);
-                }
-            });
-        }
-    });
-    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-    done.sort_unstable_by_key(|(number, _)| *number);
-    done.into_iter().map(|(_, result)| result).collect()
-}
 
 /// What a reader has to know of every card.
 fn notes(prepared: &Prepared) -> Vec<String> {

@@ -8,6 +8,7 @@
 use std::path::Path;
 
 use crate::Error;
+use crate::error::cannot;
 use ::landlock::{
     ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible as _, PathBeneath,
     PathFd, Ruleset, RulesetAttr as _, RulesetCreatedAttr as _, RulesetStatus, Scope,
@@ -79,11 +80,12 @@ fn on_a_file(rights: BitFlags<AccessFs>) -> BitFlags<AccessFs> {
 
 /// How much of it this kernel enforces; tried on a thread that ends at once.
 pub fn probe() -> Result<Enforced, Error> {
-    let tried = std::thread::spawn(|| {
+    let tried = std::thread::Builder::new().spawn(|| {
         crate::capabilities::forbid_new()?;
         write_only_beneath(&[], Outside::Refused)
     });
     tried
+        .map_err(cannot("start a thread"))?
         .join()
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }

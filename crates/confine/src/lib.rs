@@ -9,6 +9,7 @@
 //! each.
 #![cfg(target_os = "linux")]
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 pub mod capabilities;
 mod error;

@@ -17,13 +17,14 @@ use std::fs;
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::Shutdown;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use quell_results::held::{Held, Identity, parent};
 use rustix::fs::Mode;
 use rustix::process::umask;
 use serde::Deserialize;
@@ -83,8 +84,10 @@ impl Given {
 pub struct ControlSocket {
     listener: UnixListener,
     path: PathBuf,
-    /// Device and number of the file: another that somebody has put in its place is left alone.
-    file: (u64, u64),
+    /// The folder around it.
+    around: Held,
+    /// What the file is: another that somebody has put in its place is left alone.
+    file: Identity,
 }
 
 impl ControlSocket {
@@ -100,17 +103,23 @@ impl ControlSocket {
         };
         // So that it can be removed from wherever the program goes.
         let path = std::path::absolute(path).map_err(refused)?;
-        if is_left_over(&path) {
-            fs::remove_file(&path).map_err(refused)?;
+        // Whoever connects gives the whole path.
+        SocketAddr::from_pathname(&path).map_err(refused)?;
+        let around = Held::open(parent(&path)).map_err(refused)?;
+        let name = path.file_name().unwrap_or_default();
+        let here = around.path().join(name);
+        if is_left_over(&here) {
+            around.remove_file(name).map_err(refused)?;
         }
         let before = umask(Mode::RWXG | Mode::RWXO | Mode::XUSR);
-        let listener = UnixListener::bind(&path);
+        let listener = UnixListener::bind(&here);
         umask(before);
         let listener = listener.map_err(refused)?;
-        let found = fs::symlink_metadata(&path).map_err(refused)?;
+        let found = fs::symlink_metadata(&here).map_err(refused)?;
         Ok(Self {
             listener,
             file: (found.dev(), found.ino()),
+            around,
             path,
         })
     }
@@ -143,9 +152,9 @@ impl Drop for ControlSocket {
     fn drop(&mut self) {
         // Wakes the thread that accepts.
         let _ = rustix::net::shutdown(&self.listener, rustix::net::Shutdown::Both);
-        let found = fs::symlink_metadata(&self.path);
-        if found.is_ok_and(|found| (found.dev(), found.ino()) == self.file) {
-            let _ = fs::remove_file(&self.path);
+        let name = self.path.file_name().unwrap_or_default();
+        if self.around.leads(name, self.file) {
+            let _ = self.around.remove_file(name);
         }
     }
 }

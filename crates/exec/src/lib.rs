@@ -22,6 +22,7 @@
 //! kill -9 either. The program runs without capabilities; it is no sandbox beyond that.
 #![forbid(unsafe_code)]
 #![cfg(target_os = "linux")]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 pub mod control;
 mod controls;

@@ -17,6 +17,7 @@
 //! Only namespaces and interfaces made here are changed. Everything is held by file descriptors, so it vanishes with the
 //! process, however that ends. Only a loaded congestion control is visible outside; its name holds the process id.
 #![cfg(target_os = "linux")]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 pub mod broker;
 pub mod cc;

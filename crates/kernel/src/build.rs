@@ -16,6 +16,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::config::{self, Outcome, Wishes};
 use crate::hash::hex;
+use crate::held::Held;
 pub use crate::progress::{Progress, Stage, Told};
 use crate::source::tree::{OLDEST, Tree, check_path};
 use crate::source::{Source, Wanted, stem};
@@ -107,7 +108,6 @@ pub fn build(
         })?),
         _ => None,
     };
-    let log = work.path("log");
     let build = Build {
         store,
         request,
@@ -121,7 +121,7 @@ pub fn build(
     };
     let built = build
         .run(tell)
-        .map_err(|error| failed(error, &log, &folder, request));
+        .map_err(|error| failed(error, &work, &folder, request));
     // A hundred thousand files.
     stage(tell, Stage::CleaningUp);
     drop(work);
@@ -267,15 +267,15 @@ impl Build<'_> {
                 "the kernel that was built has no time travel".to_owned(),
             ));
         }
-        let folder = self.work.path("kernel");
-        let new = |path: &Path| fs::create_dir(path).map_err(Error::at("make", path));
-        new(&folder)?;
+        let folder = self.work.path(put::NEW);
+        let new = self.work.held().make(put::NEW, 0o755);
+        let new = new.map_err(Error::at("make", &folder))?.path();
         let take = |from: &Path, name: &str| {
-            fs::rename(from, folder.join(name)).map_err(Error::at("move", from))
+            fs::rename(from, new.join(name)).map_err(Error::at("move", from))
         };
         if self.kept.is_some() {
-            let (from, to) = (make.kernel(), folder.join("linux"));
-            fs::copy(&from, &to).map_err(Error::at("copy", &from))?;
+            let from = make.kernel();
+            fs::copy(&from, new.join("linux")).map_err(Error::at("copy", &from))?;
         } else {
             take(&make.kernel(), "linux")?;
         }
@@ -288,7 +288,9 @@ impl Build<'_> {
         );
         facts.config_hash = self.hash.to_owned();
         facts.build_steps = if fresh { steps } else { usual };
-        let kernel = self.store.put(&folder, &inspected.config, facts, replace)?;
+        let kernel = self
+            .store
+            .put(self.work, &inspected.config, facts, replace)?;
         let _ = fs::remove_file(failed_log(self.store.folder(), self.request));
         Ok(Built {
             kernel,
@@ -350,16 +352,18 @@ fn failed_log(store: &Path, request: &Request) -> PathBuf {
 }
 
 /// Keeps the log of a failed build, and adds its last lines to the error.
-fn failed(error: Error, log: &Path, store: &Path, request: &Request) -> Error {
+fn failed(error: Error, work: &Work, store: &Path, request: &Request) -> Error {
     let Error::Failed(why) = &error else {
         return error;
     };
-    let tail = process::tail(log, 15);
+    let tail = process::tail(&work.path("log"), 15);
     if tail.is_empty() {
         return error;
     }
     let kept = failed_log(store, request);
-    let whole = match fs::rename(log, &kept) {
+    let name = kept.file_name().unwrap_or_default();
+    let moved = Held::open(store).and_then(|store| work.held().rename("log", &store, name));
+    let whole = match moved {
         Ok(()) => format!("; the whole log: {}", kept.display()),
         Err(_) => String::new(),
     };

@@ -62,6 +62,14 @@ pub(crate) fn command(program: impl AsRef<OsStr>) -> Command {
     command
 }
 
+/// The system makes no thread.
+pub(crate) fn no_thread(source: io::Error) -> Error {
+    Error::System {
+        doing: "start a thread (a limit of processes counts them: ulimit -u)".to_owned(),
+        source,
+    }
+}
+
 /// The standard output of a short program.
 ///
 /// # Errors
@@ -87,11 +95,12 @@ pub(crate) fn output(command: &mut Command, limit: Duration) -> Result<String> {
     };
     // The command holds the writing end; without this the end of the output is never seen.
     command.stdout(Stdio::null()).stderr(Stdio::null());
-    let text = thread::spawn(move || {
+    let mut running = Running(Some(child));
+    let text = thread::Builder::new().spawn(move || {
         let mut bytes = Vec::new();
         io::Read::read_to_end(&mut reader, &mut bytes).map(|_| bytes)
     });
-    let mut running = Running(Some(child));
+    let text = text.map_err(no_thread)?;
     let start = Instant::now();
     let status = loop {
         if let Some(status) = running.look().map_err(|source| starting(&name, source))? {
@@ -215,7 +224,8 @@ impl Job {
         let (reader, writer) = io::pipe().map_err(pipe)?;
         let lines = Arc::new(AtomicU64::new(0));
         let count = lines.clone();
-        let logger = thread::spawn(move || copy(reader, file, counted, &count));
+        let logger = thread::Builder::new().spawn(move || copy(reader, file, counted, &count));
+        let logger = logger.map_err(no_thread)?;
         let mut job = Self {
             running: Vec::new(),
             lines,

@@ -147,6 +147,67 @@ fn a_kernel_without_what_is_only_wanted_is_taken_and_that_is_told() {
 }
 
 #[test]
+fn a_kernel_of_another_store_keeps_what_is_known_of_its_build() {
+    let folder = tempfile::tempdir().unwrap();
+    let [from, to] = ["from", "to"].map(|name| Store::at(folder.path().join(name)));
+    let file = folder.path().join("linux");
+    fake::kernel(&file, "6.12", &fake::whole_config(), "");
+    add(&from, &file, Some("built")).unwrap();
+    let there = from.folder().join("built");
+    let facts = there.join("kernel.json");
+    let mut known: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(&facts).unwrap()).unwrap();
+    for (key, value) in [
+        ("source", "a package"),
+        ("origin", "package"),
+        ("config_hash", "abc"),
+    ] {
+        known[key] = value.into();
+    }
+    known["built_at"] = 7.into();
+    // What the image itself says counts more than what is written about it.
+    known["version"] = "9.9".into();
+    fs::write(&facts, known.to_string()).unwrap();
+    assert_eq!(add(&to, &there, None).unwrap(), "built");
+    let added = to.find(None).unwrap().facts;
+    assert_eq!(
+        (
+            &*added.source,
+            &*added.origin,
+            &*added.config_hash,
+            added.built_at
+        ),
+        ("a package", "package", "abc", 7)
+    );
+    assert_eq!(added.version, "6.12");
+    fs::write(&facts, "{").unwrap();
+    let error = add(&to, &there, Some("other")).unwrap_err();
+    assert!(error.to_string().contains("kernel.json"), "{error}");
+}
+
+#[test]
+fn what_another_user_left_stays_and_nobody_waits_for_it() {
+    // Only root can give a folder away.
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::at(folder.path());
+    let file = folder.path().join("linux");
+    fake::kernel(&file, "6.12", &fake::whole_config(), "");
+    let process = std::process::id();
+    for name in [".new-other".to_owned(), format!(".new-add-{process}-6.12")] {
+        let left = folder.path().join(name);
+        fs::create_dir(&left).unwrap();
+        fs::write(left.join("lock"), "").unwrap();
+        std::os::unix::fs::chown(&left, Some(65_534), Some(65_534)).unwrap();
+    }
+    let error = add(&store, &file, None).unwrap_err().to_string();
+    assert!(error.contains("belongs to user 65534"), "{error}");
+    assert!(folder.path().join(".new-other/lock").exists());
+}
+
+#[test]
 fn what_is_damaged_is_listed_as_such_and_can_be_removed() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::at(folder.path());

@@ -4,13 +4,13 @@
 //! complete: the folder of several seeds after the last of them, with their mean. After a failed run no further run starts, and the
 //! runs in progress finish. The complete seeds are then kept in a folder whose name says that it is incomplete.
 
-use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::SystemTime;
 
+use quell_kernel::held::{Made, parent};
 use quell_measure::{Aggregate, Summary, aggregate};
 use quell_results::facts::Utc;
 use quell_results::folder::{Folder, Inner};
@@ -18,12 +18,15 @@ use quell_results::write_json;
 use quell_scenario::{MEMORY_BUDGET, Memory};
 use quell_units::Time;
 
+use crate::at_once::start;
 use crate::job::{Finished, Order, Outcome, Progress, SharedWorker, Task, Worker};
 use crate::virtual_world::guest_memory;
 use crate::{KeptSeeds, RunError, World};
 
 /// Folder of results without a name of their own.
 const RESULTS: &str = "results";
+/// The mean of several seeds.
+const AGGREGATE: &str = "aggregate.json";
 
 /// Number of runs of `tasks` in parallel: `jobs`, as far as memory allows; one in the live world.
 pub(crate) fn at_once(tasks: &[Task<'_>], jobs: NonZeroUsize) -> usize {
@@ -69,21 +72,22 @@ pub(crate) fn side_by_side(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Vec<Outcome>, RunError> {
     let plan = Plan::new(tasks)?;
+    let run_all = |progress: &mut dyn FnMut(Progress)| {
+        while let Some(number) = plan.next() {
+            plan.carry_out(&mut |order| world(order), number, progress);
+        }
+    };
     std::thread::scope(|scope| {
         let (told, tell) = mpsc::channel();
-        for _ in 0..jobs.min(plan.runs.len()) {
-            let (told, plan) = (told.clone(), &plan);
-            scope.spawn(move || {
-                while let Some(number) = plan.next() {
-                    plan.carry_out(&mut |order| world(order), number, &mut |progress| {
-                        // The caller listens until all have ended.
-                        let _ = told.send(progress);
-                    });
-                }
-            });
+        // The caller listens until all have ended.
+        let work = {
+            let run_all = &run_all;
+            move || run_all(&mut |progress| drop(told.send(progress)))
+        };
+        match start(scope, jobs.min(plan.runs.len()), work) {
+            0 => run_all(progress),
+            _ => tell.into_iter().for_each(progress),
         }
-        drop(told);
-        tell.into_iter().for_each(progress);
     });
     plan.outcomes()
 }
@@ -97,8 +101,8 @@ struct Plan<'a> {
     failed: AtomicBool,
     /// Errors, each with the number of its run.
     errors: Mutex<Vec<(usize, RunError)>>,
-    /// Folders that were not there before, innermost first. They go if nothing came into them.
-    made: Vec<PathBuf>,
+    /// Folders that were not there before. They go if nothing came into them.
+    made: Made,
 }
 
 /// The seeds of one task.
@@ -130,7 +134,7 @@ impl ForOne {
     fn path(&self) -> PathBuf {
         match self {
             Self::Single(folder) => folder.path(),
-            Self::OfSeveral(folder) => folder.path().to_owned(),
+            Self::OfSeveral(folder) => folder.path(),
         }
     }
     fn finish(self) -> Result<PathBuf, quell_results::Error> {
@@ -146,20 +150,21 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The folders that do not exist yet and will hold results, innermost first.
-fn missing(tasks: &[Task<'_>]) -> Vec<PathBuf> {
-    let parents = tasks.iter().filter_map(|task| task.options.out.as_deref());
-    let around = parents.flat_map(|out| out.ancestors().skip(1));
-    let missing: BTreeSet<&Path> = around
-        .filter(|folder| !folder.as_os_str().is_empty() && !folder.exists())
-        .collect();
-    missing.into_iter().rev().map(Path::to_owned).collect()
+/// Makes the folders that will hold results.
+fn make_parents(tasks: &[Task<'_>]) -> Result<Made, RunError> {
+    let mut made = Made::default();
+    for out in tasks.iter().filter_map(|task| task.options.out.as_deref()) {
+        let parent = parent(out);
+        let more = Made::on_the_way_to(parent).map_err(RunError::writing(parent))?;
+        made.add(more.0);
+    }
+    Ok(made)
 }
 
 impl<'a> Plan<'a> {
     /// Creates the folder of every result before anything runs.
     fn new(tasks: &'a [Task<'a>]) -> Result<Self, RunError> {
-        let made = missing(tasks);
+        let made = make_parents(tasks)?;
         let batches: Vec<Batch<'_>> = tasks.iter().map(Batch::new).collect::<Result<_, _>>()?;
         let seeds = |(index, task): (usize, &Task<'_>)| {
             (0..task.scenario.run.seeds.len()).map(move |seed| (index, seed))
@@ -209,7 +214,7 @@ impl<'a> Plan<'a> {
     }
 
     /// The outcome of all runs, or the error of the first that failed.
-    fn outcomes(self) -> Result<Vec<Outcome>, RunError> {
+    fn outcomes(mut self) -> Result<Vec<Outcome>, RunError> {
         let errors = self
             .errors
             .into_inner()
@@ -221,14 +226,12 @@ impl<'a> Plan<'a> {
             error = concluded.map(|error| (0, error));
         }
         let Some((_, error)) = error else {
+            self.made.keep();
             return Ok(self.batches.into_iter().map(Batch::outcome).collect());
         };
         let kept: Vec<KeptSeeds> = self.batches.iter().filter_map(Batch::give_up).collect();
-        // Each folder of a result takes what was made for it along, but only the last one finds that empty.
+        // What was made around them goes once they are gone.
         drop(self.batches);
-        for folder in &self.made {
-            let _ = std::fs::remove_dir(folder);
-        }
         if kept.is_empty() {
             return Err(error);
         }
@@ -315,10 +318,7 @@ impl<'a> Batch<'a> {
             .flatten()
             .map(|run| run.summary.clone())
             .collect();
-        let (temporary, path) = (
-            folder.beside("aggregate.json"),
-            folder.path().join("aggregate.json"),
-        );
+        let path = folder.path().join(AGGREGATE);
         let mean = aggregate(&summaries).map_err(RunError::writing(&path))?;
         let Some(mut mean) = mean else {
             // Nothing had begun when the user had seen enough.
@@ -326,8 +326,8 @@ impl<'a> Batch<'a> {
             return Ok(());
         };
         mean.partial |= summaries.len() < finished.len();
-        write_json(&temporary, &mean)?;
-        std::fs::rename(&temporary, &path).map_err(RunError::writing(&path))?;
+        write_json(&folder.beside(AGGREGATE), &mean)?;
+        folder.take(AGGREGATE)?;
         let Place::Several(folder) = std::mem::replace(&mut *place, Place::Nothing) else {
             return Ok(());
         };

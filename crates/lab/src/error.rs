@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use quell_kernel::Reason;
+use quell_kernel::held::real;
 
 /// Why a run did not give a result.
 #[derive(Debug, thiserror::Error)]
@@ -71,8 +72,8 @@ impl RunError {
 
     /// Turns an error of reading `path` into one that names it.
     pub(crate) fn reading(path: &Path) -> impl FnOnce(std::io::Error) -> Self + use<> {
-        let path = path.display().to_string();
-        move |error| Self::Failed(format!("cannot read {path}: {error}"))
+        let path = path.to_owned();
+        move |error| Self::Failed(format!("cannot read {}: {error}", real(&path).display()))
     }
 
     /// Turns an error of writing `path` into one that names it.

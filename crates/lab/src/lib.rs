@@ -4,13 +4,17 @@
 //! * [`live`]: the world of real packets.
 //! * [`virtual_world`]: the same inside a user-mode kernel, in virtual time.
 //! * [`sweep`]: many cells, each run once, and the table of their figures.
+//! * [`at_once`]: work on as many threads as there can be.
 //! * [`readiness`]: what this host is missing for a scenario.
+//! * [`writer`]: the user who writes results.
 //!
 //! The simulated world, the file format and its checks are in [`scenario`] (`quell-scenario`), the files of a result in
 //! [`results`] (`quell-results`); both are part of this crate's interface.
 
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
+pub mod at_once;
 mod batch;
 mod error;
 mod fill;
@@ -25,6 +29,7 @@ mod simulated;
 mod surroundings;
 pub mod sweep;
 pub mod virtual_world;
+pub mod writer;
 
 pub use error::{KeptSeeds, RunError};
 pub use guest_command::GuestCommand;

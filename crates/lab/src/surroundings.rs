@@ -5,6 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use quell_hosts::obstacle;
+use quell_kernel::held::real;
 use quell_scenario::{Group, Scenario, programs};
 use rustix::fs::{Access, access};
 use serde::{Deserialize, Serialize};
@@ -58,7 +59,7 @@ pub(crate) fn of_live(
     if !may_run || !has_programs(scenario) {
         return Ok(None);
     }
-    let folder = std::path::absolute(folder).map_err(RunError::writing(folder))?;
+    let folder = std::path::absolute(real(folder)).map_err(RunError::writing(folder))?;
     let kept = folder.join(FOLDER);
     let temporary = kept.join(TEMPORARY);
     Surroundings::here(kept, &temporary.to_string_lossy()).map(Some)

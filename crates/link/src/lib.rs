@@ -33,6 +33,7 @@
 //! Goals: exact decisions, no loss that the discipline did not decide, honest figures about itself,
 //! no busy waiting. Not goals: routing or bridging between more than two ports; splitting
 //! super-packets, which the hosts must not send.
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 mod config;
 mod error;

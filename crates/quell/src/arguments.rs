@@ -200,7 +200,7 @@ pub(crate) enum Kernel {
     },
     /// Add a user-mode kernel that you built (ARCH=um, CONFIG_UML_TIME_TRAVEL_SUPPORT=y)
     Add {
-        /// The kernel executable: the file `linux` of the build
+        /// The kernel executable: the file `linux` of the build; or the folder of a kernel in another store
         path: PathBuf,
         /// Name for this kernel [default: its version]
         #[arg(long)]

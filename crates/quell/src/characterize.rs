@@ -13,7 +13,7 @@ use crate::characterize_arguments::Characterize;
 use crate::characterize_text;
 use crate::interrupt::Interrupt;
 use crate::page::Page;
-use crate::sweep::{Shown, judge};
+use crate::sweep::{Shown, judge, write_into};
 
 /// Runs what is missing, writes the card, and prints it.
 pub(crate) fn characterize(arguments: &Characterize, page: &mut Page) -> Result<(), Failure> {
@@ -29,6 +29,7 @@ pub(crate) fn characterize(arguments: &Characterize, page: &mut Page) -> Result<
         .out
         .clone()
         .unwrap_or_else(|| usual(&request.queue));
+    write_into(&folder, request.world)?;
     prepared.write(&folder).map_err(Failure::run)?;
     let plan = prepared.plan(&folder, &guest).map_err(Failure::run)?;
     let interrupt = Interrupt::listen()?;

@@ -76,7 +76,9 @@ mod served {
                 }
             };
             thread::scope(|scope| {
-                scope.spawn(translate);
+                if let Err(error) = thread::Builder::new().spawn_scoped(scope, translate) {
+                    page::complain(&format!("the page does not follow the link: {error}"));
+                }
                 if let Err(error) = server.run(&stop) {
                     page::complain(&format!("the page has failed: {error}"));
                 }

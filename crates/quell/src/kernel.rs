@@ -9,16 +9,21 @@ use quell_kernel::build::{self, Request, Told};
 use quell_kernel::config::Outcome;
 use quell_kernel::source::Wanted;
 use quell_kernel::store::{Kernel, Store, own_controls};
+use quell_lab::World;
 
 use crate::Failure;
 use crate::arguments::{self, KernelBuild};
 use crate::interrupt::Interrupt;
 use crate::kernel_progress::Shown;
+use crate::outcomes::write_as_owner;
 use crate::page::{self, Page};
 
 /// Executes an action of `quell kernel`.
 pub(crate) fn kernel(action: &arguments::Kernel, page: &mut Page) -> Result<(), Failure> {
     let store = Store::open().map_err(failure)?;
+    if !matches!(action, arguments::Kernel::List { .. }) {
+        write_as_owner(&store.folder().join("kernel"), World::Sim)?;
+    }
     match action {
         arguments::Kernel::Build(arguments) => build(&store, arguments, page),
         arguments::Kernel::List { verbose } => list(&store, *verbose, page),

@@ -3,6 +3,7 @@
 //! It reads arguments, calls `quell-lab`, and prints. Exit codes: 0 done, 1 the run failed or has warnings with `--strict`, 2
 //! the input is wrong; what was interrupted ends by the signal (130 in a shell).
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 mod alike;
 mod applications;

@@ -3,7 +3,8 @@
 
 use std::path::Path;
 
-use quell_lab::{Outcome, confidence};
+use quell_lab::live::apart;
+use quell_lab::{Outcome, World, confidence};
 use quell_measure::{Aggregate, Estimate};
 use serde_json::{Value, json};
 
@@ -15,6 +16,17 @@ pub(crate) type Column<'a> = (&'a str, Outcome);
 /// A path in the folder of the results.
 pub(crate) fn results(out: Option<&Path>) -> &Path {
     out.unwrap_or(Path::new("results/run"))
+}
+
+/// Gives up what root has and the owner of the folder around `path` lacks, because results of `world` go there. While there is one thread
+/// only.
+pub(crate) fn write_as_owner(path: &Path, world: World) -> Result<(), Failure> {
+    match world {
+        World::Live => apart::set_apart(path).map_err(Failure::input),
+        World::Sim | World::Virtual => {
+            quell_lab::writer::write_as_owner(path, world).map_err(Failure::run)
+        }
+    }
 }
 
 /// The mean of several runs, each figure with its confidence interval if that is wanted.

@@ -15,7 +15,7 @@ use crate::page::{Page, complain};
 use crate::plot::write;
 use crate::report;
 use crate::reproduce_arguments::Reproduce;
-use crate::sweep::{Shown, judge, rough};
+use crate::sweep::{Shown, judge, rough, write_into};
 
 /// Names that an error suggests.
 const SUGGESTED: usize = 5;
@@ -56,8 +56,11 @@ pub(crate) fn reproduce(arguments: &Reproduce, page: &mut Page) -> Result<(), Fa
     if !all.unable.is_empty() {
         complain(&format!("note: {}", unable(&all.unable)));
     }
-    let interrupt = Interrupt::listen()?;
     let folder = arguments.store();
+    if !arguments.dry_run {
+        write_into(&folder, world)?;
+    }
+    let interrupt = Interrupt::listen()?;
     // What a quick run loses with the power is made again in a moment.
     let store = match arguments.length() {
         Length::Quick => Store::for_a_while(&folder),

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use quell_lab::LiveOptions;
-use quell_lab::live::apart;
 use quell_lab::scenario::Loaded;
 use quell_lab::{Options, Outcome, Task, World};
 use quell_measure::Summary;
@@ -12,7 +11,7 @@ use crate::Failure;
 use crate::arguments::Run;
 use crate::check::{load, with_consent, with_errors};
 use crate::interrupt::{Fate, Interrupt};
-use crate::outcomes::{results, with_intervals};
+use crate::outcomes::{results, with_intervals, write_as_owner};
 use crate::page::{self, Page};
 use crate::progress::Shown;
 use crate::spread::Spread;
@@ -32,21 +31,16 @@ fn start(loaded: &Loaded, world: World, arguments: &Run, page: &mut Page) -> Res
     arguments.reported.check()?;
     arguments.several.check(loaded).map_err(Failure::input)?;
     let jobs = arguments.jobs.number(world).map_err(Failure::input)?;
-    if world == World::Live {
-        // While there is one thread only.
-        apart::set_apart(results(how.out.as_deref())).map_err(Failure::input)?;
-    } else if how.load_modules {
-        return Err(Failure::input(
-            "--load-modules has an effect only with --world live",
-        ));
-    } else if arguments.consent.allow_programs {
-        return Err(Failure::input(
-            "--allow-programs has an effect only with --world live",
-        ));
-    } else if how.realtime.priority.is_some() {
-        return Err(Failure::input(
-            "--realtime has an effect only with --world live",
-        ));
+    let of_live = [
+        ("--load-modules", how.load_modules),
+        ("--allow-programs", arguments.consent.allow_programs),
+        ("--realtime", how.realtime.priority.is_some()),
+    ];
+    let given = of_live.iter().find(|(_, is_given)| *is_given);
+    if let Some((option, _)) = given.filter(|_| world != World::Live) {
+        return Err(Failure::input(format!(
+            "{option} has an effect only with --world live"
+        )));
     }
     if world != World::Virtual && arguments.guest.is_given() {
         return Err(Failure::input(
@@ -54,6 +48,7 @@ fn start(loaded: &Loaded, world: World, arguments: &Run, page: &mut Page) -> Res
         ));
     }
     loaded.traces.iter().for_each(|trace| page::say(trace));
+    write_as_owner(results(how.out.as_deref()), world)?;
     let interrupt = Interrupt::listen()?;
     let options = Options {
         world,

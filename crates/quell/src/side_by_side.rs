@@ -5,7 +5,6 @@
 use std::path::PathBuf;
 
 use quell_lab::LiveOptions;
-use quell_lab::live::apart;
 use quell_lab::scenario::Loaded;
 use quell_lab::{GuestOptions, Options, Outcome, Task, World};
 use quell_measure::{Figures, GroupSummary, NamedLink, Summary};
@@ -16,7 +15,7 @@ use crate::applications;
 use crate::arguments::Jobs;
 use crate::grid::{Grid, Role};
 use crate::interrupt::{Fate, Interrupt};
-use crate::outcomes::{Column, results, with_intervals};
+use crate::outcomes::{Column, results, with_intervals, write_as_owner};
 use crate::page::Page;
 use crate::phases;
 use crate::picture;
@@ -88,11 +87,12 @@ pub(crate) fn run<'a>(
     jobs: &Jobs,
     out: Option<&PathBuf>,
 ) -> Result<Ran<'a>, Failure> {
-    if cases.iter().any(|case| case.place.world == World::Live) {
-        // While there is one thread only.
-        apart::set_apart(&results(out.map(PathBuf::as_path)).join("case"))
-            .map_err(Failure::input)?;
-    }
+    // The world that needs the most decides.
+    let worlds = || cases.iter().map(|case| case.place.world);
+    let decides = [World::Live, World::Virtual].into_iter();
+    let decides = decides.find(|world| worlds().any(|one| one == *world));
+    let place = results(out.map(PathBuf::as_path)).join("case");
+    write_as_owner(&place, decides.unwrap_or(World::Sim))?;
     let interrupt = Interrupt::listen()?;
     let mut columns: Vec<Option<Column<'a>>> = cases.iter().map(|_| None).collect();
     for (first, Case { place, .. }) in cases.iter().enumerate() {

@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use quell_lab::World;
-use quell_lab::live::apart;
 use quell_lab::sweep::{self, Options, Plan, Progress, Report, Store, Survey};
 
 use crate::Failure;
 use crate::interrupt::Interrupt;
+use crate::outcomes::write_as_owner;
 use crate::page::{Page, complain};
 use crate::sweep_arguments::{Keep, Sweep, SweepAction};
 use crate::sweep_table;
@@ -47,12 +47,11 @@ fn run(file: &Path, arguments: &Sweep, page: &mut Page) -> Result<(), Failure> {
         ));
     }
     let store = arguments.store.clone().unwrap_or_else(|| usual_store(file));
-    if plan.world == World::Live && !arguments.dry_run {
-        // While there is one thread only.
-        apart::set_apart(&store).map_err(Failure::input)?;
+    if !arguments.dry_run {
+        write_into(&store, plan.world)?;
     }
     let interrupt = Interrupt::listen()?;
-    let store = Store::at(&store);
+    let store = Store::at(&store).trusted(arguments.trust);
     let options = Options {
         shard: arguments.shard,
         jobs: arguments.jobs(plan.world).map_err(Failure::input)?,
@@ -81,7 +80,13 @@ fn run(file: &Path, arguments: &Sweep, page: &mut Page) -> Result<(), Failure> {
     }
 }
 
+/// Writes as the owner of a store from now on, if root is to do it.
+pub(crate) fn write_into(store: &Path, world: World) -> Result<(), Failure> {
+    write_as_owner(&store.join("cells"), world)
+}
+
 fn merge(dest: &Path, sources: &[PathBuf], page: &mut Page) -> Result<(), Failure> {
+    write_into(dest, World::Sim)?;
     let merged = sweep::merge(&Store::at(dest), sources).map_err(Failure::run)?;
     page.line(format_args!(
         "{} cells added to {}, {} were there",
@@ -109,6 +114,9 @@ fn merge(dest: &Path, sources: &[PathBuf], page: &mut Page) -> Result<(), Failur
 }
 
 fn check(store: &Path, set_aside: bool, page: &mut Page) -> Result<(), Failure> {
+    if set_aside {
+        write_into(store, World::Sim)?;
+    }
     let checked = sweep::check(&Store::at(store), set_aside).map_err(Failure::run)?;
     page.line(format_args!(
         "{:8} cells are as they were made",
@@ -176,7 +184,7 @@ fn dry(plan: &Plan, survey: &Survey, options: &Options<'_>, store: &Store, page:
     }
     if !survey.broken.is_empty() {
         page.line(format_args!(
-            "{:8} lack files and would run again",
+            "{:8} lack files or were changed, and would run again",
             survey.broken.len()
         ));
     }
@@ -200,9 +208,9 @@ fn done(report: &Report, store: &Store, page: &mut Page) {
         report.made,
         store.root().display()
     ));
-    for cell in &survey.broken {
+    for (cell, why) in &survey.broken {
         complain(&format!(
-            "warning: {} lacked files; it is in damaged now",
+            "warning: {}: {why}; it is in damaged now, and was run again",
             cell.display()
         ));
     }

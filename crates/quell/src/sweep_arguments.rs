@@ -39,6 +39,9 @@ pub(crate) struct Sweep {
     /// Stop after this time, such as 30min; whole cells are kept, and the next call goes on
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) time_limit: Option<Duration>,
+    /// Take the cells that are there as they are, without comparing their files with their sums
+    #[arg(long)]
+    pub(crate) trust: bool,
     /// Live world: keep cells that are there, although they would not repeat
     #[arg(long)]
     pub(crate) reuse_live: bool,
@@ -89,6 +92,9 @@ pub(crate) struct SweepTable {
     /// One row per point: means over its seeds, with standard errors and confidence intervals
     #[arg(long)]
     pub(crate) over_seeds: bool,
+    /// Take the cells as they are, without comparing their files with their sums
+    #[arg(long)]
+    pub(crate) trust: bool,
     /// Level of the intervals, such as 0.99 [default: 0.95]
     #[arg(long, value_name = "LEVEL", value_parser = level, requires = "over_seeds")]
     pub(crate) confidence: Option<f64>,

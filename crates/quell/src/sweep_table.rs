@@ -20,7 +20,7 @@ const FIGURES: [&str; 6] = [
 
 /// Prints or writes the table of a store.
 pub(crate) fn table(arguments: &SweepTable, page: &mut Page) -> Result<(), Failure> {
-    let store = Store::at(&arguments.store);
+    let store = Store::at(&arguments.store).trusted(arguments.trust);
     let table = if arguments.over_seeds {
         table::over_seeds(&store, arguments.confidence.unwrap_or(0.95))
     } else {

@@ -23,6 +23,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use quell_hosts::namespace::own_mounts;
+use quell_kernel::held::Held;
 use quell_kernel::machine::registers::must_be_narrow;
 use quell_kernel::machine::{
     Arguments, FOLDER, LEAST_MEMORY, Machine, MachineConfig, is_plain, launch,
@@ -106,11 +107,13 @@ pub fn replay(
     symlink(program, file(PROGRAM)).doing("link the program")?;
     fs::write(file(SCRIPT), text).doing("write the script")?;
     fs::write(file(RELEASE), &kernel.facts.version).doing("write the version")?;
+    let identity = Held::open(folder.path()).and_then(|held| held.identity());
+    let identity = identity.doing("look at a folder")?;
     let mut machine = Machine::start(&MachineConfig {
         kernel: std::path::absolute(kernel.executable()).doing("find the kernel")?,
         sha256: kernel.facts.sha256.clone(),
         user: None,
-        writable: vec![folder.path().to_owned()],
+        writable: vec![(folder.path().to_owned(), identity)],
         launcher: (program.to_owned(), vec![GUEST_KERNEL.to_owned()]),
         arguments: Arguments {
             memory: LEAST_MEMORY,

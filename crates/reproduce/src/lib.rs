@@ -10,6 +10,7 @@
 //! `docs/evidence/published.md` and `docs/reproduce.md` come from the same definitions.
 
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 pub mod book;
 mod cell;

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use quell_kernel::held::real;
+
 /// Why a result is not on disk.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -55,7 +57,7 @@ impl Error {
     ) -> impl FnOnce(E) -> Self + use<E> {
         let path = path.to_owned();
         move |error| Self::Write {
-            path,
+            path: real(&path),
             source: error.into(),
         }
     }

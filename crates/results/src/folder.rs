@@ -5,13 +5,13 @@
 //! run lives ([`Claim`]). What a run that was killed left is removed by the next one that puts a result beside it, except
 //! for whole seeds: they come to stand in `NAME.incomplete`, as those of a run that failed do.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::io::{self, ErrorKind};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use quell_kernel::durable::{sync_names, sync_tree};
-use rustix::fs::{CWD, RenameFlags, renameat_with};
+use quell_kernel::held::{Held, Made, Own, parent};
 use rustix::io::Errno;
 
 use super::Error;
@@ -30,10 +30,11 @@ const RESULT: &str = "result";
 #[derive(Debug)]
 pub struct Folder {
     claim: Claim,
+    result: Held,
     wanted: PathBuf,
     /// Whether any other name is as good, should the wanted one be lost.
     any_name: bool,
-    /// Parents that did not exist before, innermost first.
+    /// Parents that did not exist before.
     made: Made,
 }
 
@@ -41,8 +42,9 @@ pub struct Folder {
 #[derive(Debug)]
 pub struct Inner {
     /// Until it is whole.
-    temporary: PathBuf,
-    wanted: PathBuf,
+    own: Own,
+    /// Where it will stand.
+    result: Held,
 }
 
 impl Folder {
@@ -75,61 +77,76 @@ impl Folder {
             return Err(Error::NoName(wanted.to_owned()));
         };
         let parent = parent(wanted);
-        let made = Made::new(parent).map_err(Error::writing(parent))?;
-        remove_abandoned(parent);
-        let mut hidden = std::ffi::OsString::from(".");
+        let (made, around) = Made::on_the_way_to(parent).map_err(Error::writing(parent))?;
+        remove_abandoned(&around);
+        let mut hidden = OsString::from(".");
         hidden.push(name);
         hidden.push(UNFINISHED);
-        let claim = Claim::make(&parent.join(hidden)).map_err(Error::writing(wanted))?;
+        let claim = Claim::make(&around, &hidden).map_err(Error::writing(wanted))?;
         // Whoever had the name before may have finished meanwhile.
-        let Some(claim) = claim.filter(|_| !exists(wanted)) else {
+        let Some(claim) = claim.filter(|_| !around.has(name)) else {
             return Ok(None);
         };
-        let folder = Self {
+        let result = claim.folder().make(RESULT, 0o777);
+        Ok(Some(Self {
+            result: result.map_err(Error::writing(wanted))?,
             claim,
             wanted: wanted.to_owned(),
             any_name,
             made,
-        };
-        fs::create_dir(folder.path()).map_err(Error::writing(wanted))?;
-        Ok(Some(folder))
+        }))
     }
 
-    /// Where to write for now.
+    /// Where to write for now, for this process: [`quell_kernel::held::real`] gives the path for another one.
     pub fn path(&self) -> PathBuf {
-        self.claim.path().join(RESULT)
+        self.result.path()
     }
 
     /// A folder that will be called `name`, or `name-2` …, inside of this one.
     pub fn inner(&self, name: &str) -> Result<Inner, Error> {
-        let beside = self.claim.path().join(name);
+        let claim = self.claim.folder();
+        let beside = claim.named().join(name);
+        let again = |held: &Held| held.again().map_err(Error::writing(&beside));
         for number in 1..=MOST_NAMES {
-            let temporary = numbered(&beside, number);
-            let wanted = self.path().join(temporary.file_name().unwrap_or_default());
-            if exists(&wanted) {
+            let path = numbered(&beside, number);
+            let name = path.file_name().unwrap_or_default();
+            if self.result.has(name) {
                 continue;
             }
-            match fs::create_dir(&temporary) {
-                Ok(()) => return Ok(Inner { temporary, wanted }),
+            match Own::make(again(claim)?, name, 0o777) {
+                Ok(own) => {
+                    let result = again(&self.result)?;
+                    return Ok(Inner { own, result });
+                }
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(Error::writing(&temporary)(error)),
+                Err(error) => return Err(Error::writing(&path)(error)),
             }
         }
         Err(too_many(&beside))
     }
 
-    /// A file beside the result, to be put into it when it is whole.
+    /// Puts the file at `path`, which is beside the result, into it.
+    pub fn take(&self, name: &str) -> Result<(), Error> {
+        let taken = self.claim.folder().rename(name, &self.result, name);
+        taken.map_err(Error::writing(&self.wanted.join(name)))
+    }
+
+    /// A file beside the result, to be put into it when it is whole ([`Self::take`]).
     pub fn beside(&self, name: &str) -> PathBuf {
-        self.claim.path().join(name)
+        self.claim.folder().path().join(name)
     }
 
     /// Gives the folder its name, which is returned, once everything in it is on the disk. On an error nothing is left, with one
     /// exception: [`Error::Taken`] says where the result is.
     pub fn finish(mut self) -> Result<PathBuf, Error> {
-        let result = self.path();
-        sync_tree(&result).map_err(Error::writing(&self.wanted))?;
-        let kept = place(&result, &self.wanted)?;
-        self.made.keep(parent(&self.wanted));
+        sync_tree(&self.path()).map_err(Error::writing(&self.wanted))?;
+        let kept = place(
+            self.claim.folder(),
+            RESULT,
+            self.claim.around(),
+            &self.wanted,
+        )?;
+        self.stays();
         if kept == self.wanted || self.any_name {
             return Ok(kept);
         }
@@ -140,87 +157,48 @@ impl Folder {
     /// Of several seeds not all came: those that are whole get a name that says so. It is returned with their number; `None` if there
     /// is none.
     pub fn give_up(mut self) -> Option<(PathBuf, usize)> {
-        let kept = keep_seeds(&self.path(), &self.wanted)?;
-        self.made.keep(parent(&self.wanted));
+        let kept = keep_seeds(&self.claim, &self.wanted)?;
+        self.stays();
         Some(kept)
+    }
+
+    /// The names that lead to the result are on the disk. It is there all the same if that fails.
+    fn stays(&mut self) {
+        let _ = sync_names(&self.claim.around().path());
+        self.made.keep();
     }
 }
 
 impl Inner {
     /// Where to write for now.
-    pub fn path(&self) -> &Path {
-        &self.temporary
+    pub fn path(&self) -> PathBuf {
+        self.own.folder().path()
     }
 
     /// Puts the folder into its place, which is returned, once everything in it is on the disk.
     pub fn finish(mut self) -> Result<PathBuf, Error> {
-        let wanted = self.wanted.clone();
-        sync_tree(&self.temporary).map_err(Error::writing(&wanted))?;
-        fs::rename(&self.temporary, &wanted).map_err(Error::writing(&wanted))?;
-        self.temporary = PathBuf::new();
+        let name = self.own.name();
+        let wanted = self.result.path().join(name);
+        sync_tree(&self.path()).map_err(Error::writing(&wanted))?;
+        let placed = self.own.around().rename(name, &self.result, name);
+        placed.map_err(Error::writing(&wanted))?;
+        self.own.leave();
         Ok(wanted)
     }
 }
 
-impl Drop for Inner {
-    fn drop(&mut self) {
-        if !self.temporary.as_os_str().is_empty() {
-            // It goes with the folder around it otherwise.
-            let _ = fs::remove_dir_all(&self.temporary);
-        }
-    }
-}
-
-/// Folders made for another one. They go with this value unless they are kept, or hold something.
-#[derive(Debug)]
-struct Made(Vec<PathBuf>);
-
-impl Made {
-    fn new(folder: &Path) -> io::Result<Self> {
-        let made = folder
-            .ancestors()
-            .filter(|ancestor| !ancestor.as_os_str().is_empty())
-            .take_while(|ancestor| !ancestor.exists())
-            .map(Path::to_owned);
-        let made = Self(made.collect());
-        fs::create_dir_all(folder).map_err(|error| match error.kind() {
-            // What exists is a file.
-            ErrorKind::AlreadyExists => ErrorKind::NotADirectory.into(),
-            _ => error,
-        })?;
-        Ok(made)
-    }
-
-    /// The names that lead to what now stands in `folder` are on the disk. It is there all the same if that fails.
-    fn keep(&mut self, folder: &Path) {
-        let _ = sync_names(folder);
-        for made in self.0.drain(..) {
-            let _ = sync_names(parent(&made));
-        }
-    }
-}
-
-impl Drop for Made {
-    fn drop(&mut self) {
-        for folder in &self.0 {
-            let _ = fs::remove_dir(folder);
-        }
-    }
-}
-
-/// Removes what runs that are gone left in `parent`.
-fn remove_abandoned(parent: &Path) {
-    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
-        let hidden = entry.file_name();
+/// Removes what runs that are gone left in `around`.
+fn remove_abandoned(around: &Held) {
+    for hidden in around.names().unwrap_or_default() {
         let name = hidden.to_str().and_then(|name| name.strip_prefix('.'));
         let Some(name) = name.and_then(|name| name.strip_suffix(UNFINISHED)) else {
             continue;
         };
-        let Some(claim) = Claim::abandoned(&entry.path()) else {
+        let Some(claim) = Claim::abandoned(around, &hidden) else {
             continue;
         };
-        let shown = entry.path();
-        match keep_seeds(&claim.path().join(RESULT), &parent.join(name)) {
+        let shown = around.named().join(&hidden);
+        match keep_seeds(&claim, &around.named().join(name)) {
             Some((kept, seeds)) => {
                 log::info!(
                     "removed {}, which a killed run left; {seeds} whole seeds of it are in {}",
@@ -233,38 +211,51 @@ fn remove_abandoned(parent: &Path) {
     }
 }
 
-/// Gives whole seeds in `result` a name beside `wanted`.
-fn keep_seeds(result: &Path, wanted: &Path) -> Option<(PathBuf, usize)> {
-    let whole = |entry: &fs::DirEntry| {
-        entry.file_name().to_string_lossy().starts_with("seed")
-            && entry.path().join("run.json").is_file()
+/// Gives whole seeds of a result in the making a name beside `wanted`.
+fn keep_seeds(claim: &Claim, wanted: &Path) -> Option<(PathBuf, usize)> {
+    let result = claim.folder().inside(RESULT).ok()?;
+    let path = result.path();
+    let whole = |name: &OsString| {
+        name.to_string_lossy().starts_with("seed") && path.join(name).join("run.json").is_file()
     };
-    let entries = fs::read_dir(result).ok()?.flatten();
-    let seeds = entries.filter(whole).count();
+    let seeds = result
+        .names()
+        .ok()?
+        .iter()
+        .filter(|name| whole(name))
+        .count();
     if seeds == 0 {
         return None;
     }
     let mut name = wanted.file_name().unwrap_or(OsStr::new("")).to_owned();
     name.push(INCOMPLETE);
     // What is whole is on the disk already, but for the names.
-    let _ = sync_names(result);
-    let kept = place(result, &wanted.with_file_name(name)).ok()?;
-    let _ = sync_names(parent(&kept));
+    let _ = sync_names(&path);
+    let wanted = wanted.with_file_name(name);
+    let kept = place(claim.folder(), RESULT, claim.around(), &wanted).ok()?;
+    let _ = sync_names(&claim.around().path());
     Some((kept, seeds))
 }
 
-/// Gives `from` the name `wanted`, or `wanted-2`, `wanted-3` … where that exists. Returns the name.
+/// Moves `name` from one folder to another, where it is called as `wanted` ends, or `-2`, `-3` … behind that where this exists. Returns
+/// `wanted` with that name.
 ///
 /// # Errors
 ///
 /// It cannot be renamed.
-pub fn place(from: &Path, wanted: &Path) -> Result<PathBuf, Error> {
+pub fn place(
+    from: &Held,
+    name: impl AsRef<OsStr>,
+    to: &Held,
+    wanted: &Path,
+) -> Result<PathBuf, Error> {
     for number in 1..=MOST_NAMES {
         let target = numbered(wanted, number);
-        match rename_without_replacing(from, &target) {
+        let new = target.file_name().unwrap_or_default();
+        match from.rename_without_replacing(name.as_ref(), to, new) {
             Ok(()) => return Ok(target),
             Err(Errno::EXIST | Errno::NOTEMPTY) => {}
-            Err(error) => return Err(Error::writing(&target)(error)),
+            Err(error) => return Err(Error::writing(&target)(std::io::Error::from(error))),
         }
     }
     Err(too_many(wanted))
@@ -278,13 +269,6 @@ fn exists(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok()
 }
 
-/// The folder that holds `path`; the present one for a bare name.
-fn parent(path: &Path) -> &Path {
-    path.parent()
-        .filter(|parent| !parent.as_os_str().is_empty())
-        .unwrap_or(Path::new("."))
-}
-
 /// `path`, `path-2`, `path-3` …
 fn numbered(path: &Path, number: u32) -> PathBuf {
     if number == 1 {
@@ -293,24 +277,6 @@ fn numbered(path: &Path, number: u32) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!("-{number}"));
     path.with_file_name(name)
-}
-
-/// Renames a file or folder to a name that nothing has.
-///
-/// # Errors
-///
-/// `EXIST` or `NOTEMPTY` where something has the name.
-pub fn rename_without_replacing(from: &Path, to: &Path) -> Result<(), Errno> {
-    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-        // A file system that cannot promise it. An empty folder of our own takes the name, and only that is replaced.
-        Err(Errno::INVAL | Errno::NOSYS) => {
-            rustix::fs::mkdir(to, rustix::fs::Mode::RWXU)?;
-            rustix::fs::rename(from, to).inspect_err(|_| {
-                let _ = fs::remove_dir(to);
-            })
-        }
-        other => other,
-    }
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@
 //! | `queues.parquet`, `flows.parquet` | [`series`]: a row per queue or flow and interval |
 
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 pub mod claim;
 pub mod confidence;
@@ -28,13 +29,15 @@ mod summary_schema;
 pub mod wide;
 
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
 use std::path::Path;
 
+use quell_kernel::held::{Held, parent};
 use serde::Serialize;
 
 pub use error::Error;
+pub use quell_kernel::held;
 pub use summary_schema::summary_schema;
 
 /// Writes `value` as indented JSON, and knows that it is on the disk. The text is never in memory as a whole.
@@ -64,11 +67,16 @@ pub fn replace(path: &Path, write: impl FnOnce(&Path) -> Result<(), Error>) -> R
     let mut hidden = OsString::from(".");
     hidden.push(path.file_name().unwrap_or_default());
     hidden.push(format!(".{}.unfinished", std::process::id()));
-    let new = path.with_file_name(hidden);
-    let placed = write(&new).and_then(|()| fs::rename(&new, path).map_err(Error::writing(path)));
+    let name = path.file_name().unwrap_or_default();
+    // Whoever may rename the folder around it sends neither the new file nor its name elsewhere.
+    let around = Held::open(parent(path)).map_err(Error::writing(path))?;
+    let placed = write(&around.path().join(&hidden)).and_then(|()| {
+        let renamed = around.rename(&hidden, &around, name);
+        renamed.map_err(Error::writing(path))
+    });
     placed.map_err(|error| {
         // What cannot be removed was not made.
-        let _ = fs::remove_file(&new);
+        let _ = around.remove_file(&hidden);
         match error {
             Error::Write { source, .. } => Error::writing(path)(source),
             other => other,

@@ -8,6 +8,7 @@
 //! panic.
 
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 mod ask;
 #[doc(hidden)]

@@ -3,12 +3,12 @@
 //! All pages share one clock. Each reads the rows up to it on its own, as fast as it takes them: a slow page is behind, and loses
 //! nothing.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use quell_lab::results::plot;
+use quell_lab::results::read::{self, LONGEST};
 use quell_scenario::Scenario;
 use quell_units::Time;
 use quell_watch::{Finished, Series, about};
@@ -88,13 +88,13 @@ impl Player {
         let mut files = Vec::new();
         let mut first = None;
         for folder in folders.into_iter().take(MOST) {
-            let text = read(&folder, "scenario.toml")?;
+            let text = text_of(&folder, "scenario.toml")?;
             let file = folder.join("scenario.toml").display().to_string();
             let loaded = Scenario::load(&file, &text, &[], None);
             let scenario = loaded.map_err(|problems| problems.to_string())?.scenario;
             let finished = Finished {
-                summary: read(&folder, "summary.json")?,
-                histograms: read(&folder, "histograms.json")?,
+                summary: text_of(&folder, "summary.json")?,
+                histograms: text_of(&folder, "histograms.json")?,
             };
             let summary: Value = serde_json::from_str(&finished.summary)
                 .map_err(|error| format!("{}: summary.json: {error}", folder.display()))?;
@@ -111,7 +111,7 @@ impl Player {
             abouts.push(about(&scenario, seed, &warnings));
             files.push(finished);
             first.get_or_insert_with(|| {
-                let facts = fs::read_to_string(folder.join("run.json")).unwrap_or_default();
+                let facts = read::text(&folder.join("run.json"), LONGEST).unwrap_or_default();
                 let facts: Value = serde_json::from_str(&facts).unwrap_or_default();
                 let world = summary["world"].as_str().unwrap_or_default().to_owned();
                 (text, world, facts["kernel"].clone())
@@ -187,9 +187,9 @@ impl Player {
     }
 }
 
-fn read(folder: &Path, name: &str) -> Result<String, String> {
+fn text_of(folder: &Path, name: &str) -> Result<String, String> {
     let path = folder.join(name);
-    fs::read_to_string(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))
+    read::text(&path, LONGEST).map_err(|error| format!("cannot read {}: {error}", path.display()))
 }
 
 /// A page that watches a play.

@@ -7,6 +7,7 @@
 //! as CSV files beside it ([`sheet`]); tests use their points and bounds.
 
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 mod document;
 pub mod queues;

@@ -10,6 +10,7 @@
 //! There is no file, thread, clock or socket in here.
 
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 mod about;
 mod catalogue;

@@ -12,6 +12,7 @@
 //!
 //! The [`MOST`] trees that were used last stay, except those whose source is gone.
 
+use std::ffi::OsString;
 use std::fs::{self, File, TryLockError};
 use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
@@ -19,10 +20,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, SystemTime};
 
+use rustix::fs::OFlags;
 use rustix::io::{FdFlags, fcntl_setfd};
 use sha2::{Digest as _, Sha256};
 
 use crate::hash::hex;
+use crate::held::Held;
 use crate::source::plain;
 use crate::{Error, Result};
 
@@ -36,6 +39,8 @@ const FOLDER: &str = ".trees";
 #[derive(Debug)]
 pub(super) struct Kept {
     folder: PathBuf,
+    /// The folder around it.
+    all: Held,
     _lock: File,
 }
 
@@ -79,11 +84,9 @@ impl Kept {
             thread::sleep(Duration::from_millis(200));
         };
         if clean {
-            for name in entries(&folder)? {
-                if name != "lock" {
-                    remove(&folder.join(name))?;
-                }
-            }
+            let own = kept.all.inside(folder.file_name().unwrap_or_default());
+            let emptied = own.and_then(|own| own.empty(Some("lock")));
+            emptied.map_err(Error::at("remove", &folder))?;
         }
         let path = folder.join("source");
         fs::write(&path, source.as_os_str().as_encoded_bytes())
@@ -102,9 +105,11 @@ impl Kept {
         let all = folder.parent().unwrap_or(folder);
         fs::create_dir_all(all).map_err(Error::at("make", all))?;
         let _gate = gate(all)?;
-        fs::create_dir_all(folder).map_err(Error::at("make", folder))?;
+        let around = Held::open(all).map_err(Error::at("read", all))?;
+        let own = around.inside_or_made(folder.file_name().unwrap_or_default());
+        let own = own.map_err(Error::at("make", folder))?;
         let path = folder.join("lock");
-        let lock = File::options().create(true).append(true).open(&path);
+        let lock = own.file("lock", OFlags::WRONLY | OFlags::CREATE | OFlags::APPEND);
         let lock = lock.map_err(Error::at("write", &path))?;
         match lock.try_lock() {
             Ok(()) => {}
@@ -116,6 +121,7 @@ impl Kept {
             .map_err(|errno| Error::at("lock", &path)(errno.into()))?;
         Ok(Some(Self {
             folder: folder.to_owned(),
+            all: around,
             _lock: lock,
         }))
     }
@@ -124,10 +130,10 @@ impl Kept {
     fn remove_old(&self) -> Result<()> {
         let all = self.folder.parent().unwrap_or(&self.folder);
         let _gate = gate(all)?;
-        let mut others: Vec<(SystemTime, PathBuf, bool)> = Vec::new();
-        for name in entries(all)? {
-            let folder = all.join(name);
-            if folder == self.folder || !folder.is_dir() {
+        let mut others: Vec<(SystemTime, OsString, bool)> = Vec::new();
+        for name in self.all.names().map_err(Error::at("read", all))? {
+            let folder = all.join(&name);
+            if folder == self.folder || self.all.inside(&name).is_err() {
                 continue;
             }
             let note = folder.join("source");
@@ -135,22 +141,27 @@ impl Kept {
             let source = fs::read_to_string(&note).unwrap_or_default();
             others.push((
                 used.unwrap_or(SystemTime::UNIX_EPOCH),
-                folder,
+                name,
                 Path::new(&source).is_dir(),
             ));
         }
         others.sort();
         let mut room = MOST - 1;
-        for (_, folder, has_source) in others.into_iter().rev() {
+        for (_, name, has_source) in others.into_iter().rev() {
             if has_source && room > 0 {
                 room -= 1;
                 continue;
             }
-            let lock = File::open(folder.join("lock"));
+            let shown = all.join(&name);
+            let folder = self.all.inside(&name).map_err(Error::at("read", &shown))?;
+            let lock = folder.file("lock", OFlags::RDONLY);
             if lock.is_ok_and(|lock| matches!(lock.try_lock(), Err(TryLockError::WouldBlock))) {
                 continue;
             }
-            remove(&folder)?;
+            let removed = folder
+                .empty(None)
+                .and_then(|()| self.all.remove_empty(&name));
+            removed.map_err(Error::at("remove", &shown))?;
         }
         Ok(())
     }
@@ -163,22 +174,4 @@ fn gate(all: &Path) -> Result<File> {
     let file = file.map_err(Error::at("write", &path))?;
     file.lock().map_err(Error::at("lock", &path))?;
     Ok(file)
-}
-
-fn entries(folder: &Path) -> Result<Vec<std::ffi::OsString>> {
-    let names = fs::read_dir(folder).and_then(|entries| {
-        entries
-            .map(|entry| entry.map(|entry| entry.file_name()))
-            .collect()
-    });
-    names.map_err(Error::at("read", folder))
-}
-
-fn remove(path: &Path) -> Result<()> {
-    let removed = if path.is_dir() && !path.is_symlink() {
-        fs::remove_dir_all(path)
-    } else {
-        fs::remove_file(path)
-    };
-    removed.map_err(Error::at("remove", path))
 }

@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::Reason;
+use crate::held::real;
 
 /// Why a kernel did not start, or ended early.
 #[derive(Debug)]
@@ -71,7 +72,10 @@ impl std::error::Error for MachineError {
 impl MachineError {
     pub(super) fn log(path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
-        move |source| Self::Log { path, source }
+        move |source| Self::Log {
+            path: real(&path),
+            source,
+        }
     }
 
     /// What is wrong, and how to fix it.

@@ -37,15 +37,19 @@ use serde::{Deserialize, Serialize};
 
 use super::processor;
 use crate::hash;
+use crate::held::{Held, Identity};
 
 /// A user for a kernel that root starts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GuestUser {
     /// User and group id.
     pub id: u32,
-    /// Files or folders that it reaches by other paths than ours, which only root may be able to reach: each with the existing
-    /// path over which it is mounted.
-    pub mounts: Vec<(PathBuf, PathBuf)>,
+    /// A file that it may read, and the existing path over which it is mounted: only root may be able to reach the first.
+    pub file: (PathBuf, PathBuf),
+    /// The same for a folder, which must be the one of this identity.
+    pub folder: (PathBuf, PathBuf),
+    /// Of the folder.
+    pub identity: Identity,
 }
 
 /// The order for the program that becomes the kernel, as JSON in its first word.
@@ -61,8 +65,8 @@ pub(super) struct Launch {
     /// Whether it gets [narrow registers](super::registers).
     pub(super) narrow: bool,
     pub(super) user: Option<GuestUser>,
-    /// The folders that it may write in.
-    pub(super) writable: Vec<PathBuf>,
+    /// The folders that it may write in, and what they must be.
+    pub(super) writable: Vec<(PathBuf, Identity)>,
 }
 
 /// `PTRACE_GETREGSET` of include/uapi/linux/ptrace.h and `NT_X86_XSTATE` of include/uapi/linux/elf.h.
@@ -151,14 +155,14 @@ fn prepare(
             MountPropagationFlags::PRIVATE | MountPropagationFlags::REC,
         )
         .map_err(cannot("keep mounts private"))?;
-        for (from, to) in &user.mounts {
-            mount_bind(from, to).map_err(cannot("mount"))?;
-            if from.is_file() {
-                // A program is there to be run.
-                let only_read = MountFlags::BIND | MountFlags::RDONLY | MountFlags::NOSUID;
-                mount_remount(to, only_read, "").map_err(cannot("mount read-only"))?;
-            }
-        }
+        let (from, to) = &user.file;
+        mount_bind(from, to).map_err(cannot("mount"))?;
+        // A program is there to be run.
+        let only_read = MountFlags::BIND | MountFlags::RDONLY | MountFlags::NOSUID;
+        mount_remount(to, only_read, "").map_err(cannot("mount read-only"))?;
+        let (from, to) = &user.folder;
+        let from = Held::open_same(from, user.identity).map_err(cannot("open the result"))?;
+        mount_bind(from.path(), to).map_err(cannot("mount"))?;
         become_user(user.id, user.id, true)?;
     }
     keep_only(CapabilitySet::empty())?;
@@ -191,14 +195,14 @@ fn open(kernel: &Path, sha256: &str) -> Result<File, LaunchError> {
     Ok(image)
 }
 
-fn confine(writable: &[PathBuf]) -> Result<(), quell_confine::Error> {
+fn confine(writable: &[(PathBuf, Identity)]) -> Result<(), LaunchError> {
+    let open = |(path, identity): &(PathBuf, Identity)| Held::open_same(path, *identity);
+    let held: io::Result<Vec<Held>> = writable.iter().map(open).collect();
+    let held = held.map_err(cannot("open what it may write"))?;
+    let mut paths: Vec<PathBuf> = held.iter().map(Held::path).collect();
     // Consoles that lead nowhere open it for writing.
-    let null = Path::new("/dev/null");
-    let paths: Vec<&Path> = writable
-        .iter()
-        .map(PathBuf::as_path)
-        .chain([null])
-        .collect();
+    paths.push("/dev/null".into());
+    let paths: Vec<&Path> = paths.iter().map(PathBuf::as_path).collect();
     let enforced = write_only_beneath(&paths, Outside::Refused)?;
     if enforced == Enforced::Not {
         // Into the kernel's messages.

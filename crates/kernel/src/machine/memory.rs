@@ -3,13 +3,12 @@
 //! The kernel makes the file in `$TMPDIR` (arch/um/os-Linux/mem.c), full of holes; a page takes room once it is touched, and a
 //! file system that is full by then would end the kernel with SIGBUS. So the folder is chosen here, with room for all of it.
 
-use std::fs::Permissions;
-use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, StatVfsMountFlags, access, statvfs};
 
 use super::MachineError;
+use crate::held::Own;
 
 /// Memory first: on a disk, what the guest writes would be written back for nothing.
 const SHARED_MEMORY: &str = "/dev/shm";
@@ -17,18 +16,14 @@ const LAST: &str = "/tmp";
 
 /// A folder for `bytes` of memory in which nobody else writes, owned by `user` if there is one. The kernel may write in it, and
 /// not in its parent.
-pub(super) fn own_folder(bytes: u64, user: Option<u32>) -> Result<tempfile::TempDir, MachineError> {
+pub(super) fn own_folder(bytes: u64, user: Option<u32>) -> Result<Own, MachineError> {
     let place = folder(bytes)?;
     let make = || {
-        let own = Permissions::from_mode(0o700);
-        let folder = tempfile::Builder::new()
-            .prefix("quell-memory-")
-            .permissions(own)
-            .tempdir_in(&place)?;
-        if user.is_some() {
-            chown(folder.path(), user, user)?;
+        let own = Own::temporary(&place, "quell-memory-")?;
+        if let Some(user) = user {
+            own.folder().give(user, user)?;
         }
-        Ok(folder)
+        Ok(own)
     };
     make().map_err(|source| MachineError::Log {
         path: place.clone(),

@@ -30,6 +30,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
+use crate::held::{Identity, Own};
 pub use arguments::{Arguments, FOLDER, LEAST_MEMORY, is_plain};
 pub use error::MachineError;
 pub use launch::GuestUser;
@@ -54,8 +55,8 @@ pub struct MachineConfig {
     pub sha256: String,
     /// The user that it runs as; `None` for that of this process.
     pub user: Option<GuestUser>,
-    /// The folders that it may write in, by the paths that it knows them by; beside them only its memory.
-    pub writable: Vec<PathBuf>,
+    /// The folders that it may write in, by the paths that it knows them by, and what they must be; beside them only its memory.
+    pub writable: Vec<(PathBuf, Identity)>,
     /// The program that becomes the kernel, with the arguments after which it calls [`launch::become_kernel`] with the rest.
     pub launcher: (PathBuf, Vec<String>),
     /// The arguments of the kernel.
@@ -72,7 +73,7 @@ pub struct Machine {
     log: PathBuf,
     ended: Option<ExitStatus>,
     usage: Usage,
-    memory: Option<tempfile::TempDir>,
+    memory: Option<Own>,
     _processor: Option<Processor>,
 }
 
@@ -88,7 +89,9 @@ impl Machine {
         let messages = log.try_clone().map_err(MachineError::log(&config.log))?;
         let processor = Processor::reserve();
         let mut writable = config.writable.clone();
-        writable.push(memory.path().to_owned());
+        let of_memory = memory.folder().identity();
+        let of_memory = of_memory.map_err(MachineError::log(memory.folder().named()))?;
+        writable.push((memory.folder().named().to_owned(), of_memory));
         let launch = serde_json::to_string(&launch::Launch {
             kernel: config.kernel.clone(),
             sha256: config.sha256.clone(),
@@ -105,7 +108,7 @@ impl Machine {
             .arg(launch)
             .args(arguments)
             .env_clear()
-            .env("TMPDIR", memory.path())
+            .env("TMPDIR", memory.folder().named())
             .current_dir(&config.arguments.folder)
             .stdin(Stdio::null())
             .stdout(messages)

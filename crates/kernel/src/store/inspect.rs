@@ -23,7 +23,7 @@ use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::process::geteuid;
 
 use crate::machine::launch::by_descriptor;
-use crate::process::{command, output};
+use crate::process::{self, command, output};
 use crate::{Error, Reason, Result};
 
 /// In every user-mode kernel (arch/um/kernel/um_arch.c, `usage_string`).
@@ -130,7 +130,8 @@ fn confined(question: &mut Command, user: Option<u32>) -> Result<String> {
         output(question, LIMIT)
     };
     thread::scope(|scope| {
-        let answer = scope.spawn(asking).join();
+        let thread = thread::Builder::new().spawn_scoped(scope, asking);
+        let answer = thread.map_err(process::no_thread)?.join();
         answer.unwrap_or_else(|panic| resume_unwind(panic))
     })
 }

@@ -1,13 +1,14 @@
 //! Putting kernels into the store, and removing them.
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::fs::{OFlags, RenameFlags};
 use rustix::io::Errno;
 
 use super::controls::controls;
@@ -17,14 +18,22 @@ use super::{Facts, Kernel, Store};
 use crate::config::{Outcome, Wishes};
 use crate::durable::{sync_names, sync_tree};
 use crate::hash;
+use crate::held::Held;
 use crate::{Error, Result};
 
+/// A kernel in the folder in which it is put together.
+pub(crate) const NEW: &str = "kernel";
+/// The facts of a kernel, in its folder.
+const FACTS: &str = "kernel.json";
+/// Longest text of them, in bytes.
+const LONGEST_FACTS: u64 = 1 << 20;
 /// Longest name.
 const LONGEST: usize = 100;
 
 impl Store {
-    /// Copies the user-mode kernel at `path` into the store, under `name` or, without one, its version. With `replace` it takes the
-    /// place of a kernel of that name; runs that use it continue with it.
+    /// Copies the user-mode kernel at `path` into the store, under `name` or, without one, its version. The folder of a kernel in another
+    /// store keeps its name and the facts of its build. With `replace` it takes the place of a kernel of that name; runs that use it
+    /// continue with it.
     ///
     /// # Errors
     ///
@@ -46,20 +55,33 @@ impl Store {
         if let Some(name) = name {
             check(name)?;
         }
+        let known = of_other_store(path)?;
+        let image = path.join("linux");
+        let path = if known.is_some() { &image } else { path };
         let inspected = inspect(path)?;
         let outcome = usable(&inspected, &format!("{}", path.display()))?;
-        let name = name.unwrap_or(&inspected.version);
+        let there = known.as_ref().map_or(&inspected.version, |it| &it.name);
+        let name = &name.unwrap_or(there).to_owned();
         check(name)?;
         let process = std::process::id();
         let work = Work::new(self.folder(), &format!("add-{process}-{name}"), stop, || {})?;
-        let folder = work.path("kernel");
-        fs::create_dir(&folder).map_err(Error::at("make", &folder))?;
+        let folder = work.path(NEW);
+        let new = work.held().make(NEW, 0o755);
+        let new = new.map_err(Error::at("make", &folder))?;
         let source = std::path::absolute(path).map_err(Error::at("find", path))?;
-        let copy = folder.join("linux");
-        fs::copy(&source, &copy).map_err(Error::at("copy", path))?;
-        let source = source.display().to_string();
-        let facts = facts(name, &inspected, format!("added from {source}"), source);
-        self.put(&folder, &inspected.config, facts, replace)
+        fs::copy(&source, new.path().join("linux")).map_err(Error::at("copy", path))?;
+        let shown = source.display().to_string();
+        let facts = match known {
+            None => facts(name, &inspected, format!("added from {shown}"), shown),
+            Some(known) => Facts {
+                origin: known.origin.clone(),
+                built_at: known.built_at,
+                config_hash: known.config_hash,
+                build_steps: known.build_steps,
+                ..facts(name, &inspected, known.source, known.origin)
+            },
+        };
+        self.put(&work, &inspected.config, facts, replace)
             .map(|kernel| (kernel, outcome))
     }
 
@@ -85,7 +107,9 @@ impl Store {
             &stop,
             || {},
         )?;
-        fs::rename(&folder, work.path("kernel")).map_err(Error::at("remove", &folder))
+        let store = self.held()?;
+        let moved = store.rename(name, work.held(), NEW);
+        moved.map_err(Error::at("remove", &folder))
     }
 
     /// Enters the SHA-256 of a kernel that an earlier version put here, if nobody else could have replaced it.
@@ -99,12 +123,20 @@ impl Store {
         kernel.facts.sha256 = hash::of(&opened).map_err(Error::at("read", &image))?;
         let text = serde_json::to_string_pretty(&kernel.facts)
             .map_err(|error| Error::failed(format!("kernel.json: {error}")))?;
-        let (path, new) = (
-            kernel.folder.join("kernel.json"),
-            kernel.folder.join(".kernel.json"),
-        );
-        fs::write(&new, text + "\n").map_err(Error::at("write", &new))?;
-        fs::rename(&new, &path).map_err(Error::at("write", &path))
+        let folder = self.held()?.inside(&kernel.name);
+        let folder = folder.map_err(Error::at("read", &kernel.folder))?;
+        let how = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC;
+        let mut new = folder
+            .file(".kernel.json", how)
+            .map_err(Error::at("write", &kernel.folder))?;
+        let written = writeln!(new, "{text}");
+        let written = written.and_then(|()| folder.rename(".kernel.json", &folder, FACTS));
+        written.map_err(Error::at("write", &kernel.folder))
+    }
+
+    /// The open folder of the store.
+    fn held(&self) -> Result<Held> {
+        Held::open(self.folder()).map_err(Error::at("read", self.folder()))
     }
 
     /// Checks that a new kernel can have this name.
@@ -121,36 +153,46 @@ impl Store {
         Ok(())
     }
 
-    /// Completes `folder`, which holds `linux`, and gives it its place. With `replace` it takes that of a kernel of the same name.
-    /// Whatever the umask, nobody else may write it.
+    /// Completes the folder [`NEW`] of `work`, which holds `linux`, and gives it its place. With `replace` it takes that of a kernel of
+    /// the same name. Whatever the umask, nobody else may write it.
     pub(crate) fn put(
         &self,
-        folder: &Path,
+        work: &Work,
         config: &str,
         mut facts: Facts,
         replace: bool,
     ) -> Result<Kernel> {
-        let image = folder.join("linux");
-        let mode = |path: &Path, mode| {
-            let permissions = fs::Permissions::from_mode(mode);
-            fs::set_permissions(path, permissions).map_err(Error::at("set the mode of", path))
+        let path = work.path(NEW);
+        let folder = work.held().inside(NEW).map_err(Error::at("read", &path))?;
+        let file = |name: &str, mode, how| {
+            let file = folder.file(name, how);
+            let file = file.and_then(|file| {
+                file.set_permissions(fs::Permissions::from_mode(mode))?;
+                Ok(file)
+            });
+            file.map_err(Error::at("write", &path.join(name)))
         };
-        mode(folder, 0o755)?;
-        mode(&image, 0o755)?;
-        let opened = File::open(&image).map_err(Error::at("read", &image))?;
-        facts.sha256 = hash::of(&opened).map_err(Error::at("read", &image))?;
+        folder
+            .set_mode(0o755)
+            .map_err(Error::at("set the mode of", &path))?;
+        let image = file("linux", 0o755, OFlags::RDONLY)?;
+        facts.sha256 = hash::of(&image).map_err(Error::at("read", &path))?;
         let write = |name: &str, text: &str| {
-            let path = folder.join(name);
-            fs::write(&path, text).map_err(Error::at("write", &path))?;
-            mode(&path, 0o644)
+            let mut file = file(name, 0o644, OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC)?;
+            file.write_all(text.as_bytes())
+                .map_err(Error::at("write", &path.join(name)))
         };
         write("config", config)?;
         let text = serde_json::to_string_pretty(&facts)
             .map_err(|error| Error::failed(format!("kernel.json: {error}")))?;
-        write("kernel.json", &(text + "\n"))?;
-        sync_tree(folder).map_err(Error::at("write", folder))?;
-        let place = self.folder().join(&facts.name);
-        let rename = |flags| renameat_with(CWD, folder, CWD, &place, flags);
+        write(FACTS, &(text + "\n"))?;
+        sync_tree(&folder.path()).map_err(Error::at("write", &path))?;
+        let (store, place) = (self.held()?, self.folder().join(&facts.name));
+        let name = OsStr::new(&facts.name);
+        let rename = |flags| {
+            work.held()
+                .rename_with(OsStr::new(NEW), &store, name, flags)
+        };
         let mut done = rename(RenameFlags::NOREPLACE);
         if done == Err(Errno::EXIST) && replace {
             // What was there comes to lie in the working folder, which is removed.
@@ -161,11 +203,12 @@ impl Store {
             Err(Errno::EXIST) => Err(taken(&facts.name, &place)),
             // Some file systems know no flags.
             Err(Errno::INVAL | Errno::NOSYS) => {
-                if replace && place.exists() {
-                    let aside = folder.with_file_name("replaced");
-                    fs::rename(&place, &aside).map_err(Error::at("replace", &place))?;
+                if replace && store.has(name) {
+                    let moved = store.rename(name, work.held(), "replaced");
+                    moved.map_err(Error::at("replace", &place))?;
                 }
-                fs::rename(folder, &place).map_err(|error| match error.kind() {
+                let moved = work.held().rename(NEW, &store, name);
+                moved.map_err(|error| match error.kind() {
                     ErrorKind::DirectoryNotEmpty | ErrorKind::AlreadyExists => {
                         taken(&facts.name, &place)
                     }
@@ -174,13 +217,24 @@ impl Store {
             }
             Err(errno) => Err(Error::at("make", &place)(errno.into())),
         }?;
-        sync_names(self.folder()).map_err(Error::at("write", self.folder()))?;
+        sync_names(&store.path()).map_err(Error::at("write", self.folder()))?;
         Ok(Kernel {
             name: facts.name.clone(),
             folder: place,
             facts,
         })
     }
+}
+
+/// The facts of the kernel in a folder of another store; `None` of anything else. They say nothing about the image: that is asked.
+fn of_other_store(path: &Path) -> Result<Option<Facts>> {
+    let Ok(file) = Held::open(path).and_then(|folder| folder.file(FACTS, OFlags::RDONLY)) else {
+        return Ok(None);
+    };
+    let read = serde_json::from_reader(file.take(LONGEST_FACTS));
+    let read =
+        read.map_err(|error| Error::refused(format!("{}: {error}", path.join(FACTS).display())));
+    read.map(Some)
 }
 
 /// The facts of a kernel that was made now.

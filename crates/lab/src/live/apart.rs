@@ -13,21 +13,21 @@
 //!
 //! [`super::run`] itself knows nothing of this: the guest of the virtual world, benchmarks and examples call it as it is.
 
-use std::fs;
 use std::io;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use quell_confine::capabilities::{CapabilitySet, effective, forbid_new, keep_only};
+use quell_confine::capabilities::{CapabilitySet, forbid_new, keep_only};
 use quell_confine::landlock::{Outside, write_only_beneath};
 use quell_confine::user::become_user;
 use quell_hosts::broker::{Answer, Broker, Line};
 use quell_kernel::Reason;
+use quell_kernel::held::{Held, Identity, real};
 use quell_measure::Summary;
 use quell_results::packets::PacketFile;
+use quell_results::read::{LONGEST, text};
 use quell_scenario::contract::{Listener, Measurements, Row, Unwritten};
 use quell_units::Time;
 use rustix::fs::{Access, access};
@@ -40,6 +40,7 @@ use crate::fill::{ToDisk, fill};
 use crate::job::{Job, Order};
 use crate::options::{LiveOptions, Options};
 use crate::surroundings::of_live;
+use crate::writer::{self, Writer};
 use crate::{RunError, Scenario, World};
 
 /// The rights that setting up a run may need: namespaces, networks, packet sockets, BPF, real-time priorities, open files, the change to
@@ -64,9 +65,6 @@ const MENTION: Time = Time::from_millis(100);
 /// The broker of this process, if it has one.
 static BROKER: Mutex<Option<Broker>> = Mutex::new(None);
 
-/// User and group.
-type Writer = (u32, u32);
-
 /// The task of a worker.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Task {
@@ -74,6 +72,8 @@ pub(super) struct Task {
     scenario: String,
     seed: u64,
     results: PathBuf,
+    /// What that folder must be, whoever renames it meanwhile.
+    identity: Identity,
     packets: bool,
     warnings: Vec<String>,
     live: LiveOptions,
@@ -108,7 +108,7 @@ enum Said {
 ///
 /// The process has several threads, user namespaces are forbidden, or the results could not be written afterwards.
 pub fn set_apart(results: &Path) -> Result<(), LiveError> {
-    let place = existing(results);
+    let place = writer::existing(results);
     stand_apart(&place)?;
     if access(&place, Access::WRITE_OK | Access::EXEC_OK).is_err() {
         return Err(LiveError::Environment(Reason::with_fix(
@@ -135,7 +135,7 @@ pub fn set_apart_to_watch() -> Result<(), LiveError> {
 /// Gives every right away, and becomes the owner of `place` if that is root's to do.
 fn stand_apart(place: &Path) -> Result<(), LiveError> {
     super::prepare()?;
-    let writer = writer(place).map_err(|error| {
+    let writer = writer::of(place).map_err(|error| {
         LiveError::Failed(format!("cannot look at {}: {error}", place.display()))
     })?;
     forbid_new()?;
@@ -157,23 +157,6 @@ pub(super) fn broker_of_this_process() -> MutexGuard<'static, Option<Broker>> {
     BROKER.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The innermost folder of `path` that exists.
-fn existing(path: &Path) -> PathBuf {
-    let parents = path.ancestors().skip(1);
-    let found = parents
-        .filter(|parent| !parent.as_os_str().is_empty())
-        .find(|parent| parent.is_dir());
-    found.map_or_else(|| PathBuf::from("."), Path::to_owned)
-}
-
-/// The owner of the results: root writes as the owner of the folder, others as themselves.
-fn writer(place: &Path) -> io::Result<Option<Writer>> {
-    let of = fs::metadata(place)?;
-    let needed = CapabilitySet::SETUID | CapabilitySet::SETGID;
-    let may = geteuid().is_root() && effective()?.contains(needed);
-    Ok((may && of.uid() != 0).then_some((of.uid(), of.gid())))
-}
-
 /// Lets a worker fill the folder of one run; `None` where this process has no broker.
 pub(crate) fn order(order: &mut Order<'_>) -> Option<Result<Summary, RunError>> {
     let mut broker = broker_of_this_process();
@@ -187,10 +170,12 @@ fn carry_out(broker: &mut Broker, order: &mut Order<'_>) -> Result<Summary, RunE
         order.options.live.clone(),
     );
     live.programs = of_live(order.scenario, allowed, order.folder)?;
+    let identity = Held::open(order.folder).and_then(|held| held.identity());
     let task = Task {
         scenario: order.resolved().to_toml(),
         seed: order.seed,
-        results: order.folder.to_owned(),
+        results: real(order.folder),
+        identity: identity.map_err(RunError::writing(order.folder))?,
         packets: order.options.packets,
         warnings: order.options.warnings.clone(),
         live,
@@ -225,7 +210,7 @@ fn carry_out(broker: &mut Broker, order: &mut Order<'_>) -> Result<Summary, RunE
 }
 
 fn read_summary(path: &Path) -> Result<Summary, RunError> {
-    let read = || -> io::Result<Summary> { Ok(serde_json::from_str(&fs::read_to_string(path)?)?) };
+    let read = || -> io::Result<Summary> { Ok(serde_json::from_str(&text(path, LONGEST)?)?) };
     read().map_err(|error| RunError::Failed(format!("{} cannot be read: {error}", path.display())))
 }
 
@@ -268,6 +253,9 @@ pub(super) fn resolved(scenario: &str) -> Result<Scenario, RunError> {
 
 fn run(task: Task, line: &Line<'_>) -> Result<(), RunError> {
     let scenario = resolved(&task.scenario)?;
+    let held = Held::open_same(&task.results, task.identity);
+    let held = held.map_err(RunError::writing(&task.results))?;
+    let folder = held.path();
     let stop = AtomicBool::new(false);
     let mut mentioned = None;
     let mut progress = |now: Time| {
@@ -291,13 +279,10 @@ fn run(task: Task, line: &Line<'_>) -> Result<(), RunError> {
         scenario: &scenario,
         seed: task.seed,
         options: &options,
-        folder: &task.results,
+        folder: &folder,
         progress: &mut progress,
     };
-    fill(order, &mut |job| {
-        run_confined(job, &options.live, &task.results)
-    })
-    .map(drop)
+    fill(order, &mut |job| run_confined(job, &options.live, &folder)).map(drop)
 }
 
 fn run_confined(
@@ -346,23 +331,5 @@ impl LiveListener for Confined<'_, '_> {
     }
     fn has_begun(&mut self) -> Result<(), quell_confine::Error> {
         keep_only(CapabilitySet::empty()).map(drop)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn results_go_to_the_innermost_folder_that_exists() {
-        let folder = tempfile::tempdir().unwrap();
-        for (path, expected) in [
-            (folder.path().join("out"), folder.path()),
-            (folder.path().join("a/b/out"), folder.path()),
-            (PathBuf::from("out"), Path::new(".")),
-            (PathBuf::from("no-such-folder/out"), Path::new(".")),
-        ] {
-            assert_eq!(existing(&path), expected, "{}", path.display());
-        }
     }
 }

@@ -148,7 +148,7 @@ impl Prepared {
             |path: &Path| fs::create_dir_all(path).map_err(quell_results::Error::writing(path));
         make(&folder)?;
         if world == World::Live {
-            let temporary = surroundings.kept.join(TEMPORARY);
+            let temporary = folder.join(TEMPORARY);
             make(&temporary)?;
             prepared.temporary = Some(temporary);
         }

@@ -1,23 +1,27 @@
 //! Whether the cells of a store are what they were when they were made.
 
-use std::fs;
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
 
+use quell_kernel::hash;
+use quell_kernel::held::Held;
 use quell_measure::{Histograms, Summary};
+use quell_results::read::{self, LONGEST};
 use quell_scenario::{Scenario, World};
+use rustix::fs::OFlags;
 use serde_json::Value as Json;
 
-use super::at_once::{FILES, each, processors};
 use super::identity::{Identity, Key, digest};
 use super::record::{PLAN, Record};
 use super::store::{
-    CELL, FAILED, FIGURES, Making, Put, RESULT, SERIES, SUMS, State, Store, read_sums, remove,
+    CELL, FAILED, FIGURES, Making, Put, RESULT, SERIES, SUMS, State, Store, is_same, read_sums,
     state_of,
 };
+use crate::at_once::{FILES, each, processors};
 use crate::{GuestOptions, RunError};
 
-/// Longest text of a cell; only a damaged one has more.
-const LONGEST: u64 = 1 << 30;
 /// Cells that a merge copies before it looks for an error.
 const AT_ONCE: usize = 1_024;
 
@@ -103,8 +107,8 @@ pub(crate) fn verify_all(store: &Store, keys: &[Key]) -> Result<Vec<Verified>, R
     Ok(found)
 }
 
-/// Whether the folder `cell` is whole and belongs to `key`; otherwise the reason. `code` is this program's.
-pub(crate) fn verify(cell: &Path, key: Key, code: &str) -> Result<Whole, String> {
+/// Whether the files in the folder `cell` are those that were put there for `key`; otherwise the reason.
+pub(crate) fn is_intact(cell: &Path, key: Key) -> Result<Whole, String> {
     let names = names(cell)?;
     let whole = match state_of(cell) {
         State::Done { .. } => Whole::Result,
@@ -122,31 +126,59 @@ pub(crate) fn verify(cell: &Path, key: Key, code: &str) -> Result<Whole, String>
             });
         }
     };
-    let sums = text(cell, SUMS)?;
-    let sums = read_sums(&sums).ok_or_else(|| format!("{SUMS} cannot be read"))?;
+    let sums = sums_of(cell)?;
     for name in names.iter().filter(|name| *name != SUMS) {
-        let Some((_, sum)) = sums.iter().find(|(listed, _)| listed == name) else {
+        let Some(sum) = sums.get(name) else {
             // Series are added before the sums are.
             if SERIES.contains(&name.as_str()) {
                 continue;
             }
             return Err(format!("{name} is not in {SUMS}"));
         };
-        let bytes = fs::read(cell.join(name)).map_err(|error| format!("{name}: {error}"))?;
-        if digest(&bytes) != *sum {
-            return Err(format!("{name} was changed"));
+        let file = File::open(cell.join(name)).map_err(|error| format!("{name}: {error}"))?;
+        let is_long = file.metadata().is_ok_and(|found| found.len() > LONGEST);
+        if is_long && !SERIES.contains(&name.as_str()) {
+            return Err(format!("{name}: it is longer than {} MiB", LONGEST >> 20));
+        }
+        let found = hash::of(&file);
+        if found.map_err(|error| format!("{name}: {error}"))? != *sum {
+            return Err(changed(name));
         }
     }
-    if let Some((gone, _)) = sums
-        .iter()
-        .find(|(name, _)| !names.iter().any(|one| one == name))
-    {
+    if let Some(gone) = sums.keys().find(|name| !names.contains(name)) {
         return Err(format!("lacks {gone}"));
     }
-    let own = text(cell, CELL)?;
-    if Key::of(own.trim_end_matches('\n')) != key {
+    if Key::of(text(cell, CELL)?.trim_end_matches('\n')) != key {
         return Err(format!("{CELL} is that of another cell"));
     }
+    Ok(whole)
+}
+
+/// The sums of a cell, by file.
+fn sums_of(cell: &Path) -> Result<BTreeMap<String, String>, String> {
+    let sums = text(cell, SUMS)?;
+    let sums = read_sums(&sums).ok_or_else(|| format!("{SUMS} cannot be read"))?;
+    let owned = |(name, sum): (&str, &str)| (name.to_owned(), sum.to_owned());
+    Ok(sums.into_iter().map(owned).collect())
+}
+
+fn changed(name: &str) -> String {
+    format!("{name} was changed")
+}
+
+/// The text of a file of a cell; unless it is trusted, that which was put there.
+pub(crate) fn text_of(cell: &Path, name: &str, trust: bool) -> Result<String, String> {
+    let text = text(cell, name)?;
+    if !trust && sums_of(cell)?.get(name) != Some(&digest(text.as_bytes())) {
+        return Err(changed(name));
+    }
+    Ok(text)
+}
+
+/// Whether the folder `cell` is whole and belongs to `key`, and its files say so; otherwise the reason. `code` is this program's.
+pub(crate) fn verify(cell: &Path, key: Key, code: &str) -> Result<Whole, String> {
+    let whole = is_intact(cell, key)?;
+    let own = text(cell, CELL)?;
     let own: Json = serde_json::from_str(&own).map_err(|error| format!("{CELL}: {error}"))?;
     let scenario = text(cell, "scenario.toml")?;
     if own["code"].as_str() == Some(code) {
@@ -197,14 +229,7 @@ fn names(cell: &Path) -> Result<Vec<String>, String> {
 }
 
 fn text(cell: &Path, name: &str) -> Result<String, String> {
-    let path = cell.join(name);
-    let read = || -> std::io::Result<String> {
-        if fs::metadata(&path)?.len() > LONGEST {
-            return Err(std::io::ErrorKind::FileTooLarge.into());
-        }
-        fs::read_to_string(&path)
-    };
-    read().map_err(|error| format!("{name}: {error}"))
+    read::text(&cell.join(name), LONGEST).map_err(|error| format!("{name}: {error}"))
 }
 
 fn json<T: serde::de::DeserializeOwned>(cell: &Path, name: &str) -> Result<T, String> {
@@ -264,15 +289,11 @@ pub fn merge(store: &Store, sources: &[PathBuf]) -> Result<Merged, RunError> {
             }
         }
         let (own, other) = (store.root().join(PLAN), source.join(PLAN));
-        match fs::read(&own) {
-            Ok(plan) => {
-                let same = fs::read(&other).is_ok_and(|other| other == plan);
-                merged.other_plans += usize::from(!same);
-            }
+        match is_same(&own, &other) {
+            Ok(same) => merged.other_plans += usize::from(!same),
             Err(_) => {
-                let new = making.path().join(PLAN);
-                fs::copy(&other, &new).map_err(RunError::writing(&own))?;
-                store.give_plan(&new)?;
+                fs::copy(&other, making.plan()).map_err(RunError::writing(&own))?;
+                store.give_plan(&making)?;
             }
         }
     }
@@ -282,18 +303,20 @@ pub fn merge(store: &Store, sources: &[PathBuf]) -> Result<Merged, RunError> {
 /// Adds a cell that is whole.
 fn copy(from: &Store, key: Key, store: &Store, making: &Making) -> Result<Put, RunError> {
     let cell = from.cell(key);
-    let folder = making.folder(key)?;
-    for entry in fs::read_dir(&cell)
-        .map_err(RunError::reading(&cell))?
-        .flatten()
-    {
-        let to = folder.join(entry.file_name());
-        if entry.file_name() != SUMS {
-            fs::copy(entry.path(), &to).map_err(RunError::writing(&to))?;
+    let made = making.folder(key)?;
+    let folder = made.folder().path();
+    // Its owner may have put a link there since it was verified.
+    let source = Held::open(&cell).map_err(RunError::reading(&cell))?;
+    for name in source.names().map_err(RunError::reading(&cell))? {
+        if name == SUMS {
+            continue;
         }
+        let to = folder.join(&name);
+        let copied = source.file(&name, OFlags::RDONLY).and_then(|mut file| {
+            let mut to = File::create_new(&to)?;
+            io::copy(&mut file, &mut to)
+        });
+        copied.map_err(RunError::writing(&to))?;
     }
-    let put = store.put(key, &folder)?;
-    remove(&folder)?;
-    remove(&folder.with_extension("old"))?;
-    Ok(put)
+    store.put(key, made)
 }

@@ -1,9 +1,8 @@
 //! Files that a sweep reads: its own, scenarios, and what those name. All have bounds.
 
-use std::fs::{self, File};
-use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
+use quell_results::read;
 use quell_scenario::{Origin, ReadFile};
 
 use crate::RunError;
@@ -15,7 +14,7 @@ const LONGEST_NAMED: u64 = 512 << 20;
 
 /// The text of a sweep or scenario file.
 pub(super) fn text(path: &Path) -> Result<String, RunError> {
-    bounded(path, LONGEST)
+    read::text(path, LONGEST)
         .map_err(|error| RunError::refused(format!("cannot read {}: {error}", path.display())))
 }
 
@@ -27,31 +26,15 @@ pub(super) fn named(folder: &Path, sweep: &Path) -> ReadFile {
             Origin::Argument(_) => sweep.join(name),
             Origin::Line(_) | Origin::Named(_) => folder.join(name),
         };
-        bounded(&path, LONGEST_NAMED)
+        read::text(&path, LONGEST_NAMED)
             .map_err(|error| format!("cannot read {}: {error}", path.display()))
     })
-}
-
-/// A file that is no plain file could keep quell waiting.
-fn bounded(path: &Path, most: u64) -> io::Result<String> {
-    let metadata = fs::metadata(path)?;
-    if !metadata.is_file() {
-        return Err(io::Error::other("it is not a file"));
-    }
-    if metadata.len() > most {
-        return Err(io::ErrorKind::FileTooLarge.into());
-    }
-    let mut text = String::new();
-    let length = File::open(path)?.take(most + 1).read_to_string(&mut text)?;
-    if length as u64 > most {
-        return Err(io::ErrorKind::FileTooLarge.into());
-    }
-    Ok(text)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs::{self, File};
 
     #[test]
     fn names_are_relative_to_the_file_that_has_them_and_files_have_bounds() {

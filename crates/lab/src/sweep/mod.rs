@@ -6,7 +6,6 @@
 //! * [`Plan::of`]: the plan of runs that a program wants; [`stored()`] has their results, and a [`Probe`] figures of its own.
 //! * [`table`]: the figures of a store.
 
-mod at_once;
 mod check;
 mod cost;
 mod draw;

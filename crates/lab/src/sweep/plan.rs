@@ -19,6 +19,7 @@ use super::file::{self, Axis, Entries, MOST_CELLS, Method, Objective, Reader, Va
 use super::files;
 use super::identity::{Identity, Key};
 use super::quantity::Quantity;
+use crate::at_once::{each, processors};
 use crate::virtual_world::Controls;
 use crate::{GuestOptions, OneLine, RunError};
 use wanted::Own;
@@ -314,20 +315,10 @@ impl Plan {
     }
 
     fn resolve_all(&self, name: &str, seeds: &Seeds<'_>) -> Result<Vec<Cell>, RunError> {
-        let threads = std::thread::available_parallelism()
-            .map_or(1, usize::from)
-            .min(8);
-        let each = self.points.len().div_ceil(threads).max(1);
-        let parts: Vec<Part> = std::thread::scope(|scope| {
-            let chunks = self.points.chunks(each).enumerate();
-            let start = |(number, points)| {
-                scope.spawn(move || self.resolve_some(name, number * each, points, seeds))
-            };
-            let running: Vec<_> = chunks.map(start).collect();
-            let joined = running.into_iter().map(|thread| thread.join());
-            joined
-                .map(|part| part.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-                .collect()
+        let length = self.points.len().div_ceil(processors()).max(1);
+        let chunks: Vec<_> = self.points.chunks(length).enumerate().collect();
+        let parts: Vec<Part> = each(&chunks, chunks.len(), |&(number, points)| {
+            self.resolve_some(name, number * length, points, seeds)
         });
         let mut all = Part::default();
         for part in parts {

@@ -6,6 +6,7 @@ use std::fs;
 use std::io::{self, BufRead as _, BufReader, BufWriter, Read, Write as _};
 use std::path::Path;
 
+use quell_results::read;
 use quell_scenario::tree::{Node, TomlType, Tree};
 use quell_units::notation;
 use serde::{Deserialize, Serialize};
@@ -18,6 +19,8 @@ use crate::RunError;
 
 /// Its name in a store.
 pub(crate) const PLAN: &str = "plan.json";
+/// Longest plan, in bytes: that of the largest sweep has a few hundred MB.
+const LONGEST: u64 = 1 << 30;
 /// The version of the format.
 const SCHEMA: u32 = 1;
 
@@ -58,11 +61,11 @@ impl Record {
     /// There is none, or it is not one.
     pub fn read(store: &Path) -> Result<Self, RunError> {
         let path = store.join(PLAN);
-        let read = fs::read(&path).map_err(|error| {
+        let read = read::text(&path, LONGEST).map_err(|error| {
             let path = path.display();
             RunError::refused(format!("{path}: {error}; is this the store of a sweep?"))
         })?;
-        let record: Self = serde_json::from_slice(&read)
+        let record: Self = serde_json::from_str(&read)
             .map_err(|error| RunError::refused(format!("{}: {error}", path.display())))?;
         let wrong = |why: &str| RunError::refused(format!("{}: {why}", path.display()));
         if record.schema != SCHEMA {

@@ -15,21 +15,25 @@
 //! that any number of writers may be at work, on any number of machines; the second writer of a cell compares. Nothing in a cell
 //! depends on time, host or number of jobs.
 
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use quell_kernel::durable::{sync_names, sync_tree};
+use quell_kernel::hash;
+use quell_kernel::held::{Held, Own};
 use quell_results::claim::Claim;
-use quell_results::folder::{place, rename_without_replacing};
+use quell_results::folder::place;
 use rustix::io::Errno;
+use serde::de::DeserializeOwned;
 
-use super::at_once::{FILES, each};
+use super::check::{is_intact, text_of};
 use super::identity::{Key, digest};
 use super::plan::Plan;
 use super::record::{self, PLAN};
 use crate::RunError;
+use crate::at_once::{FILES, each, processors};
 
 /// What the cell depends on.
 pub(crate) const CELL: &str = "cell.json";
@@ -54,6 +58,8 @@ const UNFINISHED: &str = ".unfinished-";
 const OLD: Duration = Duration::from_secs(7 * 24 * 3_600);
 /// How often another name is tried for it.
 const MOST_NAMES: u32 = 10_000;
+/// Bytes of two files that are compared at a time.
+const PART: usize = 64 << 10;
 
 /// A folder of cells.
 #[derive(Debug, Clone)]
@@ -61,6 +67,8 @@ pub struct Store {
     root: PathBuf,
     /// Whether a cell is safe on the disk before the next one begins.
     durable: bool,
+    /// Whether its files are taken for those that were put there, without a look at their sums.
+    trusted: bool,
 }
 
 /// What a store has of a cell, as far as its files say by being there.
@@ -94,7 +102,13 @@ impl Store {
         Self {
             root: root.to_owned(),
             durable: true,
+            trusted: false,
         }
+    }
+
+    /// The same, whose files are not compared with their sums before they are used.
+    pub fn trusted(self, trusted: bool) -> Self {
+        Self { trusted, ..self }
     }
 
     /// A store for a while: what it has may be lost if the power fails.
@@ -126,6 +140,49 @@ impl Store {
         each(keys, FILES, |&key| self.state(key))
     }
 
+    /// The same, and why those are broken that are. Unless the store is trusted, a cell that was changed is broken, too.
+    pub(crate) fn states_and_reasons(&self, keys: &[Key]) -> Vec<(State, String)> {
+        let threads = if self.trusted { FILES } else { processors() };
+        each(keys, threads, |&key| match self.state(key) {
+            State::Missing => (State::Missing, String::new()),
+            state if self.trusted && state != State::Broken => (state, String::new()),
+            state => match is_intact(&self.cell(key), key) {
+                Ok(_) => (state, String::new()),
+                Err(why) => (State::Broken, why),
+            },
+        })
+    }
+
+    /// The text of a file of a cell, which must be the one that was put there unless the store is trusted.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be read, or was changed.
+    pub fn text(&self, key: Key, name: &str) -> Result<String, RunError> {
+        let cell = self.cell(key);
+        text_of(&cell, name, self.trusted).map_err(|why| {
+            RunError::Failed(format!(
+                "{}: {why}; quell sweep check finds what is damaged, its --set-aside takes that away, and quell sweep table --trust reads it all the same",
+                cell.display()
+            ))
+        })
+    }
+
+    /// A file of a cell as JSON.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be read, or was changed.
+    pub fn json<T: DeserializeOwned>(&self, key: Key, name: &str) -> Result<T, RunError> {
+        serde_json::from_str(&self.text(key, name)?).map_err(|error| {
+            let path = self.cell(key).join(name);
+            RunError::Failed(format!(
+                "{}: {error}; quell sweep check finds what is damaged",
+                path.display()
+            ))
+        })
+    }
+
     /// Every cell that is there, by name; what is no cell is left out.
     pub(crate) fn keys(&self) -> io::Result<Vec<Key>> {
         let mut keys = Vec::new();
@@ -152,25 +209,24 @@ impl Store {
         if record::is_at(plan, &path) {
             return Ok(false);
         }
-        let new = making.path().join(PLAN);
-        record::write(plan, &new).map_err(RunError::writing(&path))?;
-        self.give_plan(&new)
+        record::write(plan, &making.plan()).map_err(RunError::writing(&path))?;
+        self.give_plan(making)
     }
 
     /// Puts a plan in its place, if there is another or none. Returns whether another was there.
-    pub(crate) fn give_plan(&self, new: &Path) -> Result<bool, RunError> {
+    pub(crate) fn give_plan(&self, making: &Making) -> Result<bool, RunError> {
+        let (folder, root) = (making.claim.folder(), making.claim.around());
         let path = self.root.join(PLAN);
-        let present = fs::read(&path).ok();
-        let written = fs::read(new).map_err(RunError::writing(&path))?;
-        if present.as_ref() == Some(&written) {
-            return fs::remove_file(new)
-                .map(|()| false)
-                .map_err(RunError::writing(&path));
-        }
-        fs::rename(new, &path)
-            .and_then(|()| sync_names(&self.root))
-            .map_err(RunError::writing(&path))?;
-        Ok(present.is_some())
+        let give = || {
+            let present = root.path().join(PLAN);
+            let is_there = fs::exists(&present)?;
+            if is_there && is_same(&present, &making.plan())? {
+                return folder.remove(PLAN).map(|()| false);
+            }
+            folder.rename(PLAN, root, PLAN)?;
+            sync_names(&root.path()).map(|()| is_there)
+        };
+        give().map_err(RunError::writing(&path))
     }
 
     /// A hidden folder for cells in the making. What writers that are gone left is removed: those of this machine, and of others
@@ -183,16 +239,17 @@ impl Store {
                 _ => error,
             })?;
             let own = format!("{UNFINISHED}{}-", host());
-            for entry in fs::read_dir(&self.root)?.flatten() {
-                let name = entry.file_name();
-                let name = name.to_string_lossy();
-                if name.starts_with(&own) || name.starts_with(UNFINISHED) && is_old(&entry) {
-                    drop(Claim::abandoned(&entry.path()));
+            let root = Held::open(&self.root)?;
+            for name in root.names()? {
+                let text = name.to_string_lossy();
+                let path = root.path().join(&name);
+                if text.starts_with(&own) || text.starts_with(UNFINISHED) && is_old(&path) {
+                    drop(Claim::abandoned(&root, &name));
                 }
             }
             for number in 0..MOST_NAMES {
                 let name = format!("{own}{}-{number}", std::process::id());
-                if let Some(claim) = Claim::make(&self.root.join(name))? {
+                if let Some(claim) = Claim::make(&root, name.as_ref())? {
                     return Ok(Some(claim));
                 }
             }
@@ -210,55 +267,66 @@ impl Store {
 
     /// Moves a cell out of the way, to `damaged`. Returns where it is; `None` if somebody else did.
     pub(crate) fn set_aside(&self, key: Key) -> Result<Option<PathBuf>, RunError> {
-        self.move_to(&self.cell(key), DAMAGED, key)
+        let around = self.around(key).map_err(RunError::writing(&self.root))?;
+        let moved = self.move_to(&around, key, DAMAGED);
+        match moved {
+            Err(_) if !around.has(key.to_string()) => Ok(None),
+            other => other.map(Some),
+        }
     }
 
-    fn move_to(&self, from: &Path, folder: &str, key: Key) -> Result<Option<PathBuf>, RunError> {
-        let folder = self.root.join(folder);
-        fs::create_dir_all(&folder).map_err(RunError::writing(&folder))?;
-        match place(from, &folder.join(key.to_string())) {
-            Ok(path) => Ok(Some(path)),
-            Err(_) if !from.exists() => Ok(None),
-            Err(error) => Err(error.into()),
-        }
+    /// Moves what is called as a cell from a folder to another one of the store.
+    fn move_to(&self, from: &Held, key: Key, folder: &str) -> Result<PathBuf, RunError> {
+        let wanted = self.root.join(folder).join(key.to_string());
+        let to = Held::open(&self.root).and_then(|root| root.inside_or_made(folder));
+        let to = to.map_err(RunError::writing(&wanted))?;
+        Ok(place(from, key.to_string(), &to, &wanted)?)
+    }
+
+    /// The open folder around a cell. What is done to the cell is done there, whoever renames what on the way to it.
+    fn around(&self, key: Key) -> io::Result<Held> {
+        let cells = Held::open(&self.root)?.inside_or_made(CELLS)?;
+        cells.inside_or_made(&key.to_string()[..2])
     }
 
     /// Gives the filled folder `made` the name of its cell. Its sums are written here.
-    pub(crate) fn put(&self, key: Key, made: &Path) -> Result<Put, RunError> {
-        let cell = self.cell(key);
+    pub(crate) fn put(&self, key: Key, mut made: Own) -> Result<Put, RunError> {
+        let (cell, name) = (self.cell(key), key.to_string());
         let writing = || RunError::writing(&cell);
-        write_sums(made).map_err(writing())?;
+        let path = made.folder().path();
+        write_sums(&path).map_err(writing())?;
         if self.durable {
-            sync_tree(made).map_err(writing())?;
+            sync_tree(&path).map_err(writing())?;
         }
-        let parent = cell.parent().unwrap_or(&self.root);
-        fs::create_dir_all(parent).map_err(writing())?;
+        let around = self.around(key).map_err(writing())?;
         // Each turn somebody else has been quicker.
         for _ in 0..MOST_NAMES {
-            match rename_without_replacing(made, &cell) {
+            let renamed = made
+                .around()
+                .rename_without_replacing(made.name(), &around, &name);
+            match renamed {
                 Ok(()) => {
+                    made.leave();
                     if self.durable {
-                        sync_names(parent).map_err(writing())?;
+                        sync_names(&around.path()).map_err(writing())?;
                     }
                     return Ok(Put::New);
                 }
                 Err(Errno::EXIST | Errno::NOTEMPTY) => {}
-                Err(error) => return Err(RunError::writing(&cell)(io::Error::from(error))),
+                Err(error) => return Err(writing()(io::Error::from(error))),
             }
-            match (state_of(&cell), state_of(made)) {
+            match (state_of(&around.path().join(&name)), state_of(&path)) {
                 // A result is worth more than an error.
                 (State::Done { .. } | State::Measured, State::Failed) => return Ok(Put::Same),
                 (State::Done { .. } | State::Measured, _) => {
-                    return self.compare(key, &cell, made);
+                    return self.compare(key, &around, made);
                 }
                 (State::Failed, State::Failed) => return Ok(Put::Same),
                 (State::Failed, _) => {
-                    let old = made.with_extension("old");
-                    match fs::rename(&cell, &old) {
-                        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                            return Err(RunError::writing(&cell)(error));
-                        }
-                        _ => {}
+                    let (aside, old) = (made.around(), format!("{name}.old"));
+                    match around.rename(&name, aside, &old) {
+                        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                        moved => moved.and_then(|()| aside.remove(&old)).map_err(writing())?,
                     }
                 }
                 (State::Broken, _) => drop(self.set_aside(key)?),
@@ -272,34 +340,55 @@ impl Store {
     }
 
     /// The store has the cell already. Series that it lacks are added.
-    fn compare(&self, key: Key, cell: &Path, made: &Path) -> Result<Put, RunError> {
-        let reading = |path: &Path| fs::read(path).map_err(RunError::writing(path));
+    fn compare(&self, key: Key, around: &Held, mut made: Own) -> Result<Put, RunError> {
+        let path = self.cell(key);
+        let writing = || RunError::writing(&path);
+        let cell = around.inside(key.to_string()).map_err(writing())?;
         let (mut equal, mut more) = (true, Vec::new());
-        for name in RESULT.iter().chain(&SERIES).chain(&[FIGURES]) {
-            let (old, new) = (cell.join(name), made.join(name));
-            match (old.exists(), new.exists()) {
-                (true, true) => equal &= reading(&old)? == reading(&new)?,
-                (false, true) => more.push((new, old)),
+        for &name in RESULT.iter().chain(&SERIES).chain(&[FIGURES]) {
+            match (cell.has(name), made.folder().has(name)) {
+                (true, true) => {
+                    let [old, new] = [&cell, made.folder()].map(|it| it.path().join(name));
+                    equal &= is_same(&old, &new).map_err(writing())?;
+                }
+                (false, true) => more.push(name),
                 _ => {}
             }
         }
         if !equal {
-            return self.differ(key, made);
+            let kept = self.move_to(made.around(), key, CONFLICTS)?;
+            made.leave();
+            return Ok(Put::Conflict(kept));
         }
         if more.is_empty() {
             return Ok(Put::Same);
         }
-        more.push((made.join(SUMS), cell.join(SUMS)));
-        for (new, old) in more {
-            fs::rename(&new, &old).map_err(RunError::writing(&old))?;
+        more.push(SUMS);
+        for name in more {
+            let added = made.folder().rename(name, &cell, name);
+            added.map_err(writing())?;
         }
-        sync_names(cell).map_err(RunError::writing(cell))?;
+        sync_names(&cell.path()).map_err(writing())?;
         Ok(Put::New)
     }
+}
 
-    fn differ(&self, key: Key, made: &Path) -> Result<Put, RunError> {
-        let kept = self.move_to(made, CONFLICTS, key)?;
-        Ok(Put::Conflict(kept.unwrap_or_default()))
+/// Whether two files are equal, however long they are.
+pub(crate) fn is_same(one: &Path, other: &Path) -> io::Result<bool> {
+    let (mut one, mut other) = (File::open(one)?, File::open(other)?);
+    if one.metadata()?.len() != other.metadata()?.len() {
+        return Ok(false);
+    }
+    let (mut left, mut right) = (vec![0; PART], vec![0; PART]);
+    loop {
+        let length = one.read(&mut left)?;
+        other.read_exact(&mut right[..length])?;
+        if length == 0 {
+            return Ok(true);
+        }
+        if left[..length] != right[..length] {
+            return Ok(false);
+        }
     }
 }
 
@@ -310,16 +399,22 @@ pub(crate) struct Making {
 }
 
 impl Making {
-    pub(crate) fn path(&self) -> &Path {
-        self.claim.path()
+    /// The file for a plan.
+    pub(crate) fn plan(&self) -> PathBuf {
+        self.claim.folder().path().join(PLAN)
     }
 
-    /// An empty folder for a cell.
-    pub(crate) fn folder(&self, key: Key) -> Result<PathBuf, RunError> {
-        let folder = self.path().join(key.to_string());
-        remove(&folder)?;
-        fs::create_dir(&folder).map_err(RunError::writing(&folder))?;
-        Ok(folder)
+    /// An empty folder for a cell, which goes again unless it becomes one.
+    pub(crate) fn folder(&self, key: Key) -> Result<Own, RunError> {
+        let (folder, name) = (self.claim.folder(), key.to_string());
+        let make = || {
+            match folder.remove(&name) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+            Own::make(folder.again()?, name.as_ref(), 0o777)
+        };
+        make().map_err(RunError::writing(&folder.named().join(&name)))
     }
 }
 
@@ -330,25 +425,18 @@ fn host() -> String {
 }
 
 /// Whether nobody has made or taken away a cell in this folder for a long time.
-fn is_old(folder: &fs::DirEntry) -> bool {
-    let changed = folder.metadata().and_then(|folder| folder.modified());
+fn is_old(folder: &Path) -> bool {
+    let changed = fs::symlink_metadata(folder).and_then(|folder| folder.modified());
     let age = changed.ok().and_then(|changed| changed.elapsed().ok());
     age.is_some_and(|age| age > OLD)
-}
-
-/// Removes a folder of ours, if it is there.
-pub(crate) fn remove(folder: &Path) -> Result<(), RunError> {
-    match fs::remove_dir_all(folder) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(RunError::writing(folder)(error))
-        }
-        _ => Ok(()),
-    }
 }
 
 /// What the folder of a cell holds.
 pub(crate) fn state_of(cell: &Path) -> State {
     let has = |name: &str| fs::metadata(cell.join(name)).is_ok_and(|file| file.len() > 0);
+    if cell.is_symlink() {
+        return State::Broken;
+    }
     if RESULT.iter().all(|name| has(name)) && has(SUMS) {
         let series = has("flows.parquet") && has("queues.parquet");
         State::Done { series }
@@ -372,7 +460,7 @@ fn write_sums(folder: &Path) -> io::Result<()> {
     names.sort();
     let mut text = String::new();
     for name in names.iter().filter(|name| *name != SUMS) {
-        let sum = digest(&fs::read(folder.join(name))?);
+        let sum = hash::of(&File::open(folder.join(name))?)?;
         text.push_str(&format!("{sum}  {name}\n"));
     }
     fs::write(folder.join(SUMS), text)

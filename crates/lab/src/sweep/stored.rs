@@ -1,14 +1,12 @@
 //! Results of cells, as a program reads them back.
 
-use std::fs;
-
 use quell_measure::Summary;
 
-use super::at_once::{FILES, each};
 use super::plan::Plan;
 use super::store::{FIGURES, State, Store};
 use super::work::why_failed;
 use crate::RunError;
+use crate::at_once::{FILES, each};
 
 /// What a store has of a cell.
 #[derive(Debug, Clone)]
@@ -32,18 +30,9 @@ pub enum Stored {
 pub fn stored(plan: &Plan, store: &Store) -> Result<Vec<Stored>, RunError> {
     let read = |cell: &super::plan::Cell| {
         let folder = store.cell(cell.key);
-        let text = |name: &str| {
-            let path = folder.join(name);
-            fs::read_to_string(&path).map_err(RunError::reading(&path))
-        };
         Ok(match store.state(cell.key) {
-            State::Done { .. } => {
-                let path = folder.join("summary.json");
-                let summary = serde_json::from_str(&text("summary.json")?);
-                let damaged = |error: serde_json::Error| RunError::reading(&path)(error.into());
-                Stored::Summary(summary.map_err(damaged)?)
-            }
-            State::Measured => Stored::Figures(text(FIGURES)?),
+            State::Done { .. } => Stored::Summary(store.json(cell.key, "summary.json")?),
+            State::Measured => Stored::Figures(store.text(cell.key, FIGURES)?),
             State::Failed => Stored::Failed(why_failed(&folder)),
             State::Missing | State::Broken => Stored::Missing,
         })

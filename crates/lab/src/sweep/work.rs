@@ -12,6 +12,8 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use quell_kernel::held::Own;
+use quell_results::read::{self, LONGEST};
 use quell_scenario::sim::{self, SimError};
 use quell_scenario::{MEMORY_BUDGET, Memory, Scenario, World};
 
@@ -19,7 +21,8 @@ use super::cost::estimate;
 use super::identity::Key;
 use super::plan::{Cell, Plan, Reading};
 use super::shard::{Shard, choose};
-use super::store::{CELL, FAILED, FIGURES, Making, Put, RESULT, SERIES, State, Store, remove};
+use super::store::{CELL, FAILED, FIGURES, Making, Put, RESULT, SERIES, State, Store};
+use crate::at_once::start;
 use crate::fill::fill;
 use crate::job::{Job, Order};
 use crate::live::{apart, live};
@@ -73,8 +76,8 @@ pub struct Survey {
     pub failed: usize,
     /// Those to run.
     pub to_run: usize,
-    /// Folders of cells that lack files; the cells are among those to run.
-    pub broken: Vec<PathBuf>,
+    /// Folders of cells that lack files or were changed, each with the reason; the cells are among those to run.
+    pub broken: Vec<(PathBuf, String)>,
     /// About how long it takes.
     pub estimate: Duration,
 }
@@ -103,7 +106,7 @@ struct Todo {
     survey: Survey,
     /// Places of the cells, the most expensive first.
     cells: Vec<usize>,
-    broken: Vec<Key>,
+    broken: Vec<(Key, String)>,
     failed: Vec<usize>,
 }
 
@@ -128,7 +131,8 @@ fn todo(plan: &Plan, store: &Store, options: &Options<'_>) -> Result<Todo, RunEr
         failed: Vec::new(),
     };
     let keys: Vec<Key> = chosen.iter().map(|&index| plan.cells[index].key).collect();
-    for ((index, &key), state) in chosen.into_iter().zip(&keys).zip(store.states(&keys)) {
+    let states = store.states_and_reasons(&keys);
+    for ((index, &key), (state, why)) in chosen.into_iter().zip(&keys).zip(states) {
         let run = match state {
             State::Missing => true,
             State::Done { series } => options.series && !series,
@@ -139,7 +143,7 @@ fn todo(plan: &Plan, store: &Store, options: &Options<'_>) -> Result<Todo, RunEr
                 continue;
             }
             State::Broken => {
-                todo.broken.push(key);
+                todo.broken.push((key, why));
                 true
             }
         };
@@ -159,7 +163,9 @@ fn todo(plan: &Plan, store: &Store, options: &Options<'_>) -> Result<Todo, RunEr
     }
     todo.survey.failed = todo.failed.len();
     todo.survey.to_run = todo.cells.len();
-    todo.survey.broken = todo.broken.iter().map(|&key| store.cell(key)).collect();
+    let broken = todo.broken.iter();
+    let broken = broken.map(|(key, why)| (store.cell(*key), why.clone()));
+    todo.survey.broken = broken.collect();
     let cells = todo.cells.iter().map(|&index| &plan.cells[index]);
     todo.survey.estimate = estimate(plan.world, cells, options.jobs);
     Ok(todo)
@@ -183,7 +189,7 @@ pub fn run(
     };
     let making = store.making()?;
     let replaced_plan = store.begin(plan, &making)?;
-    for key in &todo.broken {
+    for (key, _) in &todo.broken {
         store.set_aside(*key)?;
     }
     let costs = todo.cells.iter().map(|&index| plan.cells[index].cost);
@@ -230,46 +236,47 @@ pub fn run(
     };
     let mut taken = 0;
     let mut error = None;
-    if plan.world == World::Live {
-        for &index in &todo.cells {
-            let late = deadline.is_some_and(|deadline| Instant::now() >= deadline);
-            report.late |= late;
-            if late || options.stop.load(Ordering::Relaxed) {
-                break;
+    let is_late = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
+    let threads = match plan.world {
+        // One after the other, on this thread.
+        World::Live => 0,
+        World::Sim | World::Virtual => options.jobs.get().min(todo.cells.len()),
+    };
+    let next = AtomicUsize::new(0);
+    // Whoever has no time at all runs no cell.
+    report.late = is_late();
+    sweep.halt.store(report.late, Ordering::Relaxed);
+    std::thread::scope(|scope| {
+        let (tell, told) = mpsc::channel();
+        let work = {
+            let (next, sweep, cells) = (&next, &sweep, &todo.cells);
+            move || {
+                while !sweep.halt.load(Ordering::Relaxed) {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(&index) = cells.get(number) else {
+                        break;
+                    };
+                    // The caller listens until all have ended.
+                    let _ = tell.send(sweep.carry_out(index, &sweep.halt));
+                }
             }
-            if let Err(why) = take(
-                sweep.carry_out(index, options.stop),
-                &mut report,
-                &mut taken,
-            ) {
-                error = Some(why);
-                break;
+        };
+        if start(scope, threads, work) == 0 {
+            for &index in &todo.cells {
+                report.late |= is_late();
+                if report.late || options.stop.load(Ordering::Relaxed) {
+                    break;
+                }
+                let ended = sweep.carry_out(index, options.stop);
+                if let Err(why) = take(ended, &mut report, &mut taken) {
+                    error = Some(why);
+                    break;
+                }
+                show(taken);
             }
-            show(taken);
-        }
-    } else {
-        let next = AtomicUsize::new(0);
-        // Whoever has no time at all runs no cell.
-        report.late = deadline.is_some_and(|deadline| Instant::now() >= deadline);
-        sweep.halt.store(report.late, Ordering::Relaxed);
-        std::thread::scope(|scope| {
-            let (tell, told) = mpsc::channel();
-            for _ in 0..options.jobs.get().min(todo.cells.len()) {
-                let (tell, next, sweep, cells) = (tell.clone(), &next, &sweep, &todo.cells);
-                scope.spawn(move || {
-                    while !sweep.halt.load(Ordering::Relaxed) {
-                        let number = next.fetch_add(1, Ordering::Relaxed);
-                        let Some(&index) = cells.get(number) else {
-                            break;
-                        };
-                        // The caller listens until all have ended.
-                        let _ = tell.send(sweep.carry_out(index, &sweep.halt));
-                    }
-                });
-            }
-            drop(tell);
+        } else {
             loop {
-                let late = deadline.is_some_and(|deadline| Instant::now() >= deadline);
+                let late = is_late();
                 if late || options.stop.load(Ordering::Relaxed) {
                     report.late |= late && !sweep.halt.load(Ordering::Relaxed);
                     sweep.halt.store(true, Ordering::Relaxed);
@@ -286,8 +293,8 @@ pub fn run(
                 }
                 show(taken);
             }
-        });
-    }
+        }
+    });
     if let Some(error) = error {
         return Err(error);
     }
@@ -306,7 +313,7 @@ pub fn run(
 /// The error of a cell that failed.
 pub(crate) fn why_failed(cell: &Path) -> String {
     let read = || -> Option<String> {
-        let text = fs::read_to_string(cell.join(FAILED)).ok()?;
+        let text = read::text(&cell.join(FAILED), LONGEST).ok()?;
         let json: HashMap<String, String> = serde_json::from_str(&text).ok()?;
         json.get("error").cloned()
     };
@@ -343,11 +350,11 @@ struct Sweep<'a> {
 impl Sweep<'_> {
     fn carry_out(&self, index: usize, stop: &AtomicBool) -> Ended {
         let cell = &self.plan.cells[index];
-        let made = self.making.folder(cell.key);
-        let folder = match made {
-            Ok(folder) => folder,
+        let made = match self.making.folder(cell.key) {
+            Ok(made) => made,
             Err(error) => return Ended::Broken(error),
         };
+        let folder = made.folder().path();
         let moving = Moving::new(&self.done, cell);
         let filled = catch_unwind(AssertUnwindSafe(|| self.fill(cell, &folder, stop, &moving)));
         let filled = filled.unwrap_or_else(|panic| {
@@ -360,21 +367,18 @@ impl Sweep<'_> {
         });
         let ended = match filled {
             Ok(false) => Ended::Stopped,
-            Ok(true) => match self.store.put(cell.key, &folder) {
+            Ok(true) => match self.store.put(cell.key, made) {
                 Ok(put) => Ended::Made(put),
                 Err(error) => Ended::Broken(error),
             },
             Err(_) if stop.load(Ordering::Relaxed) => Ended::Stopped,
-            Err(RunError::Failed(why)) => match self.fail(cell, &folder, &why) {
+            Err(RunError::Failed(why)) => match self.fail(cell, made, &why) {
                 Ok(()) => Ended::Failed(index, why),
                 Err(error) => Ended::Broken(error),
             },
             Err(error) => Ended::Broken(error),
         };
         moving.end();
-        // It goes with the folder around it otherwise.
-        let _ = remove(&folder);
-        let _ = remove(&folder.with_extension("old"));
         ended
     }
 
@@ -455,7 +459,7 @@ impl Sweep<'_> {
                 fs::rename(&from, &to).map_err(RunError::writing(&to))?;
             }
         }
-        remove(&inner)?;
+        fs::remove_dir_all(&inner).map_err(RunError::writing(&inner))?;
         Ok(!summary.partial)
     }
 
@@ -481,7 +485,7 @@ impl Sweep<'_> {
             return Ok(None);
         }
         let figures = (reading.figures)(&scenario, folder)?;
-        remove(folder)?;
+        fs::remove_dir_all(folder).map_err(RunError::writing(folder))?;
         Ok(Some(figures))
     }
 
@@ -515,16 +519,17 @@ impl Sweep<'_> {
     }
 
     /// Leaves the error in the cell.
-    fn fail(&self, cell: &Cell, folder: &Path, why: &str) -> Result<(), RunError> {
-        remove(folder)?;
-        fs::create_dir(folder).map_err(RunError::writing(folder))?;
+    fn fail(&self, cell: &Cell, made: Own, why: &str) -> Result<(), RunError> {
+        let folder = made.folder().path();
+        let emptied = made.folder().empty(None);
+        emptied.map_err(RunError::writing(&folder))?;
         let (loaded, text) = self.plan.scenario(cell)?;
         let canonical = self.plan.canonical(cell, &loaded.scenario);
         write(&folder.join(CELL), canonical + "\n")?;
         write(&folder.join("scenario.toml"), text)?;
         let json = serde_json::json!({ "error": why });
         write(&folder.join(FAILED), format!("{json:#}\n"))?;
-        self.store.put(cell.key, folder).map(drop)
+        self.store.put(cell.key, made).map(drop)
     }
 
     /// Waits until there is memory for a cell, and holds it.

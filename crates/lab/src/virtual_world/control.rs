@@ -15,9 +15,10 @@
 
 use std::fs;
 use std::io::{self, Read as _};
-use std::os::unix::fs::{PermissionsExt as _, chown, symlink};
+use std::os::unix::fs::{chown, symlink};
 use std::path::{Path, PathBuf};
 
+use quell_kernel::held::{Held, Identity, Own};
 use quell_kernel::machine::is_plain;
 use quell_measure::GroupControl;
 use quell_results::claim::Claim;
@@ -94,9 +95,10 @@ pub(super) enum End {
 /// The folder, on either side.
 #[derive(Debug)]
 pub(super) struct Control {
+    /// On the host's side one that nobody can make lead elsewhere: the folder becomes the guest's, which may rename it.
     path: PathBuf,
     /// On the host's side: gone with this value.
-    _folder: Option<Claim>,
+    folder: Option<Claim>,
 }
 
 impl Control {
@@ -109,21 +111,13 @@ impl Control {
             "/tmp".into()
         };
         remove_abandoned(&place);
-        let own = fs::Permissions::from_mode(0o700);
         loop {
-            let folder = tempfile::Builder::new()
-                .prefix(PREFIX)
-                .permissions(own.clone())
-                .tempdir_in(&place)
-                .map_err(RunError::writing(&place))?;
-            // A umask takes rights away, and never adds any.
-            fs::set_permissions(folder.path(), own.clone())
-                .map_err(RunError::writing(folder.path()))?;
-            let claim = Claim::of_new(folder.keep()).map_err(RunError::writing(&place))?;
+            let own = Own::temporary(&place, PREFIX).map_err(RunError::writing(&place))?;
+            let claim = Claim::of_new(own).map_err(RunError::writing(&place))?;
             if let Some(claim) = claim {
                 return Ok(Self {
-                    path: claim.path().to_owned(),
-                    _folder: Some(claim),
+                    path: claim.folder().path(),
+                    folder: Some(claim),
                 });
             }
         }
@@ -131,19 +125,26 @@ impl Control {
 
     /// The guest's view of the folder at `path`.
     pub(super) fn at(path: PathBuf) -> Self {
-        Self {
-            path,
-            _folder: None,
-        }
+        Self { path, folder: None }
     }
 
+    /// As the guest knows it.
     pub(super) fn path(&self) -> &Path {
-        &self.path
+        let host = self.folder.as_ref();
+        host.map_or(self.path.as_path(), |claim| claim.folder().named())
+    }
+
+    /// What the folder is, on the host's side.
+    pub(super) fn identity(&self) -> io::Result<Identity> {
+        match &self.folder {
+            Some(claim) => claim.folder().identity(),
+            None => Held::open(&self.path)?.identity(),
+        }
     }
 
     /// The result's folder, as a guest with a user of its own knows it.
     pub(super) fn path_of_results(&self) -> PathBuf {
-        self.path.join(RESULTS)
+        self.path().join(RESULTS)
     }
 
     pub(super) fn give(&self, task: &Task) -> Result<(), RunError> {
@@ -191,13 +192,16 @@ impl Control {
 
     /// Gives the folder, and the task in it, to `user`. Returns the paths over which the program and the result are mounted.
     pub(super) fn give_to(&self, user: u32) -> io::Result<[PathBuf; 2]> {
-        let (program, results) = (self.path.join(PROGRAM), self.path_of_results());
+        let [task, program, results] = [TASK, PROGRAM, RESULTS].map(|name| self.path.join(name));
         fs::write(&program, "")?;
         fs::create_dir(&results)?;
-        for path in [&self.path.join(TASK), &program, &results, &self.path] {
+        for path in [&task, &program, &results] {
             chown(path, Some(user), Some(user))?;
         }
-        Ok([program, results])
+        if let Some(claim) = &self.folder {
+            claim.folder().give(user, user)?;
+        }
+        Ok([PROGRAM, RESULTS].map(|name| self.path().join(name)))
     }
 
     fn write(&self, name: &str, value: &impl Serialize) -> Result<(), RunError> {
@@ -209,14 +213,15 @@ impl Control {
 
 /// Removes the folders that killed hosts left.
 fn remove_abandoned(place: &Path) {
-    for entry in fs::read_dir(place).into_iter().flatten().flatten() {
-        if !entry.file_name().to_string_lossy().starts_with(PREFIX) {
+    let Ok(place) = Held::open(place) else { return };
+    for name in place.names().unwrap_or_default() {
+        if !name.to_string_lossy().starts_with(PREFIX) {
             continue;
         }
-        if let Some(claim) = Claim::abandoned(&entry.path()) {
+        if let Some(claim) = Claim::abandoned(&place, &name) {
             log::info!(
                 "removed {}, which a killed run left",
-                claim.path().display()
+                claim.folder().named().display()
             );
         }
     }

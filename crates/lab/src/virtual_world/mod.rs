@@ -14,7 +14,6 @@ mod modules;
 mod program;
 mod user;
 
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,6 +24,7 @@ use quell_confine::landlock::{self, Enforced};
 use quell_hosts::namespace::own_mounts;
 use quell_hosts::probe::{Finding, Need};
 use quell_kernel::Reason;
+use quell_kernel::held::{Held, Own, real};
 use quell_kernel::machine::registers::must_be_narrow;
 use quell_kernel::machine::{
     Arguments, FOLDER, GuestUser, LEAST_MEMORY, Machine, MachineConfig, MachineError, Usage, launch,
@@ -49,6 +49,7 @@ pub use program::{
     DAY as GUEST_DAY, FOLDER as GUEST_FOLDER, GuestProgram, GuestProgramEnd, run_program,
 };
 use quell_results::facts::{Facts, GuestFacts, Started};
+use quell_results::read::{self, LONGEST};
 use quell_results::write_json;
 use quell_scenario::programs;
 
@@ -155,14 +156,13 @@ impl Guest {
             let here = Surroundings::here(program::KEPT.into(), program::MEMORY_FILES)?;
             live.programs = Some(here);
         }
-        // The guest sees the folder by the same name, wherever this process stands.
-        let results = std::path::absolute(order.folder).map_err(RunError::writing(order.folder))?;
+        let held = Held::open(order.folder).map_err(RunError::writing(order.folder))?;
         let task = Task {
             scenario: Some(resolved.to_toml()),
             program: None,
             seed: order.seed,
             entropy: entropy(order.seed),
-            results: results.clone(),
+            results: by_name(order.folder)?,
             packets: order.options.packets,
             warnings: order.options.warnings.clone(),
             live,
@@ -171,7 +171,7 @@ impl Guest {
             reaches,
             user: None,
         };
-        let (done, usage) = self.carry_out(task, order.progress, order.options.stop)?;
+        let (done, usage) = self.carry_out(task, &held, order.progress, order.options.stop)?;
         let mut facts = Facts::new(World::Virtual, order.seed, started);
         let guest = GuestFacts {
             name: self.kernel.name.clone(),
@@ -199,28 +199,34 @@ impl Guest {
         }
     }
 
-    /// Starts a guest, and waits until it has done its task. Returns what it says, and its usage of the host.
+    /// Starts a guest, and waits until it has done its task, whose results are in `held`. Returns what it says, and its usage of the host.
     fn carry_out(
         &self,
         mut task: Task,
+        held: &Held,
         progress: &mut dyn FnMut(Time),
         stop: &AtomicBool,
     ) -> Result<(Done, Usage), RunError> {
         let control = Control::create()?;
         let results = task.results.clone();
+        let writing = || RunError::writing(control.path());
+        let identity = held.identity().map_err(writing())?;
         let user = match self.options.user {
-            GuestUserChoice::Own => user::choose(self.owner, &results),
+            GuestUserChoice::Own => user::choose(self.owner, held),
             GuestUserChoice::Caller => None,
         };
         task.user = user;
-        let writing = RunError::writing(control.path());
         let user = match user {
             Some(id) => {
                 task.results = control.path_of_results();
                 control.give(&task)?;
-                let [program, mounted] = control.give_to(id).map_err(writing)?;
-                let mounts = vec![(self.program.clone(), program), (results.clone(), mounted)];
-                Some(GuestUser { id, mounts })
+                let [program, mounted] = control.give_to(id).map_err(writing())?;
+                Some(GuestUser {
+                    id,
+                    file: (self.program.clone(), program),
+                    folder: (results.clone(), mounted),
+                    identity,
+                })
             }
             None => {
                 control.give(&task)?;
@@ -233,7 +239,13 @@ impl Guest {
             kernel: self.executable.clone(),
             sha256: self.kernel.facts.sha256.clone(),
             user,
-            writable: vec![control.path().to_owned(), task.results.clone()],
+            writable: vec![
+                (
+                    control.path().to_owned(),
+                    control.identity().map_err(writing())?,
+                ),
+                (task.results.clone(), identity),
+            ],
             launcher: (self.program.clone(), vec![GUEST_KERNEL.to_owned()]),
             arguments: Arguments {
                 memory: task.memory,
@@ -244,15 +256,15 @@ impl Guest {
                 init: control::PROGRAM.to_owned(),
                 init_arguments: vec![GUEST.to_owned(), FOLDER.to_owned()],
             },
-            log: results.join(KERNEL_LOG),
+            log: held.path().join(KERNEL_LOG),
         })
         .map_err(broken)?;
         let watched = self.watch(&mut machine, &control, progress, stop);
         if taken_back {
             machine.kill();
-            user::take_back(&results).map_err(|error| RunError::Failed(error.to_string()))?;
+            user::take_back(held).map_err(|error| RunError::Failed(error.to_string()))?;
         }
-        watched.map_err(|error| with_commands(error, &results))?;
+        watched.map_err(|error| with_commands(error, &held.path()))?;
         match control.end() {
             Some(End::Done(done)) => Ok((done, machine.usage())),
             Some(End::Refused { what, fix }) => Err(RunError::Refused(Reason { what, fix })),
@@ -267,16 +279,14 @@ impl Guest {
 
     /// Starts a guest that has nothing to do.
     fn try_out(&self) -> Result<String, RunError> {
-        let results = tempfile::Builder::new()
-            .permissions(std::fs::Permissions::from_mode(0o700))
-            .tempdir()
-            .map_err(RunError::writing(&std::env::temp_dir()))?;
+        let place = std::env::temp_dir();
+        let results = Own::temporary(&place, "quell-try-").map_err(RunError::writing(&place))?;
         let task = Task {
             scenario: None,
             program: None,
             seed: 0,
             entropy: entropy(0),
-            results: results.path().to_owned(),
+            results: by_name(results.folder().named())?,
             packets: false,
             warnings: Vec::new(),
             live: LiveOptions::default(),
@@ -285,7 +295,8 @@ impl Guest {
             reaches: Vec::new(),
             user: None,
         };
-        let done = self.carry_out(task, &mut |_| {}, &AtomicBool::new(false));
+        let never = AtomicBool::new(false);
+        let done = self.carry_out(task, results.folder(), &mut |_| {}, &never);
         done.map(|(done, _)| done.kernel.release)
     }
 
@@ -419,14 +430,18 @@ fn with_commands(error: RunError, results: &Path) -> RunError {
     }
 }
 
+/// The path by which a guest sees a folder of this process, wherever that stands.
+fn by_name(folder: &Path) -> Result<PathBuf, RunError> {
+    std::path::absolute(real(folder)).map_err(RunError::writing(folder))
+}
+
 fn text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
 fn read_summary(path: &Path) -> Result<Summary, RunError> {
-    let read = || -> std::io::Result<Summary> {
-        Ok(serde_json::from_str(&std::fs::read_to_string(path)?)?)
-    };
+    let read =
+        || -> std::io::Result<Summary> { Ok(serde_json::from_str(&read::text(path, LONGEST)?)?) };
     read().map_err(|error| {
         RunError::Failed(format!(
             "the guest's {} cannot be read: {error}",

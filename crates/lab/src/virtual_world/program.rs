@@ -14,14 +14,16 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use quell_kernel::held::Held;
 use quell_units::{Bytes, Time};
+use rustix::fs::OFlags;
 use rustix::mount::{MountFlags, mount};
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde::{Deserialize, Serialize};
 
 use super::clock::GuestDay;
 use super::control::{Control, Task};
-use super::{Guest, entropy};
+use super::{Guest, by_name, entropy};
 use crate::RunError;
 use crate::options::{GuestOptions, LiveOptions};
 
@@ -80,13 +82,14 @@ pub fn run_program(
     stop: &AtomicBool,
 ) -> Result<GuestProgramEnd, RunError> {
     let guest = Guest::new(options)?;
-    let folder = std::path::absolute(folder).map_err(RunError::writing(folder))?;
+    let held = Held::open(folder).map_err(RunError::writing(folder))?;
     let day = guest.day(true);
     let mut copies: Vec<Copy<'_>> = OUTPUTS
         .into_iter()
         .zip(outputs)
         .map(|(name, output)| Copy {
-            path: folder.join(name),
+            folder: &held,
+            name,
             file: None,
             output,
         })
@@ -97,7 +100,7 @@ pub fn run_program(
         program: Some(program.clone()),
         seed: 1,
         entropy: entropy(1),
-        results: folder,
+        results: by_name(folder)?,
         packets: false,
         warnings: Vec::new(),
         live: LiveOptions::default(),
@@ -106,7 +109,7 @@ pub fn run_program(
         reaches: [&[program.directory.clone()], &program.reaches[..]].concat(),
         user: None,
     };
-    let done = guest.carry_out(task, &mut |_| copy(), stop);
+    let done = guest.carry_out(task, &held, &mut |_| copy(), stop);
     copy();
     let (done, _) = done?;
     Ok(GuestProgramEnd {
@@ -118,7 +121,8 @@ pub fn run_program(
 
 /// A file that grows, and where it is copied to.
 struct Copy<'a> {
-    path: PathBuf,
+    folder: &'a Held,
+    name: &'static str,
     file: Option<File>,
     output: &'a mut dyn Write,
 }
@@ -127,7 +131,8 @@ impl Copy<'_> {
     /// Copies what has come.
     fn go_on(&mut self) {
         if self.file.is_none() {
-            self.file = File::open(&self.path).ok();
+            // A guest may leave a link there.
+            self.file = self.folder.file(self.name, OFlags::RDONLY).ok();
         }
         let mut bytes = Vec::new();
         let Some(Ok(1..)) = self.file.as_mut().map(|file| file.read_to_end(&mut bytes)) else {

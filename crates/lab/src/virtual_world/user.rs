@@ -4,19 +4,24 @@
 //! process has; or, if the kernel belongs to another user, that one, who could run it anyway. The folders in
 //! which it writes are that user's while it runs. Afterwards the result is taken back, if it is what it should be: plain files.
 
-use std::fs;
+use std::fs::Permissions;
 use std::io;
-use std::os::unix::fs::{MetadataExt as _, chown, lchown};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, fchown};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use quell_confine::capabilities::{CapabilitySet, effective};
 use quell_confine::user::{NOBODY, of_its_own};
+use quell_kernel::held::Held;
+use rustix::fs::OFlags;
 use rustix::process::{getegid, geteuid};
 
+/// The right of others to write, of stat(2).
+const WRITTEN_BY_OTHERS: u32 = 0o022;
+
 /// The user for the next guest, whose kernel belongs to `owner`; `None` where this process has no right to choose one, so that
-/// the guest runs as the caller. `folder` serves to find out which users files can be given to.
-pub(super) fn choose(owner: u32, folder: &Path) -> Option<u32> {
+/// the guest runs as the caller. `folder`, the result's, is given to it, which shows whether files can be.
+pub(super) fn choose(owner: u32, folder: &Held) -> Option<u32> {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let needed = CapabilitySet::SETUID
         | CapabilitySet::SETGID
@@ -36,7 +41,7 @@ pub(super) fn choose(owner: u32, folder: &Path) -> Option<u32> {
     // In a user namespace some numbers are nobody's.
     candidates
         .into_iter()
-        .find(|&user| chown(folder, Some(user), Some(user)).is_ok())
+        .find(|&user| folder.give(user, user).is_ok())
 }
 
 /// Why a result was not taken back from a guest.
@@ -55,20 +60,26 @@ pub(super) enum TakeBackError {
 /// # Errors
 ///
 /// The guest left something else than plain files of its own there, or the system refuses something.
-pub(super) fn take_back(folder: &Path) -> Result<(), TakeBackError> {
-    let (user, group) = (Some(geteuid().as_raw()), Some(getegid().as_raw()));
-    // First the folder, so that nothing in it changes any more.
-    lchown(folder, user, group)?;
-    for entry in fs::read_dir(folder)? {
-        let path = entry?.path();
-        let of = fs::symlink_metadata(&path)?;
-        if of.is_dir() {
-            take_back(&path)?;
-        } else if of.is_file() && of.nlink() == 1 {
-            lchown(&path, user, group)?;
-        } else {
-            return Err(TakeBackError::NotPlain(path));
+pub(super) fn take_back(folder: &Held) -> Result<(), TakeBackError> {
+    let (user, group) = (geteuid().as_raw(), getegid().as_raw());
+    // First the folder, so that nothing in it changes any more: its user may have other processes than the guest.
+    folder.give(user, group)?;
+    folder.set_mode(folder.mode()? & !WRITTEN_BY_OTHERS)?;
+    for name in folder.names()? {
+        if let Ok(inner) = folder.inside(&name) {
+            take_back(&inner)?;
+            continue;
         }
+        let not_plain = || TakeBackError::NotPlain(folder.named().join(&name));
+        let file = folder
+            .file(&name, OFlags::RDONLY)
+            .map_err(|_| not_plain())?;
+        let of = file.metadata()?;
+        if !of.is_file() || of.nlink() != 1 {
+            return Err(not_plain());
+        }
+        fchown(&file, Some(user), Some(group))?;
+        file.set_permissions(Permissions::from_mode(of.mode() & !WRITTEN_BY_OTHERS))?;
     }
     Ok(())
 }
@@ -76,6 +87,7 @@ pub(super) fn take_back(folder: &Path) -> Result<(), TakeBackError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
     use std::os::unix::fs::symlink;
 
     #[test]
@@ -84,18 +96,19 @@ mod tests {
         let result = folder.path().join("result");
         fs::create_dir(&result).unwrap();
         fs::write(result.join("summary.json"), "{}").unwrap();
-        take_back(&result).unwrap();
+        let held = Held::open(&result).unwrap();
+        take_back(&held).unwrap();
         let outside = folder.path().join("outside");
         fs::write(&outside, "").unwrap();
         let link = result.join("run.json");
         symlink(&outside, &link).unwrap();
-        let left = take_back(&result).unwrap_err();
+        let left = take_back(&held).unwrap_err();
         assert!(
             matches!(&left, TakeBackError::NotPlain(path) if *path == link),
             "{left}"
         );
         fs::remove_file(&link).unwrap();
         fs::hard_link(&outside, &link).unwrap();
-        assert!(take_back(&result).is_err(), "it has another name elsewhere");
+        assert!(take_back(&held).is_err(), "it has another name elsewhere");
     }
 }

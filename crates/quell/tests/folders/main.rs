@@ -7,5 +7,6 @@ mod not_run;
 mod remains;
 mod seeds;
 mod support;
+mod swapped;
 mod synced;
 mod taken;

@@ -168,3 +168,43 @@ fn a_kernel_of_the_store_is_on_the_disk_when_it_has_its_name() {
     assert!(synced.before.iter().any(|path| path.ends_with("kernel")));
     assert!(synced.after.contains(&store), "{:?}", synced.after);
 }
+
+#[test]
+fn every_cell_of_a_sweep_is_on_the_disk_before_and_after_it_has_its_name() {
+    let test = "every_cell_of_a_sweep_is_on_the_disk_before_and_after_it_has_its_name";
+    let (_folder, path) = scratch();
+    let sweep = format!(
+        "schema = 1\nscenario = {COEXISTENCE:?}\nseeds = [1, 2]\n[[experiment]]\nname = \"short\"\nset = {{ \"run.duration\" = \"11s\" }}\n"
+    );
+    fs::write(path.join("sweep.toml"), sweep).unwrap();
+    let store = path.join("store");
+    let arguments = ["sweep", "sweep.toml", "--store", "store"];
+    let Some(synced) = watched(&path, &store.join("plan.json"), &arguments) else {
+        return not_run(test, "no C compiler");
+    };
+    let all: BTreeSet<&PathBuf> = synced.before.union(&synced.after).collect();
+    let cells = store.join("cells");
+    let mut number = 0;
+    for part in names(&cells) {
+        // The name of the cell.
+        assert!(all.contains(&cells.join(&part)), "{part}: {all:?}");
+        for cell in names(&cells.join(&part)) {
+            number += 1;
+            let files = names(&cells.join(&part).join(&cell));
+            assert!(files.len() >= 5, "{files:?}");
+            for file in std::iter::once(String::new()).chain(files) {
+                // While it had no name yet.
+                let written = Path::new(&cell).join(&file);
+                let written: PathBuf = written.components().collect();
+                let is_it = |path: &&&PathBuf| path.ends_with(&written);
+                let synced = all.iter().find(is_it);
+                assert!(
+                    synced.is_some_and(|path| !path.starts_with(&cells)),
+                    "{file}"
+                );
+            }
+        }
+    }
+    assert_eq!(number, 2);
+    assert!(all.contains(&store), "the name of the plan: {all:?}");
+}

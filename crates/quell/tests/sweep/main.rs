@@ -4,5 +4,8 @@
 mod damaged;
 mod ends;
 mod equal;
+#[path = "../common/not_run.rs"]
+mod not_run;
 mod support;
 mod table;
+mod threads;

@@ -1,12 +1,12 @@
 //! What a guest's kernel may do to the host, and which kernels are started at all.
 
 use std::fs;
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown, symlink};
 use std::process::{Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use quell_testing::program::refused;
+use quell_testing::program::{refused, wait_until};
 
 use crate::not_run::not_run;
 use crate::stage::{NOBODY, Stage, is_root};
@@ -96,6 +96,49 @@ fn roots_guest_has_a_user_of_its_own_and_no_capability() {
         "{ids:?}"
     );
     assert!(said.contains(&format!("CapBnd: {:016x}", 0)), "{said}");
+}
+
+/// Whoever owns the folder of temporary files, or is the guest's user, can rename what quell works in.
+#[test]
+fn what_takes_the_place_of_a_guests_folder_is_neither_emptied_nor_given_away() {
+    let test = "what_takes_the_place_of_a_guests_folder_is_neither_emptied_nor_given_away";
+    if !is_root() {
+        return not_run(test, "needs root");
+    }
+    let stage = Stage::empty();
+    stage.give_to_root();
+    stage.fake_kernel("slow", "sleep 3; exit 3", true);
+    let victim = stage.path().join("victim");
+    for name in ["victim", "victim/results", "victim/result"] {
+        fs::create_dir(stage.path().join(name)).unwrap();
+        fs::write(stage.path().join(name).join("precious"), "").unwrap();
+    }
+    fs::set_permissions(&victim, fs::Permissions::from_mode(0o700)).unwrap();
+    let child = stage.quell_of_caller(&RUN).spawn().unwrap();
+    for (place, prefix) in [("tmp", "quell-guest-"), (".", ".out.unfinished")] {
+        let place = stage.path().join(place);
+        let find = || {
+            let entries = fs::read_dir(&place).unwrap().flatten();
+            let mut names = entries.map(|entry| entry.file_name().into_string().unwrap());
+            names.find(|name| name.starts_with(prefix))
+        };
+        let log = stage.path().join(".out.unfinished/result/kernel.log");
+        wait_until("the kernel runs", || {
+            find().is_some() && (log.exists() || place.ends_with("."))
+        });
+        let name = find().unwrap();
+        fs::rename(place.join(&name), place.join("moved")).unwrap();
+        symlink(&victim, place.join(&name)).unwrap();
+    }
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    for name in ["victim", "victim/results", "victim/result"] {
+        let folder = stage.path().join(name);
+        assert!(folder.join("precious").exists(), "{name}");
+        for path in [folder.join("precious"), folder] {
+            assert_eq!(fs::metadata(&path).unwrap().uid(), 0, "{}", path.display());
+        }
+    }
 }
 
 #[test]

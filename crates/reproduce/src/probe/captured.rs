@@ -18,7 +18,7 @@ use std::path::Path;
 
 use quell_aqm::{Drop, DropReason, Observer as _, Packet, QueueId};
 use quell_lab::results::read::captured::{Captured, Fate, packets};
-use quell_lab::results::read::columns;
+use quell_lab::results::read::{self, LONGEST, columns};
 use quell_lab::{RunError, Scenario};
 use quell_measure::{BurstRecorder, Direction, Summary, WindowSamples};
 use quell_units::{Bytes, Ecn, Time};
@@ -28,7 +28,7 @@ use super::failed;
 
 /// The figures of the result in `folder`.
 pub(super) fn experiment(scenario: &Scenario, folder: &Path) -> Result<ExperimentResult, RunError> {
-    let text = fs::read_to_string(folder.join("summary.json")).map_err(failed)?;
+    let text = read::text(&folder.join("summary.json"), LONGEST).map_err(failed)?;
     let summary: Summary = serde_json::from_str(&text).map_err(failed)?;
     let figures = &summary.figures;
     let groups = scenario.groups.iter().zip(&figures.groups);

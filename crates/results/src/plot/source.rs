@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::Error;
 use crate::read::columns::{self, Cell};
+use crate::read::{self, LONGEST};
 
 /// A result: one run, or one for each of its seeds.
 #[derive(Debug, Clone)]
@@ -37,7 +38,7 @@ pub(crate) struct Run {
 
 impl Run {
     fn read(folder: &Path) -> Result<Self, Error> {
-        let scenario = fs::read_to_string(folder.join("scenario.toml")).ok();
+        let scenario = read::text(&folder.join("scenario.toml"), LONGEST).ok();
         let scenario =
             scenario.and_then(|text| Scenario::load("scenario.toml", &text, &[], None).ok());
         Ok(Self {
@@ -102,7 +103,7 @@ fn json(path: &Path) -> Result<Value, Error> {
         path: path.to_owned(),
         why,
     };
-    let text = fs::read_to_string(path).map_err(|error| fail(error.to_string()))?;
+    let text = read::text(path, LONGEST).map_err(|error| fail(error.to_string()))?;
     serde_json::from_str(&text).map_err(|error| fail(format!("it is no JSON: {error}")))
 }
 
@@ -279,5 +280,5 @@ pub(crate) fn queue_text(spec: &QueueSpec) -> String {
 
 /// The scenario of a run, with every default, as it lies in the result.
 pub(crate) fn scenario_text(run: &Run) -> Option<String> {
-    fs::read_to_string(run.folder.join("scenario.toml")).ok()
+    read::text(&run.folder.join("scenario.toml"), LONGEST).ok()
 }

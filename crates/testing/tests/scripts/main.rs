@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod advisories;
+mod kernel;
 mod live_repeat;
 mod portable;
 mod setup;

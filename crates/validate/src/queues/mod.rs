@@ -19,10 +19,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::thread;
 
 use clap::{Parser, ValueEnum};
 use quell_lab::LiveOptions;
+use quell_lab::at_once::together;
 use quell_lab::{GuestOptions, Options, RunError, World};
 use quell_measure::Summary;
 
@@ -176,27 +176,23 @@ impl Runs<'_> {
             World::Virtual => self.arguments.jobs.max(1),
             World::Sim | World::Live => 1,
         };
-        thread::scope(|scope| {
-            for _ in 0..jobs {
-                scope.spawn(|| {
-                    while let Some(&run) = waiting.get(next.fetch_add(1, Ordering::Relaxed)) {
-                        if self.stop.load(Ordering::Relaxed) {
-                            return;
-                        }
-                        if let Err(error) = self.one(run) {
-                            *failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
-                            self.stop.store(true, Ordering::Relaxed);
-                            return;
-                        }
-                        let done = done.fetch_add(1, Ordering::Relaxed) + 1;
-                        let (id, side) = (run.point.id(), run.side);
-                        eprintln!(
-                            "{done} of {}: {id} {side:?} seed {}",
-                            waiting.len(),
-                            run.seed
-                        );
-                    }
-                });
+        together(jobs, || {
+            while let Some(&run) = waiting.get(next.fetch_add(1, Ordering::Relaxed)) {
+                if self.stop.load(Ordering::Relaxed) {
+                    return;
+                }
+                if let Err(error) = self.one(run) {
+                    *failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                    self.stop.store(true, Ordering::Relaxed);
+                    return;
+                }
+                let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+                let (id, side) = (run.point.id(), run.side);
+                eprintln!(
+                    "{done} of {}: {id} {side:?} seed {}",
+                    waiting.len(),
+                    run.seed
+                );
             }
         });
         match failure.into_inner().unwrap_or_else(PoisonError::into_inner) {

@@ -7,9 +7,9 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::thread;
 use std::time::SystemTime;
 
+use quell_lab::at_once::together;
 use quell_lab::results::facts::Utc;
 use quell_measure::{Estimate, Summary};
 
@@ -89,32 +89,27 @@ pub(crate) fn measure(
     let next = AtomicUsize::new(0);
     let done: Mutex<Vec<(usize, Measured)>> = Mutex::default();
     let failure: Mutex<Option<String>> = Mutex::default();
-    thread::scope(|scope| {
-        for _ in 0..arguments.jobs.get() {
-            scope.spawn(|| {
-                while !stop.load(Ordering::Relaxed) {
-                    let index = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(point) = points.get(index) else {
-                        return;
-                    };
-                    let Some(known) = sheets[point.sheet].of(&point.case.id) else {
-                        continue;
-                    };
-                    let seeds = arguments.many.unwrap_or(known.runs);
-                    match one(point, known, seeds, store, stop) {
-                        Ok(measured) => {
-                            let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
-                            done.push((index, measured));
-                        }
-                        Err(why) => {
-                            let mut failure =
-                                failure.lock().unwrap_or_else(PoisonError::into_inner);
-                            *failure = Some(why.to_string());
-                            return;
-                        }
-                    }
+    together(arguments.jobs.get(), || {
+        while !stop.load(Ordering::Relaxed) {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some(point) = points.get(index) else {
+                return;
+            };
+            let Some(known) = sheets[point.sheet].of(&point.case.id) else {
+                continue;
+            };
+            let seeds = arguments.many.unwrap_or(known.runs);
+            match one(point, known, seeds, store, stop) {
+                Ok(measured) => {
+                    let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
+                    done.push((index, measured));
                 }
-            });
+                Err(why) => {
+                    let mut failure = failure.lock().unwrap_or_else(PoisonError::into_inner);
+                    *failure = Some(why.to_string());
+                    return;
+                }
+            }
         }
     });
     if let Some(why) = failure.into_inner().unwrap_or_else(PoisonError::into_inner) {

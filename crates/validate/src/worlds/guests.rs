@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::thread;
 
+use quell_lab::at_once::together;
 use quell_lab::{GuestOptions, Options, RunError, World};
 
 use crate::worlds::Arguments;
@@ -45,25 +45,21 @@ pub(crate) fn run(
         let go = !stop.load(Ordering::Relaxed);
         go.then(|| work.waiting.pop_front()).flatten()
     };
-    thread::scope(|scope| {
-        for _ in 0..arguments.jobs.get() {
-            scope.spawn(|| {
-                while let Some((case, seed)) = next() {
-                    let outcome = one(&case, seed, arguments, store, stop);
-                    let mut work = lock();
-                    work.done += 1;
-                    match outcome {
-                        Ok(note) => {
-                            eprintln!("{} of {all}: {} seed {seed}{note}", work.done, case.id);
-                        }
-                        Err(why) => {
-                            eprintln!("{} of {all}: {} seed {seed}: {why}", work.done, case.id);
-                            work.waiting.retain(|(other, _)| *other != case);
-                            work.not_run.push((case, why.to_string()));
-                        }
-                    }
+    together(arguments.jobs.get(), || {
+        while let Some((case, seed)) = next() {
+            let outcome = one(&case, seed, arguments, store, stop);
+            let mut work = lock();
+            work.done += 1;
+            match outcome {
+                Ok(note) => {
+                    eprintln!("{} of {all}: {} seed {seed}{note}", work.done, case.id);
                 }
-            });
+                Err(why) => {
+                    eprintln!("{} of {all}: {} seed {seed}: {why}", work.done, case.id);
+                    work.waiting.retain(|(other, _)| *other != case);
+                    work.not_run.push((case, why.to_string()));
+                }
+            }
         }
     });
     let work = work.into_inner().unwrap_or_else(PoisonError::into_inner);

@@ -6,9 +6,9 @@
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
-use std::thread;
 
 use quell_lab::LiveOptions;
+use quell_lab::at_once::together;
 use quell_lab::live::{self, LiveError};
 use quell_lab::sim::Lateness;
 use quell_lab::{RunError, World};
@@ -66,27 +66,23 @@ pub(crate) fn run(
     let changed = Condvar::new();
     let smallest = cases.iter().map(|case| case.rate_mbps).min();
     let threads = arguments.side_by_side / smallest.unwrap_or(1).max(1);
-    thread::scope(|scope| {
-        for _ in 0..threads.max(1) {
-            scope.spawn(|| {
-                while let Some((case, seed)) = take(&work, &changed, arguments, stop) {
-                    let outcome = one(&case, seed, arguments, store, stop);
-                    let mut work = work.lock().unwrap_or_else(PoisonError::into_inner);
-                    work.busy_mbps -= case.rate_mbps;
-                    work.done += 1;
-                    match outcome {
-                        Ok(note) => {
-                            eprintln!("{} of {all}: {} seed {seed}{note}", work.done, case.id);
-                        }
-                        Err(Trouble::NotHere(why)) => {
-                            work.waiting.retain(|(other, _)| *other != case);
-                            work.not_run.push((case, why));
-                        }
-                        Err(Trouble::Failed(error)) => work.failure = Some(error),
-                    }
-                    changed.notify_all();
+    together(threads, || {
+        while let Some((case, seed)) = take(&work, &changed, arguments, stop) {
+            let outcome = one(&case, seed, arguments, store, stop);
+            let mut work = work.lock().unwrap_or_else(PoisonError::into_inner);
+            work.busy_mbps -= case.rate_mbps;
+            work.done += 1;
+            match outcome {
+                Ok(note) => {
+                    eprintln!("{} of {all}: {} seed {seed}{note}", work.done, case.id);
                 }
-            });
+                Err(Trouble::NotHere(why)) => {
+                    work.waiting.retain(|(other, _)| *other != case);
+                    work.not_run.push((case, why));
+                }
+                Err(Trouble::Failed(error)) => work.failure = Some(error),
+            }
+            changed.notify_all();
         }
     });
     let work = work.into_inner().unwrap_or_else(PoisonError::into_inner);

@@ -2,8 +2,9 @@ use super::*;
 use crate::sweep::check::verify;
 
 /// A filled folder whose summary says `text`.
-fn made(making: &Making, key: Key, text: &str, series: bool) -> PathBuf {
-    let folder = making.folder(key).unwrap();
+fn made(making: &Making, key: Key, text: &str, series: bool) -> Own {
+    let made = making.folder(key).unwrap();
+    let folder = made.folder().path();
     for name in RESULT {
         fs::write(folder.join(name), text).unwrap();
     }
@@ -11,15 +12,16 @@ fn made(making: &Making, key: Key, text: &str, series: bool) -> PathBuf {
         fs::write(folder.join("flows.parquet"), "flows").unwrap();
         fs::write(folder.join("queues.parquet"), "queues").unwrap();
     }
-    folder
+    made
 }
 
-fn failed(making: &Making, key: Key) -> PathBuf {
-    let folder = making.folder(key).unwrap();
+fn failed(making: &Making, key: Key) -> Own {
+    let made = making.folder(key).unwrap();
+    let folder = made.folder().path();
     for name in [CELL, "scenario.toml", FAILED] {
         fs::write(folder.join(name), "x").unwrap();
     }
-    folder
+    made
 }
 
 #[test]
@@ -29,7 +31,7 @@ fn the_second_writer_of_a_cell_compares() {
     let making = store.making().unwrap();
     let key = Key::of("a");
     assert_eq!(store.state(key), State::Missing);
-    let put = |text: &str, series| store.put(key, &made(&making, key, text, series)).unwrap();
+    let put = |text: &str, series| store.put(key, made(&making, key, text, series)).unwrap();
     assert_eq!(put("one", false), Put::New);
     assert_eq!(store.state(key), State::Done { series: false });
     assert_eq!(put("one", false), Put::Same);
@@ -56,20 +58,84 @@ fn the_second_writer_of_a_cell_compares() {
 }
 
 #[test]
+fn figures_of_a_measurement_are_compared_as_summaries_are() {
+    let root = tempfile::tempdir().unwrap();
+    let store = Store::at(root.path());
+    let making = store.making().unwrap();
+    let key = Key::of("a");
+    let put = |figures: &str| {
+        let made = making.folder(key).unwrap();
+        for (name, text) in [(CELL, "x"), ("scenario.toml", "x"), (FIGURES, figures)] {
+            fs::write(made.folder().path().join(name), text).unwrap();
+        }
+        store.put(key, made).unwrap()
+    };
+    assert_eq!(put("one"), Put::New);
+    assert_eq!(store.state(key), State::Measured);
+    assert_eq!(put("one"), Put::Same);
+    let Put::Conflict(kept) = put("two") else {
+        panic!("the second figures were taken for the first");
+    };
+    assert_eq!(fs::read_to_string(kept.join(FIGURES)).unwrap(), "two");
+    assert_eq!(
+        fs::read_to_string(store.cell(key).join(FIGURES)).unwrap(),
+        "one"
+    );
+}
+
+/// Somebody else who may write in the store puts links to something else in place of its folders.
+#[test]
+fn a_link_in_place_of_a_folder_of_the_store_is_not_followed() {
+    let root = tempfile::tempdir().unwrap();
+    let (other, victim) = (
+        Store::at(&root.path().join("one")),
+        Store::at(&root.path().join("two")),
+    );
+    let key = Key::of("a");
+    let fill = |store: &Store, text: &str| {
+        let making = store.making().unwrap();
+        store.put(key, made(&making, key, text, false))
+    };
+    fill(&victim, "precious").unwrap();
+    let (cell, part) = (victim.cell(key), &key.to_string()[..2]);
+    for (link, to) in [
+        (other.cell(key), cell.clone()),
+        (
+            other.root().join(CELLS).join(part),
+            cell.parent().unwrap().to_owned(),
+        ),
+        (other.root().join(CELLS), victim.root().join(CELLS)),
+    ] {
+        let _ = fs::remove_dir_all(other.root());
+        fs::create_dir_all(link.parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink(&to, &link).unwrap();
+        // Where the link is the cell itself, it is set aside.
+        let put = fill(&other, "mine");
+        assert_eq!(put.is_ok(), link == other.cell(key), "{put:?}");
+        let _ = other.set_aside(key);
+        assert_eq!(
+            fs::read_to_string(cell.join("summary.json")).unwrap(),
+            "precious"
+        );
+        assert_eq!(fs::read_dir(victim.root()).unwrap().count(), 1);
+    }
+}
+
+#[test]
 fn a_result_replaces_an_error_and_an_error_no_result() {
     let root = tempfile::tempdir().unwrap();
     let store = Store::at(root.path());
     let making = store.making().unwrap();
     let key = Key::of("a");
-    assert_eq!(store.put(key, &failed(&making, key)).unwrap(), Put::New);
+    assert_eq!(store.put(key, failed(&making, key)).unwrap(), Put::New);
     assert_eq!(store.state(key), State::Failed);
-    assert_eq!(store.put(key, &failed(&making, key)).unwrap(), Put::Same);
+    assert_eq!(store.put(key, failed(&making, key)).unwrap(), Put::Same);
     assert_eq!(
-        store.put(key, &made(&making, key, "one", false)).unwrap(),
+        store.put(key, made(&making, key, "one", false)).unwrap(),
         Put::New
     );
     assert_eq!(store.state(key), State::Done { series: false });
-    assert_eq!(store.put(key, &failed(&making, key)).unwrap(), Put::Same);
+    assert_eq!(store.put(key, failed(&making, key)).unwrap(), Put::Same);
     assert_eq!(store.state(key), State::Done { series: false });
 }
 
@@ -79,11 +145,11 @@ fn a_half_copied_cell_is_set_aside_and_made_again() {
     let store = Store::at(root.path());
     let making = store.making().unwrap();
     let key = Key::of("a");
-    store.put(key, &made(&making, key, "one", false)).unwrap();
+    store.put(key, made(&making, key, "one", false)).unwrap();
     fs::write(store.cell(key).join("histograms.json"), "").unwrap();
     assert_eq!(store.state(key), State::Broken);
     assert_eq!(
-        store.put(key, &made(&making, key, "one", false)).unwrap(),
+        store.put(key, made(&making, key, "one", false)).unwrap(),
         Put::New
     );
     assert_eq!(store.state(key), State::Done { series: false });
@@ -101,7 +167,11 @@ fn a_half_copied_cell_is_set_aside_and_made_again() {
 fn left_by(store: &Store, host: &str) -> PathBuf {
     let folder = store.root().join(format!("{UNFINISHED}{host}-1-0"));
     fs::create_dir_all(folder.join("cell")).unwrap();
-    fs::write(folder.join("lock"), "").unwrap();
+    fs::write(
+        folder.join("lock"),
+        folder.file_name().unwrap().as_encoded_bytes(),
+    )
+    .unwrap();
     folder
 }
 
@@ -112,7 +182,8 @@ fn what_a_killed_writer_left_goes_and_a_living_one_keeps_its_own() {
     let living = store.making().unwrap();
     let left = left_by(&store, &host());
     let other = store.making().unwrap();
-    assert!(living.path().exists() && !left.exists() && living.path() != other.path());
+    let [one, two] = [&living, &other].map(|it| it.claim.folder().named().to_owned());
+    assert!(one.exists() && !left.exists() && one != two);
     drop((living, other));
     let names: Vec<_> = fs::read_dir(root.path())
         .unwrap()
@@ -153,7 +224,7 @@ fn a_cell_that_was_changed_is_found() {
         }),
     ];
     for (expected, damage) in damages {
-        store.put(key, &made(&making, key, "one", false)).unwrap();
+        store.put(key, made(&making, key, "one", false)).unwrap();
         // Its name is not the hash of what it says it depends on.
         let said = verify(&store.cell(key), key, "").unwrap_err();
         assert_eq!(said, "cell.json is that of another cell");

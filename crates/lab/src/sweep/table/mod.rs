@@ -11,7 +11,6 @@ mod pooled;
 mod seeds;
 
 use std::collections::HashMap;
-use std::fs;
 use std::path::Path;
 
 use quell_scenario::Origin;
@@ -23,6 +22,7 @@ use super::quantity::{Quantity, Unit};
 use super::record::Record;
 use super::store::{State, Store};
 use crate::RunError;
+use crate::at_once::{each, processors};
 
 pub(crate) use column::Column;
 pub use seeds::over_seeds;
@@ -216,30 +216,14 @@ type Figures = Vec<(Box<str>, Value)>;
 fn add_figures(store: &Store, rows: &[Row<'_>], table: &mut Table) -> Result<(), RunError> {
     /// Rows that are in memory as figures at a time.
     const AT_ONCE: usize = 256;
-    let threads = std::thread::available_parallelism()
-        .map_or(1, usize::from)
-        .min(8);
+    let threads = processors();
     let mut builder = Builder::new(table);
     for (chunk, some) in rows.chunks(AT_ONCE * threads).enumerate() {
-        let parts: Vec<Result<Vec<Figures>, RunError>> = std::thread::scope(|scope| {
-            let parts = some.chunks(AT_ONCE);
-            let start = |part: &[Row<'_>]| {
-                let keys: Vec<String> = part.iter().map(|row| row.key.to_owned()).collect();
-                scope.spawn(move || keys.iter().map(|key| figures_of(store, key)).collect())
-            };
-            let running: Vec<_> = parts.map(start).collect();
-            let joined = running.into_iter().map(|thread| thread.join());
-            joined
-                .map(|part| part.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-                .collect()
-        });
-        let mut number = chunk * AT_ONCE * threads;
-        for part in parts {
-            for figures in part? {
-                for (name, value) in figures {
-                    builder.set(number, &name, value);
-                }
-                number += 1;
+        let first = chunk * AT_ONCE * threads;
+        let figures = each(some, threads, |row| figures_of(store, row.key));
+        for (number, figures) in (first..).zip(figures) {
+            for (name, value) in figures? {
+                builder.set(number, &name, value);
             }
         }
     }
@@ -247,7 +231,7 @@ fn add_figures(store: &Store, rows: &[Row<'_>], table: &mut Table) -> Result<(),
 }
 
 fn figures_of(store: &Store, key: &str) -> Result<Figures, RunError> {
-    let summary = read_json(store, key, "summary.json")?;
+    let summary: Json = store.json(parsed(key)?, "summary.json")?;
     let mut figures = Vec::new();
     figures::visit(&summary, &mut |name, value| {
         figures.push((name.into(), value))
@@ -255,17 +239,8 @@ fn figures_of(store: &Store, key: &str) -> Result<Figures, RunError> {
     Ok(figures)
 }
 
-/// A file of a cell.
-fn read_json(store: &Store, key: &str, name: &str) -> Result<Json, RunError> {
-    let key = Key::parse(key).ok_or_else(|| RunError::Failed(format!("{key} is no cell")))?;
-    let path = store.cell(key).join(name);
-    let read = || -> std::io::Result<Json> { Ok(serde_json::from_slice(&fs::read(&path)?)?) };
-    read().map_err(|error| {
-        let path = path.display();
-        RunError::Failed(format!(
-            "{path}: {error}; quell sweep check finds what is damaged"
-        ))
-    })
+fn parsed(key: &str) -> Result<Key, RunError> {
+    Key::parse(key).ok_or_else(|| RunError::Failed(format!("{key} is no cell")))
 }
 
 /// Adds values by the names of columns.

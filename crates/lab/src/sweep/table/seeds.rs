@@ -65,7 +65,8 @@ pub fn over_seeds(store: &Store, level: f64) -> Result<Table, RunError> {
     for (number, seeds) in points.values().enumerate() {
         let mut pooled = Pooled::default();
         for &row in seeds {
-            pooled.add(&super::read_json(store, rows[row].key, "histograms.json")?);
+            let key = super::parsed(rows[row].key)?;
+            pooled.add(&store.json(key, "histograms.json")?);
         }
         pooled.visit(&mut |name, value| builder.set(number, name, Value::Real(value)));
     }
