@@ -32,6 +32,16 @@ pub fn forbid_new() -> Result<(), Error> {
     set_no_new_privs(true).map_err(cannot("set no_new_privs"))
 }
 
+/// Makes effective what is permitted, for the calling thread: after a change of the user nothing is.
+pub fn use_permitted() -> Result<(), Error> {
+    let had = capabilities(None).map_err(cannot("read capabilities"))?;
+    let all = CapabilitySets {
+        effective: had.permitted,
+        ..had
+    };
+    set_capabilities(None, all).map_err(cannot("use what is permitted"))
+}
+
 /// Drops everything but [`KEPT`] from the calling thread, which gains nothing that it did not have. Returns the effective set.
 pub fn drop_to_network() -> Result<CapabilitySet, Error> {
     keep_only(KEPT)
@@ -43,11 +53,7 @@ pub fn keep_only(kept: CapabilitySet) -> Result<CapabilitySet, Error> {
     let had = capabilities(None).map_err(cannot("read capabilities"))?;
     if had.effective != had.permitted {
         // After a change of the user nothing is effective; to shrink the bounding set takes CAP_SETPCAP.
-        let all = CapabilitySets {
-            effective: had.permitted,
-            ..had
-        };
-        set_capabilities(None, all).map_err(cannot("use what is permitted"))?;
+        use_permitted()?;
     }
     drop_bounding(kept)?;
     clear_ambient_capability_set().map_err(cannot("clear the ambient capabilities"))?;

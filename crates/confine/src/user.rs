@@ -24,6 +24,11 @@ pub const fn of_its_own(id: u32, number: u32) -> u32 {
     FREE + ((id & 0x3f_ffff) << 6) + (number & 63)
 }
 
+/// Whether a user id is one of those that [`of_its_own`] gives.
+pub const fn is_of_its_own(id: u32) -> bool {
+    id >= FREE && id >> 31 == 0
+}
+
 /// Makes the calling thread one of `uid` and `gid`, without other groups. Needs CAP_SETUID and CAP_SETGID.
 ///
 /// With `keep`, the permitted capabilities stay permitted, but are no longer effective.
@@ -57,5 +62,11 @@ mod tests {
         distinct.dedup();
         assert_eq!(distinct.len(), all.len());
         assert!(all.iter().all(|uid| (FREE..1 << 31).contains(uid)));
+        assert!(all.iter().all(|uid| is_of_its_own(*uid)));
+        assert!(
+            ![0, 1000, NOBODY, FREE - 1, 1 << 31]
+                .into_iter()
+                .any(is_of_its_own)
+        );
     }
 }

@@ -4,7 +4,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::network::RELAY_PORT;
-use crate::program::Running;
+use crate::running::Running;
 
 /// A program at the far edge has so long to listen before the other one starts.
 const FAR_START: Duration = Duration::from_secs(2);

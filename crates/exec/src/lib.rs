@@ -10,25 +10,27 @@
 //! * [`network`], [`subnet`]: three namespaces and the wires between them;
 //! * [`relay`]: joins what the far edge accepts to ordinary sockets of the host; TCP by splice(2), UDP with its TOS byte;
 //! * `pasta`: that program in place of the relay, for whoever asks for it;
-//! * [`program`], [`resolver`]: the program, without any right, with a name server behind the link;
+//! * [`program`], `running`, `files`, [`resolver`]: the program, without any right, with process ids of its own and a name server behind the link;
 //! * [`steer`]: changes of the link while the program runs; [`control`]: the socket on which they are asked for; [`watch`]: whoever watches;
 //! * [`felt`]: what the user felt, from what was measured;
-//! * [`mod@run`]: all of it, from the first namespace to the report.
+//! * [`mod@run`], `while_it_runs`: all of it, from the first namespace to the report.
 //!
 //! Why a relay: the far edge of a download is the *sender* at the bottleneck. It has to be a real TCP, with the congestion control that
 //! was asked for; a user-space NAT has none. What the link does not show is the remote server's own congestion control.
 //!
-//! Nothing of the host changes: no address, route, rule, sysctl or file. All namespaces are held by descriptors, so nothing is left after
-//! kill -9 either. The program runs without capabilities; it is no sandbox beyond that.
+//! Nothing of the host changes: no address, route, rule, sysctl or file. All namespaces are held by descriptors and processes that end with
+//! quell, so nothing is left after kill -9 either, and no process. The program runs without capabilities; it is no sandbox beyond that.
 #![forbid(unsafe_code)]
 #![cfg(target_os = "linux")]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
+mod bypass;
 pub mod control;
 mod controls;
 mod error;
 mod far;
 pub mod felt;
+mod files;
 mod link;
 pub mod memory;
 mod net;
@@ -42,10 +44,12 @@ mod report;
 pub mod resolver;
 pub mod results;
 pub mod run;
+mod running;
 pub mod steer;
 pub mod subnet;
 mod verdict;
 pub mod watch;
+mod while_it_runs;
 
 pub use control::ControlSocket;
 pub use error::{Error, Result};

@@ -21,12 +21,17 @@ use quell_scenario::{Side, figures};
 use quell_units::{Rate, Time};
 
 use crate::error::Doing as _;
+use crate::felt::lost_outside;
 use crate::memory::frames;
 use crate::network::{TO_INSIDE, TO_OUTSIDE};
+use crate::plan::Later;
 use crate::{Error, Plan, Result};
 
 /// The longest time between two looks at losses, rows and requests.
 const SLICE: Time = Time::from_millis(5);
+
+/// Changes that repeat are planned so long before they happen: longer than the thread is ever late.
+const AHEAD: Time = Time::from_secs(10);
 
 /// The same once the program has ended, and only what it left is waited for.
 const LAST_SLICES: Time = Time::from_millis(1);
@@ -41,6 +46,8 @@ pub(crate) struct LinkThread {
     /// Packets of the program that are in the link.
     inside: Arc<AtomicBool>,
     slices: Arc<Slices>,
+    /// Packets lost outside of the queues so far, forward and reverse.
+    lost: Arc<[AtomicU64; 2]>,
 }
 
 /// How far the thread is.
@@ -113,12 +120,15 @@ pub(crate) struct Linked {
 
 /// What the thread works with.
 struct Carrier {
+    /// What changes after all that the link knows from the start.
+    later: Later,
     /// Both directions of each link.
     sides: Vec<Side>,
     stop: Arc<AtomicBool>,
     asks: Receiver<Ask>,
     inside: Arc<AtomicBool>,
     slices: Arc<Slices>,
+    lost: Arc<[AtomicU64; 2]>,
     rows: Sender<QueueRow>,
     ready: Sender<()>,
 }
@@ -144,15 +154,18 @@ impl LinkThread {
         let stop = Arc::new(AtomicBool::new(false));
         let inside = Arc::new(AtomicBool::new(false));
         let slices = Arc::new(Slices::default());
+        let lost = Arc::<[AtomicU64; 2]>::default();
         let (rows, rows_out) = mpsc::channel();
         let (ready, is_ready) = mpsc::channel();
         let (asks, asked) = mpsc::channel();
         let carrier = Carrier {
+            later: plan.later(),
             sides,
             stop: stop.clone(),
             asks: asked,
             inside: inside.clone(),
             slices: slices.clone(),
+            lost: lost.clone(),
             rows,
             ready,
         };
@@ -177,6 +190,7 @@ impl LinkThread {
             asks,
             inside,
             slices,
+            lost,
         };
         // The channel closes without a message when the link could not be opened.
         match is_ready.recv() {
@@ -204,6 +218,11 @@ impl LinkThread {
     /// after it has.
     pub(crate) fn slices(&self) -> u64 {
         self.slices.over.load(Ordering::Acquire)
+    }
+
+    /// Packets that were lost outside of the queues of a direction so far.
+    pub(crate) fn lost(&self, direction: Direction) -> u64 {
+        self.lost[direction.index()].load(Ordering::Relaxed)
     }
 
     /// From now on the thread looks at its packets more often.
@@ -302,10 +321,13 @@ fn open<O: Observer<Descriptor>>(
 }
 
 impl Carrier {
-    fn carry<O: Observer<Descriptor> + Recording>(self, mut link: Link<O>) -> Result<Linked> {
+    fn carry<O: Observer<Descriptor> + Recording>(mut self, mut link: Link<O>) -> Result<Linked> {
         let _ = self.ready.send(());
         let mut lost = Losses::default();
         loop {
+            while let Some((at, change)) = self.later.next_before(link.now() + AHEAD) {
+                link.plan(at, change);
+            }
             let last = self.stop.load(Ordering::Relaxed);
             if !last {
                 let slice = match self.slices.short.load(Ordering::Relaxed) {
@@ -320,6 +342,10 @@ impl Carrier {
             self.inside
                 .store(report.reverse.inside.total() > 0, Ordering::Relaxed);
             self.slices.over.fetch_add(1, Ordering::Release);
+            for way in Direction::BOTH {
+                let counted = lost_outside(&report, way);
+                self.lost[way.index()].store(counted, Ordering::Relaxed);
+            }
             lost.count(&mut link, &self.sides, report.lost_outside(), now);
             for &side in &self.sides {
                 let decided = link.decided(side.direction).min(now);

@@ -10,11 +10,12 @@
 //! The congestion control of each side is a property of its route (`congctl` of ip-route(8)): so one that only an administrator may
 //! choose works too, on whatever socket.
 
+use std::io;
 use std::net::IpAddr;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use quell_hosts::masquerade::Masquerade;
+use quell_hosts::masquerade::{Masquerade, forwards};
 use quell_hosts::namespace::Namespace;
 use quell_hosts::netlink::{Mac, Netlink, RouteTcp, VethEnd, interface_index};
 use quell_hosts::sysctl::ReadOnly;
@@ -69,7 +70,7 @@ impl NetworkConfig {
     /// Name of the far edge's interface; on the host itself one that says whose it is.
     fn outside_port(&self) -> String {
         match self.net {
-            Net::Nat => format!("quell{}", self.subnet.number()),
+            Net::Nat => on_host(self.subnet),
             Net::Relay | Net::None | Net::Pasta => "wire".to_owned(),
         }
     }
@@ -77,6 +78,63 @@ impl NetworkConfig {
     pub(crate) fn families(&self) -> usize {
         if self.ipv6 { 2 } else { 1 }
     }
+}
+
+/// The interface on the host itself.
+fn on_host(subnet: Subnet) -> String {
+    format!("quell{}", subnet.number())
+}
+
+/// A network of [`Net::Nat`] that nobody else on this host has: its interface is there, and its other end in the namespace of a link.
+#[derive(Debug)]
+pub(crate) struct Claim {
+    pub(crate) subnet: Subnet,
+    link: Namespace,
+    /// What the link does without, because settings cannot be written.
+    without: ReadOnly,
+}
+
+impl Claim {
+    /// Of this number, or of the first one from `depth` on that is free: two that look at the same time cannot both make the interface.
+    pub(crate) fn new(number: Option<u8>, depth: u8, mtu: u16) -> Result<Self> {
+        forwards()?;
+        let (link, without) = link_namespace()?;
+        let take = |subnet| {
+            let here = on_host(subnet);
+            add_wire(
+                (&here, OUTSIDE_MAC),
+                (TO_OUTSIDE, TO_OUTSIDE_MAC),
+                mtu,
+                &link,
+            )
+        };
+        if let Some(number) = number {
+            let subnet = Subnet::new(number);
+            wait_until_gone(&on_host(subnet));
+            take(subnet)?;
+            return Ok(Self {
+                subnet,
+                link,
+                without,
+            });
+        }
+        for subnet in Subnet::free(depth)? {
+            match take(subnet) {
+                Ok(()) => return Ok(Self { subnet, link }),
+                Err(Error::Host(quell_hosts::Error::System { source, .. }))
+                    if source.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(Subnet::none(depth))
+    }
+}
+
+/// Of the link's ports, without a port yet.
+fn link_namespace() -> Result<(Namespace, ReadOnly)> {
+    let link = Namespace::new().doing("make a network namespace")?;
+    let without = within(&link, || Ok(sysctl::prepare_link()?))?;
+    Ok((link, without))
 }
 
 /// The namespaces, and with [`Net::Nat`] the table of addresses; the kernel takes each when its last descriptor, process and socket are gone.
@@ -145,9 +203,17 @@ impl Network {
     /// # Errors
     ///
     /// The kernel refuses something; with `capture` most often that it has no tproxy.
-    pub fn build(inside: Namespace, outside: Namespace, config: &NetworkConfig) -> Result<Self> {
-        let link = Namespace::new().doing("make a network namespace")?;
-        let of_link = within(&link, || Ok(sysctl::prepare_link()?))?;
+    pub(crate) fn build(
+        inside: Namespace,
+        outside: Namespace,
+        claim: Option<Claim>,
+        config: &NetworkConfig,
+    ) -> Result<Self> {
+        let is_wired = claim.is_some();
+        let (link, of_link) = match claim {
+            Some(claim) => (claim.link, claim.without),
+            None => link_namespace()?,
+        };
         let outside_port = config.outside_port();
         let (masquerade, far) = within(&outside, || {
             // The host's own settings are not ours to change.
@@ -160,19 +226,14 @@ impl Network {
             if config.net == Net::Pasta {
                 sysctl::prepare_gateway(config.ipv6)?;
             }
-            if is_host {
-                wait_until_gone(&outside_port);
-            }
             let masquerade = match (config.net, config.subnet.inside()[0]) {
                 (Net::Nat, IpAddr::V4(source)) => Some(Masquerade::start(&outside_port, source)?),
                 _ => None,
             };
-            add_wire(
-                (&outside_port, OUTSIDE_MAC),
-                (TO_OUTSIDE, TO_OUTSIDE_MAC),
-                config,
-                &link,
-            )?;
+            if !is_wired {
+                let here = (outside_port.as_str(), OUTSIDE_MAC);
+                add_wire(here, (TO_OUTSIDE, TO_OUTSIDE_MAC), config.mtu, &link)?;
+            }
             if is_host {
                 // Of this interface alone: no address of its own, no announcement. A host without IPv6 has no such setting.
                 let _ = sysctl::set(&format!("net.ipv6.conf.{outside_port}.disable_ipv6"), "1");
@@ -207,7 +268,7 @@ impl Network {
             add_wire(
                 (INSIDE_PORT, INSIDE_MAC),
                 (TO_INSIDE, TO_INSIDE_MAC),
-                config,
+                config.mtu,
                 &link,
             )?;
             Netlink::open()?.set_up(interface_index("lo")?)?;
@@ -285,17 +346,12 @@ pub(crate) fn within<R: Send>(
     namespace.run(f).doing("enter a network namespace")?
 }
 
-fn add_wire(
-    here: (&str, Mac),
-    there: (&str, Mac),
-    config: &NetworkConfig,
-    namespace: &Namespace,
-) -> Result<()> {
+fn add_wire(here: (&str, Mac), there: (&str, Mac), mtu: u16, namespace: &Namespace) -> Result<()> {
     let mut netlink = Netlink::open()?;
     let end = |(name, mac)| VethEnd {
         name,
         mac,
-        mtu: u32::from(config.mtu),
+        mtu: u32::from(mtu),
     };
     Ok(netlink.add_veth(&end(here), &end(there), namespace)?)
 }

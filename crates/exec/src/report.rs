@@ -1,13 +1,13 @@
 //! What is reported of a run: the summary, its warnings, and `exec.json`.
 
-use quell_link::LinkReport;
+use quell_link::{CodePoints, LinkReport};
 use quell_measure::{Direction, FlowResults, Histograms, LinkResults, RunInfo, Summary};
 use quell_scenario::{Side, World};
 use quell_units::Time;
 use serde_json::{Value, json};
 
 use crate::Plan;
-use crate::felt::Felt;
+use crate::felt::{Felt, lost_outside};
 use crate::link::Linked;
 use crate::program::{Ended, Found};
 use crate::relay::{Connection, Counts};
@@ -69,6 +69,10 @@ pub(crate) fn summarise(
     }
     extra.insert("cpu_share".to_owned(), json!(linked.report.cpu_share()));
     (summary, histograms)
+}
+
+fn code_points(of: &CodePoints) -> Value {
+    json!({ "not_ect": of.not_ect, "ect0": of.ect0, "ect1": of.ect1, "ce": of.ce })
 }
 
 fn ms(time: Time) -> f64 {
@@ -153,13 +157,19 @@ pub(crate) fn report(ran: &Ran<'_>) -> Value {
     let Ran { config, counts, .. } = ran;
     let count = |counter| Counts::get(counter);
     let direction = |direction: Direction| {
-        let report = ran.linked.report.direction(direction);
+        let report_of = &ran.linked.report;
+        let report = report_of.direction(direction);
         json!({
             "packets": report.received,
             "marked": report.marked,
             "dropped": report.dropped,
-            "lost_outside": report.lost.total(),
+            "lost_outside": lost_outside(report_of, direction),
+            "lost_outside_share": match direction {
+                Direction::Forward => ran.felt.lost_outside_down,
+                Direction::Reverse => ran.felt.lost_outside_up,
+            },
             "ect1_rewritten": report.ect1_rewritten,
+            "ecn": { "sent": code_points(&report.came), "received": code_points(&report.left) },
             "tcp_bytes": count(&counts.bytes[direction.index()]),
         })
     };

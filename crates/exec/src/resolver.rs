@@ -13,11 +13,9 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
-use quell_hosts::namespace;
-use rustix::mount::{
-    MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_bind, mount_change, unmount,
-};
+use rustix::mount::{MountFlags, UnmountFlags, mount, mount_bind, unmount};
 
+use crate::files;
 use crate::network::NAME_SERVICE;
 use crate::subnet::{MOST_SERVERS, Subnet};
 
@@ -101,11 +99,12 @@ fn server(text: &str) -> Option<SocketAddr> {
 ///
 /// A mount is refused. A host without a resolv.conf keeps none.
 pub fn replace(text: &str) -> io::Result<()> {
-    namespace::own_mounts()?;
-    mount_change(
-        "/",
-        MountPropagationFlags::REC | MountPropagationFlags::DOWNSTREAM,
-    )?;
+    files::own_mounts()?;
+    write(text)
+}
+
+/// The same in mounts that are this process's own already.
+pub(crate) fn write(text: &str) -> io::Result<()> {
     let target = fs::canonicalize(RESOLV_CONF).ok();
     let mut written = false;
     for folder in SERVICES

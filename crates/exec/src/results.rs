@@ -12,9 +12,7 @@ use quell_results::{write_json, write_text};
 use quell_scenario::World;
 use serde_json::{Value, json};
 
-use crate::Plan;
-use crate::Result;
-use crate::error::Doing as _;
+use crate::{Error, Plan, Result};
 
 /// A result in the making; it vanishes if it is dropped before it is finished.
 #[derive(Debug)]
@@ -24,7 +22,12 @@ pub(crate) struct Results {
     started: Started,
     packets: bool,
     world: World,
+    /// Why nothing more is written: the disk is full, most often.
+    failed: Option<Error>,
 }
+
+/// The file of `--packets`.
+const PACKETS: &str = "packets.pcapng";
 
 impl Results {
     /// In the folder `path`, which must not exist yet.
@@ -38,18 +41,29 @@ impl Results {
             started: Started::now(world),
             packets,
             world,
+            failed: None,
         })
     }
 
     /// The file for packets, where one was asked for.
     pub(crate) fn packets(&self) -> Result<Option<PacketFile>> {
-        let path = self.folder.path().join("packets.pcapng");
+        let path = self.folder.path().join(PACKETS);
         let file = self.packets.then(|| PacketFile::create(&path));
         Ok(file.transpose()?)
     }
 
-    pub(crate) fn rows(&mut self, rows: &[QueueRow]) -> Result<()> {
-        Ok(self.series.queues(rows.iter().copied())?)
+    /// Removes that file, which could not be written, so that everything else has room.
+    pub(crate) fn give_packets_up(&self) {
+        // Without it the result says less, and nothing wrong.
+        let _ = fs::remove_file(self.folder.path().join(PACKETS));
+    }
+
+    /// Adds rows. What cannot be written is reported at the end: the program goes on.
+    pub(crate) fn rows(&mut self, rows: &[QueueRow]) {
+        if self.failed.is_none() {
+            let written = self.series.queues(rows.iter().copied());
+            self.failed = written.err().map(Error::from);
+        }
     }
 
     /// Completes it, and returns where it is.
@@ -60,6 +74,9 @@ impl Results {
         histograms: &Histograms,
         exec: &Value,
     ) -> Result<PathBuf> {
+        if let Some(error) = self.failed {
+            return Err(error);
+        }
         let path = self.folder.path();
         let file = |name: &str| path.join(name);
         self.series.finish()?;
@@ -90,12 +107,8 @@ fn scenario(plan: &Plan, exec: &Value) -> String {
     )
 }
 
-/// Writes the report of `--json` to `path`, replacing what is there.
-///
-/// # Errors
-///
-/// The file cannot be written.
-pub fn write_report(path: &Path, summary: &Summary, exec: &Value) -> Result<()> {
+/// The report of `--json`.
+pub fn report_text(summary: &Summary, exec: &Value) -> String {
     let report = json!({ "exec": exec, "summary": summary });
-    fs::write(path, format!("{report:#}\n")).doing("write the report of --json")
+    format!("{report:#}\n")
 }

@@ -3,50 +3,51 @@
 //! The order matters: copies of the process while it has one thread; namespaces, sockets and the link while it has rights; then no rights
 //! any more; then the relay and the program. The calling thread stays in the host's network, where the relay's sockets to the world are.
 
+use std::env;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::mpsc::{self, Receiver};
+use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use quell_confine::capabilities::{CapabilitySet, effective, keep_only};
+use quell_confine::threads::require_one;
+use quell_hosts::account::Account;
 use quell_hosts::keeper::Keeper;
 use quell_hosts::namespace::Namespace;
+use quell_hosts::terminal::Front;
 use quell_hosts::{child, sysctl, user_namespace};
 use quell_link::{Descriptor, monotonic};
 use quell_measure::{LinkResults, Summary};
 use quell_results::packets::LivePackets;
 use quell_scenario::World;
-use quell_units::Time;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Access, access};
 use rustix::process::set_child_subreaper;
 use serde_json::Value;
 use signal_hook::consts::{SIGHUP, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::Signals;
 
+use crate::bypass::{Surroundings, bypasses};
 use crate::control::ControlSocket;
 use crate::controls::Controls;
 use crate::error::Doing as _;
 use crate::felt::{Felt, Known, felt};
-use crate::link::{self, LinkThread, Linked};
-use crate::network::{Network, NetworkConfig, check_mtu};
-use crate::pasta::{self, Pasta, PastaConfig, WaitingPasta};
-use crate::program::{Ended, FAILED, Found, Running, Start, Waiting, end_descendants, reap};
+use crate::link::{self, LinkThread};
+use crate::network::{Claim, Network, NetworkConfig, check_mtu};
+use crate::pasta::{self, PastaConfig, WaitingPasta};
+use crate::program::{Ended, FAILED, Found};
 use crate::relay::targets::{Loopback, Targets};
-use crate::relay::{Bin, Counts, Relay, RelayConfig, Sockets};
+use crate::relay::{Relay, RelayConfig, Sockets};
 use crate::report::{Ran, report, summarise, warnings};
 use crate::results::Results;
+use crate::running::{Start, Waiting};
 use crate::steer::Remote;
 use crate::subnet::{Subnet, has_ipv6};
 use crate::verdict::{Judge, Limits};
 use crate::watch::{Watcher, Watching};
+use crate::while_it_runs::Watch;
 use crate::{Error, LinkMemory, Net, Plan, Result, far, resolver};
 
-/// Between two looks at what the threads have measured.
-const TURN: i64 = 50_000_000;
-/// What the program has sent may take so long to leave after its end.
-const LINGER: Duration = Duration::from_secs(5);
 /// The warning of every result behind pasta.
 const PASTA_SENDS: &str = "--net pasta: the sender of downloads is pasta, which has no congestion control, so the queue is measured against that; with --net relay the kernel's TCP sends";
 
@@ -113,6 +114,8 @@ pub struct Config {
     pub ecn: Option<Ecn>,
     /// Ports of remote hosts whose packets continue with ECT(1) where they arrive with ECT(0); an empty list is all of them.
     pub ect1: Option<Vec<u16>>,
+    /// Whose rights the programs have; `None` for those of the caller. Only root can give others.
+    pub user: Option<Account>,
     /// How long descendants may outlive the program.
     pub wait: Duration,
     /// The folder of the result, which must not exist.
@@ -146,6 +149,8 @@ pub struct Outcome {
     pub exec: Value,
     /// Where the result is.
     pub folder: Option<PathBuf>,
+    /// Why it is nowhere although it was asked for: the program has run all the same.
+    pub unwritten: Option<Error>,
 }
 
 /// Runs the program; the exit code and the reason where it could not be started.
@@ -164,10 +169,6 @@ pub fn run(mut config: Config) -> Result<std::result::Result<Outcome, (u8, Strin
         Net::Nat => false,
     };
     check_mtu(config.mtu, ipv6)?;
-    let subnet = match config.subnet {
-        Some(number) => Subnet::new(number),
-        None => Subnet::find(config.depth)?,
-    };
     let host_ecn = sysctl::get("net.ipv4.tcp_ecn")?;
     let needed = CapabilitySet::SYS_ADMIN | CapabilitySet::NET_ADMIN | CapabilitySet::NET_RAW;
     let has = effective().doing("read capabilities")?;
@@ -176,6 +177,13 @@ pub fn run(mut config: Config) -> Result<std::result::Result<Outcome, (u8, Strin
             "--net nat adds an interface and a table of addresses to this host: only root may"
                 .to_owned(),
         ));
+    }
+    let of_user = CapabilitySet::SETUID | CapabilitySet::SETGID | CapabilitySet::KILL;
+    if config.user.is_some() && (!has.contains(needed | of_user) || config.net == Net::Pasta) {
+        return Err(Error::Options(match config.net {
+            Net::Pasta => "--user: with --net pasta all is in a user namespace that has one user; use --net relay".to_owned(),
+            _ => "--user: only root can give a program another user".to_owned(),
+        }));
     }
     // pasta keeps a right over what it is started in, so root, too, goes where that is nothing of the host.
     if !has.contains(needed) || config.net == Net::Pasta {
@@ -190,6 +198,15 @@ pub fn run(mut config: Config) -> Result<std::result::Result<Outcome, (u8, Strin
         // Without ECN Prague is Reno: both sides ask for the best that there is.
         None if controls.are_l4s().contains(&true) => sysctl::best_ecn(),
         None => host_ecn.parse().unwrap_or(2),
+    };
+    // The host is shared with others who do the same; namespaces of our own are not.
+    let claim = (config.net == Net::Nat)
+        .then(|| Claim::new(config.subnet, config.depth, config.mtu))
+        .transpose()?;
+    let subnet = match (&claim, config.subnet) {
+        (Some(claim), _) => claim.subnet,
+        (None, Some(number)) => Subnet::new(number),
+        (None, None) => Subnet::find(config.depth)?,
     };
 
     let names = resolver::Names::of_host();
@@ -207,27 +224,34 @@ pub fn run(mut config: Config) -> Result<std::result::Result<Outcome, (u8, Strin
         )),
         _ => None,
     };
-    let waiting = Waiting::fork(Start {
-        environment: [environment(&config, subnet), config.variables.clone()].concat(),
-        names: has_names.then(|| match &pasta {
+    let inside = Namespace::new().doing("make a network namespace")?;
+    let outside = match config.net {
+        Net::Nat => Namespace::current().doing("find the host's network namespace")?,
+        _ => Namespace::new().doing("make a network namespace")?,
+    };
+    wait_for_joined_threads();
+    let own_ids = config.world == World::Live;
+    let start = |program: &Found, network, environment, names| Start {
+        program: program.clone(),
+        network,
+        environment,
+        names,
+        user: config.user.clone(),
+        own_ids,
+    };
+    let variables = environment(&config, subnet, ipv6);
+    let waiting = Waiting::fork(start(
+        &config.program,
+        &inside,
+        [variables.clone(), config.variables.clone()].concat(),
+        has_names.then(|| match &pasta {
             Some((_, pasta)) => names.with(pasta.names),
             None => names.inside(subnet),
         }),
-        program: config.program.clone(),
-    })?;
-    let far = config.far.clone().map(|program| {
-        Waiting::fork(Start {
-            environment: environment(&config, subnet),
-            names: None,
-            program,
-        })
-    });
+    ))?;
+    let far = config.far.as_ref();
+    let far = far.map(|program| Waiting::fork(start(program, &outside, variables.clone(), None)));
     let far = far.transpose()?;
-    let outside = match (&far, config.net) {
-        (Some(far), _) => far.network()?,
-        (None, Net::Nat) => Namespace::current().doing("find the host's network namespace")?,
-        (None, _) => Namespace::new().doing("make a network namespace")?,
-    };
     let pasta = pasta.map(|(program, pasta)| WaitingPasta::fork(program, &outside, &pasta));
     let pasta = pasta.transpose()?;
     let network_config = NetworkConfig {
@@ -239,7 +263,7 @@ pub fn run(mut config: Config) -> Result<std::result::Result<Outcome, (u8, Strin
         far_control: controls.name(&controls.outside),
         net: config.net,
     };
-    let network = Network::build(waiting.network()?, outside, &network_config)?;
+    let network = Network::build(inside, outside, claim, &network_config)?;
     let pasta = pasta.map(|pasta| pasta.start(&network.outside, &network_config));
     let pasta = pasta.transpose()?;
     let mut results = match &config.out {
@@ -276,8 +300,9 @@ pub fn run(mut config: Config) -> Result<std::result::Result<Outcome, (u8, Strin
         Net::None | Net::Nat | Net::Pasta => None,
     };
     let used = controls.used(&network)?;
-    // Threads from here on, and this one, have no right over anything.
+    // Threads from here on, and this one, have no right over anything; and what the program could gain by reading their memory stays theirs.
     keep_only(CapabilitySet::empty())?;
+    child::keep_out_of_sight();
     let socket = config.socket.as_ref().map(ControlSocket::path);
     for file in config.out.as_deref().into_iter().chain(socket) {
         may_write(file)?;
@@ -302,7 +327,10 @@ pub fn run(mut config: Config) -> Result<std::result::Result<Outcome, (u8, Strin
     });
     let relay = relay.transpose()?;
 
-    set_child_subreaper(Some(rustix::process::getpid())).doing("look after orphans")?;
+    if !own_ids {
+        set_child_subreaper(Some(rustix::process::getpid())).doing("look after orphans")?;
+    }
+    let front = Front::now();
     child::leave_keys_to_others();
     let signals = Signals::new([SIGTERM, SIGHUP, SIGUSR1, SIGUSR2]).doing("catch signals")?;
     let far = match far.map(Waiting::start).transpose()? {
@@ -323,18 +351,25 @@ pub fn run(mut config: Config) -> Result<std::result::Result<Outcome, (u8, Strin
         Ok(running) => running,
         Err(refused) => return Ok(Err(refused)),
     };
-    let mut judge = Judge::new(config.plan.judged(), relay.is_some(), interval);
-    judge.follow(&config.plan.changes());
+    let mut judge = Judge::new(
+        config.plan.judged(),
+        relay.is_some(),
+        config.plan.rtt(),
+        interval,
+    );
+    judge.follow(&config.plan.changes(), config.plan.later());
     let mut watch = Watch {
         link,
         remote,
         pasta,
         changes: 0,
         watching,
+        lost: [0; 2],
         epoch,
         judge,
         bins: bins_out,
         results: results.as_mut(),
+        packets: packets.clone(),
         signals,
     };
     let looked_after = watch.look_after(&running, &config, relay.as_ref(), far.as_ref());
@@ -342,10 +377,12 @@ pub fn run(mut config: Config) -> Result<std::result::Result<Outcome, (u8, Strin
         Ok(ended) => ended,
         Err(error) => {
             running.signal(SIGTERM);
-            end_descendants(Duration::ZERO, None, || {});
+            running.end_descendants(Duration::ZERO, None, || {});
+            front.iter().for_each(Front::take_back);
             return Err(error);
         }
     };
+    front.iter().for_each(Front::take_back);
     let (connections, counts) = match relay {
         Some(relay) => {
             let counts = relay.counts.clone();
@@ -359,12 +396,30 @@ pub fn run(mut config: Config) -> Result<std::result::Result<Outcome, (u8, Strin
     config.socket = None;
     let watching = watch.watching.take();
     let (linked, limits) = watch.finish()?;
-    let missing = match &packets {
-        Some(packets) => packets.finish(linked.ended)?,
-        None => 0,
+    // A result without packets is one, and the program's end is known.
+    let missing = packets.map(|packets| packets.finish(linked.ended));
+    let (missing, unwritten) = match missing.transpose() {
+        Ok(missing) => (missing.unwrap_or(0), None),
+        Err(error) => (0, Some(error)),
     };
+    if let (Some(_), Some(results)) = (&unwritten, &results) {
+        results.give_packets_up();
+    }
     let (mut summary, histograms) = summarise(&config.plan, config.world, &linked, false);
     summary.warnings = warnings(&config.plan, &linked.report, &counts, missing);
+    let unwritten = unwritten.map(|error| format!("the packets are not in the result: {error}"));
+    summary.warnings.extend(unwritten);
+    if config.world == World::Live {
+        summary.warnings.extend(bypasses(
+            &config.program.name(),
+            &config.loopback,
+            subnet,
+            &Surroundings {
+                variable: &|name| env::var(name).ok(),
+                is_there: &|path| path.symlink_metadata().is_ok(),
+            },
+        ));
+    }
     if config.net == Net::Nat && names.are_of_loopback() {
         summary.warnings.push(
             "the name servers of this host are on its loopback, which --net nat does not reach: names were not found".to_owned(),
@@ -375,7 +430,8 @@ pub fn run(mut config: Config) -> Result<std::result::Result<Outcome, (u8, Strin
     if config.net == Net::Pasta {
         summary.warnings.push(PASTA_SENDS.to_owned());
     }
-    let felt = felt(&summary, &Known::of(&config.plan, limits.has_data()));
+    let known = Known::of(&config.plan, limits.has_data(), &linked.report);
+    let felt = felt(&summary, &known);
     let exec = report(&Ran {
         config: &config,
         subnet,
@@ -394,11 +450,13 @@ pub fn run(mut config: Config) -> Result<std::result::Result<Outcome, (u8, Strin
     if let Some(watching) = watching {
         watching.finish(&summary, &histograms)?;
     }
-    let folder = match results {
-        Some(results) => Some(results.finish(&config.plan, &summary, &histograms, &exec)?),
-        None => None,
+    let folder = results.map(|results| results.finish(&config.plan, &summary, &histograms, &exec));
+    let (folder, unwritten) = match folder.transpose() {
+        Ok(folder) => (folder, None),
+        Err(error) => (None, Some(error)),
     };
     Ok(Ok(Outcome {
+        unwritten,
         ended,
         summary,
         links: linked.results,
@@ -409,8 +467,16 @@ pub fn run(mut config: Config) -> Result<std::result::Result<Outcome, (u8, Strin
     }))
 }
 
+/// A thread that was joined may be listed for a moment longer, and where there is another thread nothing can be copied.
+fn wait_for_joined_threads() {
+    let began = Instant::now();
+    while require_one().is_err() && began.elapsed() < Duration::from_secs(1) {
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
 /// What the program finds in its environment.
-fn environment(config: &Config, subnet: Subnet) -> Vec<(String, String)> {
+fn environment(config: &Config, subnet: Subnet, ipv6: bool) -> Vec<(String, String)> {
     let mut variables = vec![
         ("QUELL_LINK".to_owned(), config.plan.describe()),
         ("QUELL_FAR".to_owned(), subnet.far()[0].to_string()),
@@ -418,6 +484,12 @@ fn environment(config: &Config, subnet: Subnet) -> Vec<(String, String)> {
     ];
     if config.net.stands_for_host() && config.loopback != Loopback::Closed {
         variables.push(("QUELL_HOST".to_owned(), subnet.host()[0].to_string()));
+        if ipv6 {
+            variables.push(("QUELL_HOST6".to_owned(), subnet.host()[1].to_string()));
+        }
+    }
+    if let Some(user) = &config.user {
+        variables.extend(user.variables());
     }
     variables
 }
@@ -435,145 +507,6 @@ fn may_write(file: &std::path::Path) -> Result<()> {
         ),
         source: errno.into(),
     })
-}
-
-/// The calling thread, while the program runs.
-struct Watch<'a> {
-    link: LinkThread,
-    remote: Remote,
-    pasta: Option<Pasta>,
-    /// Changes that the judge and a watcher know of.
-    changes: usize,
-    watching: Option<Watching>,
-    epoch: Time,
-    judge: Judge,
-    bins: Receiver<Bin>,
-    results: Option<&'a mut Results>,
-    signals: Signals,
-}
-
-impl Watch<'_> {
-    /// Until the program, its descendants and what they have sent are gone. How many descendants there were to wait for.
-    fn look_after(
-        &mut self,
-        running: &Running,
-        config: &Config,
-        relay: Option<&Relay>,
-        far: Option<&Running>,
-    ) -> Result<(Ended, usize)> {
-        let descriptor = running.descriptor();
-        let ended = loop {
-            if let Some(ended) = reap(running.id()) {
-                break ended;
-            }
-            let mut ready = [PollFd::new(descriptor, PollFlags::IN)];
-            let patience = Timespec {
-                tv_sec: 0,
-                tv_nsec: TURN,
-            };
-            // A signal interrupts it, too.
-            let _ = poll(&mut ready, Some(&patience));
-            for signal in self.signals.pending() {
-                running.signal(signal);
-            }
-            self.take_rows()?;
-        };
-        let spare = far.map(Running::id).or(self.pasta.as_ref().map(Pasta::id));
-        let descendants = end_descendants(config.wait, spare, || {
-            let _ = self.take_rows();
-        });
-        self.pass_on_the_rest(relay);
-        if let Some(pasta) = self.pasta.take() {
-            pasta.settle();
-        }
-        if let Some(far) = far {
-            far.signal(SIGTERM);
-            end_descendants(Duration::ZERO, None, || {});
-        }
-        Ok((ended, descendants))
-    }
-
-    /// Waits until all that the program has sent is through the link and passed on, for at most [`LINGER`]. What it sent last may be in a
-    /// socket that nobody has looked at since: the link must have had a full turn, and then the relay.
-    fn pass_on_the_rest(&self, relay: Option<&Relay>) {
-        let began = Instant::now();
-        self.link.hurry();
-        let wait = |is_there: &dyn Fn() -> bool| {
-            while !is_there() {
-                if began.elapsed() >= LINGER || self.link.has_failed() {
-                    return false;
-                }
-                thread::sleep(Duration::from_millis(1));
-            }
-            true
-        };
-        loop {
-            let slices = self.link.slices();
-            let through = || self.link.slices() >= slices + 2 && !self.link.holds_packets();
-            let (true, Some(relay)) = (wait(&through), relay) else {
-                return;
-            };
-            let rounds = Counts::get(&relay.counts.rounds);
-            let looked = || {
-                relay.wake();
-                Counts::get(&relay.counts.rounds) >= rounds + 2
-            };
-            if !wait(&looked) || Counts::get(&relay.counts.unfinished) == 0 {
-                return;
-            }
-            // The rest of it may have to come through the link first.
-        }
-    }
-
-    fn take_rows(&mut self) -> Result<()> {
-        let changes = self.remote.changes();
-        if changes != std::mem::replace(&mut self.changes, changes) {
-            let plan = self.remote.plan();
-            self.judge.follow(&plan.changes());
-            if let Some(watching) = &self.watching {
-                watching.changed(plan.scenario().clone());
-            }
-        }
-        let rows = self.link.rows();
-        for row in &rows {
-            self.judge.row(row);
-        }
-        for bin in self.bins.try_iter() {
-            self.judge.bin(bin);
-        }
-        self.judge.advance();
-        if self.judge.has_data() {
-            self.remote.data_flows();
-        }
-        if let Some(results) = &mut self.results {
-            results.rows(&rows)?;
-        }
-        if let Some(watching) = &mut self.watching
-            && !rows.is_empty()
-        {
-            watching.rows(monotonic() - self.epoch, rows);
-        }
-        if self.link.has_failed() {
-            return Err(Error::Gone("the link"));
-        }
-        self.pasta.as_ref().map_or(Ok(()), Pasta::check)
-    }
-
-    fn finish(mut self) -> Result<(Linked, Limits)> {
-        let rows = self.link.rows();
-        let (linked, last) = self.link.finish()?;
-        for row in rows.iter().chain(&last) {
-            self.judge.row(row);
-        }
-        for bin in self.bins.try_iter() {
-            self.judge.bin(bin);
-        }
-        if let Some(results) = &mut self.results {
-            results.rows(&rows)?;
-            results.rows(&last)?;
-        }
-        Ok((linked, self.judge.finish()))
-    }
 }
 
 /// The exit code of an error of quell itself.

@@ -16,7 +16,7 @@ use serde::Serialize;
 
 use crate::Plan;
 use crate::felt::{Felt, Known, felt};
-use crate::link::Ask;
+use crate::link::{Ask, Linked};
 use crate::report::summarise;
 
 /// The most changes of one run: all of them are checked together with each new one.
@@ -138,12 +138,16 @@ impl Remote {
     ///
     /// The link has ended.
     pub fn summary(&self) -> std::result::Result<Summary, String> {
+        // Only a link in real time can be asked.
+        let linked = self.linked()?;
+        Ok(summarise(&self.state().plan, World::Live, &linked, true).0)
+    }
+
+    fn linked(&self) -> std::result::Result<Linked, String> {
         let (measured, measures) = mpsc::channel();
         let asked = self.link.send(Ask::Measure(measured));
         let so_far = asked.ok().and_then(|()| measures.recv().ok());
-        let linked = so_far.ok_or_else(over)?.linked();
-        // Only a link in real time can be asked.
-        Ok(summarise(&self.state().plan, World::Live, &linked, true).0)
+        Ok(so_far.ok_or_else(over)?.linked())
     }
 
     /// What the user felt so far.
@@ -152,9 +156,11 @@ impl Remote {
     ///
     /// The link has ended.
     pub fn felt(&self) -> std::result::Result<Felt, String> {
-        let summary = self.summary()?;
+        let linked = self.linked()?;
+        let plan = self.plan();
+        let summary = summarise(&plan, World::Live, &linked, true).0;
         let has_data = self.has_data.load(Ordering::Relaxed);
-        Ok(felt(&summary, &Known::of(&self.plan(), has_data)))
+        Ok(felt(&summary, &Known::of(&plan, has_data, &linked.report)))
     }
 
     /// The link with all of its changes so far.

@@ -35,12 +35,19 @@ impl Subnet {
     ///
     /// All are in use, or the host's routes cannot be read.
     pub fn find(depth: u8) -> Result<Self> {
+        let found = Self::free(depth)?.next();
+        found.ok_or_else(|| Self::none(depth))
+    }
+
+    /// Those from `depth` on that this host does not use now.
+    pub(crate) fn free(depth: u8) -> Result<impl Iterator<Item = Self>> {
         let taken = Taken::read()?;
-        let free = |number: &u8| !taken.overlaps(Self::new(*number));
-        let found = (depth..=u8::MAX).find(free);
-        found
-            .map(Self::new)
-            .ok_or_else(|| Error::NoSubnet(format!("all of 10.77.{depth}.0/24 to 10.77.255.0/24")))
+        let all = (depth..=u8::MAX).map(Self::new);
+        Ok(all.filter(move |subnet| !taken.overlaps(*subnet)))
+    }
+
+    pub(crate) fn none(depth: u8) -> Error {
+        Error::NoSubnet(format!("all of 10.77.{depth}.0/24 to 10.77.255.0/24"))
     }
 
     /// The number d.

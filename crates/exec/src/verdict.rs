@@ -4,10 +4,15 @@
 //! Otherwise, towards the program: *the program*, where data waited at the relay for half of the interval or more because the far edge's
 //! TCP had no window for it (slow start, congestion control, or a program that reads slowly); else *the path beyond*, which includes a
 //! program that asks for little. From the program: *the path beyond*, where data waited at the relay for half of the interval or more because
-//! the host's socket took none; else *the program*. An interval without an open connection, with few packets or only small ones, is idle.
+//! the host's socket took none; else *the program*. Where the link has lost packets outside of its queues, on request or not, a TCP sends less than
+//! the link would carry: then *the losses* limit, if data waited for the far edge's TCP and no receiver's window held it back; where no relay
+//! sees that, if no less flows than one TCP with Reno reaches with such losses at such an RTT. An interval without an open connection, with few packets or only small ones, is idle.
 //!
 //! Of several links in a row that are used so much in an interval, it is the one that packets waited longest for. What the program sends is
 //! judged where it enters the first link of its way. A link that lets nothing through while packets wait limits, too: its trace has an outage.
+
+#[cfg(test)]
+mod tests;
 
 use std::collections::VecDeque;
 
@@ -17,6 +22,7 @@ use quell_units::{Rate, Time};
 use serde::Serialize;
 
 use crate::offer::Offer;
+use crate::plan::Later;
 use crate::relay::Bin;
 
 /// A link that is used for this share limits, in percent.
@@ -30,6 +36,10 @@ const BUSY_PERCENT: u64 = 70;
 const STANDING: u64 = 4;
 /// A full packet, in bytes.
 const FULL_PACKET: u64 = 1_500;
+/// A loss slows a TCP down for so many RTTs, and for no less and no more than these times.
+const SLOWED_RTTS: u64 = 100;
+const SLOWED_LEAST: Time = Time::from_secs(1);
+const SLOWED_MOST: Time = Time::from_secs(20);
 
 /// Shares of the time in which data flowed in a direction; their sum is 1, or 0 where none did.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
@@ -38,6 +48,8 @@ pub struct Shares {
     pub link: f64,
     /// The program, or the TCP of its connections.
     pub program: f64,
+    /// Losses of this link outside of its queues, after which TCP sends less.
+    pub losses: f64,
     /// The path beyond the far edge.
     pub beyond: f64,
     /// Seconds in which data flowed.
@@ -88,6 +100,7 @@ pub(crate) struct Judge {
     links: Vec<Judged>,
     /// What rates become, in the order of time.
     changes: Vec<(Time, (Hop, Direction), Rate)>,
+    later: Later,
     /// With a relay; without, what is not the link is the program.
     has_relay: bool,
     /// Of each link, forward and reverse.
@@ -95,10 +108,37 @@ pub(crate) struct Judge {
     bins: VecDeque<Bin>,
     /// Intervals that a link has limited, forward and reverse.
     by_link: Vec<[u64; 2]>,
-    /// The same of the program, and of the path beyond.
+    /// The same of losses, of the program, and of the path beyond.
+    by_losses: [u64; 2],
     by_program: [u64; 2],
     by_path: [u64; 2],
+    /// What was lost and when, and what crossed the link, of the time in which a loss slows a TCP down.
+    lately: [Lately; 2],
+    /// Base RTT of the link.
+    rtt: Time,
     length: Time,
+}
+
+/// The last intervals of a direction, and what they sum up to.
+#[derive(Debug, Default)]
+struct Lately {
+    /// Their ends, with packets.
+    crossed: VecDeque<(Time, u64)>,
+    /// When losses were noticed, and how many.
+    lost: VecDeque<(Time, u64)>,
+}
+
+impl Lately {
+    /// The share of packets that was lost in the time `span` that ends at `end`; `None` where none was.
+    fn lost_share(&mut self, end: Time, span: Time) -> Option<f64> {
+        let is_old = |(at, _): &(Time, u64)| *at + span <= end;
+        while self.crossed.pop_front_if(|one| is_old(one)).is_some() {}
+        while self.lost.pop_front_if(|one| is_old(one)).is_some() {}
+        let known = self.lost.iter().take_while(|(at, _)| *at <= end);
+        let lost: u64 = known.map(|(_, packets)| packets).sum();
+        let crossed: u64 = self.crossed.iter().map(|(_, packets)| packets).sum();
+        (lost > 0).then(|| lost as f64 / crossed.max(lost) as f64)
+    }
 }
 
 /// One direction of a link in an interval: all its queues.
@@ -112,37 +152,44 @@ struct Interval {
 }
 
 impl Judge {
-    pub(crate) fn new(links: Vec<Judged>, has_relay: bool, length: Time) -> Self {
+    pub(crate) fn new(links: Vec<Judged>, has_relay: bool, rtt: Time, length: Time) -> Self {
         Self {
             changes: Vec::new(),
+            later: Later::default(),
             has_relay,
             rows: links.iter().map(|_| Default::default()).collect(),
             bins: VecDeque::new(),
             by_link: vec![[0; 2]; links.len()],
+            by_losses: [0; 2],
             by_program: [0; 2],
             by_path: [0; 2],
+            lately: Default::default(),
+            rtt,
             links,
             length,
         }
     }
 
-    /// What of the links changes at which times, in their order: all that is known.
-    pub(crate) fn follow(&mut self, changes: &[(Time, LinkChange)]) {
-        let rates = changes.iter().filter_map(|(at, change)| match change {
-            LinkChange::SetRate { rate, .. } => Some((*at, change.side(), *rate)),
-            LinkChange::Configure { .. } => None,
-        });
-        self.changes = rates.collect();
+    /// What of the links changes at which times, in their order: all that is known, and what comes later.
+    pub(crate) fn follow(&mut self, changes: &[(Time, LinkChange)], later: Later) {
+        self.changes = changes.iter().filter_map(new_rate).collect();
+        self.later = later;
+    }
+
+    /// Takes in what changes until `end`.
+    fn follow_until(&mut self, end: Time) {
+        while let Some(change) = self.later.next_before(end) {
+            self.changes.extend(new_rate(&change));
+        }
     }
 
     /// What a link offers in an interval that ends at `end`, in bytes; its rate is that of the interval's middle.
     fn offered(&self, hop: Hop, direction: Direction, end: Time) -> Option<u64> {
         let middle = end - self.length / 2;
         let changes = self.changes.iter();
-        let changed = changes
-            .take_while(|(at, ..)| *at <= middle)
-            .filter(|(_, side, _)| *side == (hop, direction));
-        let rate = changed.last().map(|(_, _, rate)| *rate);
+        let changed = changes.filter(|(at, side, _)| *at <= middle && *side == (hop, direction));
+        // Of changes at one time the last one; what repeats may come before what somebody asked for.
+        let rate = changed.max_by_key(|(at, ..)| *at).map(|(_, _, rate)| *rate);
         let offer = &self.links[hop.index()].offers[direction.index()];
         offer.between(end - self.length, end, rate)
     }
@@ -171,6 +218,14 @@ impl Judge {
         self.bins.push_back(bin);
     }
 
+    /// By `at`, so many more packets of a direction were lost outside of its queues.
+    pub(crate) fn lost(&mut self, direction: Direction, at: Time, packets: u64) {
+        if packets > 0 {
+            let lately = &mut self.lately[direction.index()];
+            lately.lost.push_back((at, packets));
+        }
+    }
+
     /// Judges the intervals of which everything is known; the last one of each direction may still grow.
     pub(crate) fn advance(&mut self) {
         self.judge(1);
@@ -179,6 +234,7 @@ impl Judge {
     fn judge(&mut self, kept: usize) {
         while self.rows.iter().flatten().all(|rows| rows.len() > kept) {
             let end = self.rows[0][0][0].end;
+            self.follow_until(end);
             if self.has_relay {
                 while self.bins.front().is_some_and(|bin| bin.end < end) {
                     self.bins.pop_front();
@@ -219,24 +275,41 @@ impl Judge {
     }
 
     fn count(&mut self, direction: Direction, intervals: &[Interval], bin: Option<Bin>) {
-        if let Some(hop) = self.limiting(direction, intervals) {
-            self.by_link[hop][direction.index()] += 1;
-            return;
-        }
+        let limiting = self.limiting(direction, intervals);
         let entry = match direction {
             Direction::Forward => intervals.first(),
             Direction::Reverse => intervals.last(),
         };
-        let Some(entry) = entry else {
+        let Some(&entry) = entry else {
             return;
         };
+        let lately = &mut self.lately[direction.index()];
+        lately.crossed.push_back((entry.end, entry.packets));
+        if let Some(hop) = limiting {
+            self.by_link[hop][direction.index()] += 1;
+            return;
+        }
         let is_small = entry.packets <= FEW || entry.bytes < entry.packets * SMALL;
         if is_small || (self.has_relay && bin.is_none_or(|bin| bin.open.is_zero())) {
             return;
         }
         let held = bin.map_or(Time::ZERO, |bin| bin.held[direction.index()]);
         let is_held = held >= self.length / 2;
+        let rtt = self.rtt
+            + intervals
+                .iter()
+                .fold(Time::ZERO, |sum, one| sum + one.delay);
+        let span = (rtt * SLOWED_RTTS).clamp(SLOWED_LEAST, SLOWED_MOST);
+        let lost = self.lately[direction.index()].lost_share(entry.end, span);
+        let is_slowed = lost.is_some_and(|share| match (direction, self.has_relay) {
+            (Direction::Forward, true) => {
+                is_held && bin.is_none_or(|bin| bin.window_limited < self.length / 2)
+            }
+            (Direction::Reverse, true) if is_held => false,
+            _ => entry.bytes >= after_losses(share, rtt, self.length),
+        });
         let counts = match (direction, is_held, self.has_relay) {
+            _ if is_slowed => &mut self.by_losses,
             (_, _, false) => &mut self.by_program,
             (Direction::Forward, true, _) | (Direction::Reverse, false, _) => &mut self.by_program,
             (Direction::Forward, false, _) | (Direction::Reverse, true, _) => &mut self.by_path,
@@ -246,7 +319,8 @@ impl Judge {
 
     /// Whether data flowed in any interval so far.
     pub(crate) fn has_data(&self) -> bool {
-        let all = self.by_link.iter().chain([&self.by_program, &self.by_path]);
+        let others = [&self.by_losses, &self.by_program, &self.by_path];
+        let all = self.by_link.iter().chain(others);
         all.flatten().any(|count| *count > 0)
     }
 
@@ -261,8 +335,9 @@ impl Judge {
     fn shares(&self, direction: Direction) -> Shares {
         let of_link = |counts: &[u64; 2]| counts[direction.index()];
         let (program, beyond) = (of_link(&self.by_program), of_link(&self.by_path));
+        let losses = of_link(&self.by_losses);
         let link: u64 = self.by_link.iter().map(of_link).sum();
-        let sum = link + program + beyond;
+        let sum = link + losses + program + beyond;
         let share = |count: u64| match sum {
             0 => 0.0,
             _ => count as f64 / sum as f64,
@@ -275,6 +350,7 @@ impl Judge {
         Shares {
             link: share(link),
             program: share(program),
+            losses: share(losses),
             beyond: share(beyond),
             active_s: (self.length * sum).as_nanos() as f64 / 1e9,
             links: match self.links.len() {
@@ -285,174 +361,16 @@ impl Judge {
     }
 }
 
-#[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test fails by a panic")]
-mod tests {
-    use super::*;
-    use quell_measure::Hop;
-    use quell_units::Bytes;
-
-    const INTERVAL: Time = Time::from_millis(100);
-
-    /// Of links a, b … with these rates.
-    fn judge(rates: &[[Rate; 2]], has_relay: bool) -> Judge {
-        let links = rates.iter().zip('a'..);
-        let links = links.map(|(rates, name)| Judged {
-            name: name.to_string(),
-            offers: rates.map(Offer::Rate),
-        });
-        Judge::new(links.collect(), has_relay, INTERVAL)
+fn new_rate((at, change): &(Time, LinkChange)) -> Option<(Time, (Hop, Direction), Rate)> {
+    match change {
+        LinkChange::SetRate { rate, .. } => Some((*at, change.side(), *rate)),
+        LinkChange::Configure { .. } => None,
     }
+}
 
-    fn row(number: u64, direction: Direction, packets: u64, delay: Time) -> QueueRow {
-        QueueRow {
-            time: INTERVAL * number,
-            length: INTERVAL,
-            hop: Hop::FIRST,
-            queue: "queue",
-            direction,
-            packets,
-            bytes: Bytes::new(packets * 1_500),
-            marked: 0,
-            dropped: 0,
-            delay_mean: Some(delay),
-            delay_max: Some(delay),
-            backlog: Bytes::ZERO,
-        }
-    }
-
-    #[test]
-    fn each_interval_has_the_one_that_limited_it() {
-        // 12 Mbit/s are 100 packets in an interval.
-        let rate = Rate::from_mbps(12);
-        let mut judge = judge(&[[rate, rate]], true);
-        let held = |down: u64, up: u64| [Time::from_millis(down), Time::from_millis(up)];
-        let cases = [
-            // Packets and delay down, packets up, what was held: who limited down and up.
-            (95, 0, 40, held(90, 0)),
-            (50, 0, 40, held(60, 80)),
-            (50, 0, 2, held(0, 0)),
-            (80, 9, 2, held(0, 0)),
-            (1, 0, 0, held(0, 0)),
-        ];
-        for (number, (down, delay, up, held)) in (1..).zip(cases) {
-            judge.row(&row(
-                number,
-                Direction::Forward,
-                down,
-                Time::from_millis(delay),
-            ));
-            judge.row(&row(number, Direction::Reverse, up, Time::ZERO));
-            judge.bin(Bin {
-                end: INTERVAL * number,
-                open: INTERVAL,
-                held,
-            });
-            judge.advance();
-        }
-        let limits = judge.finish();
-        assert_eq!(
-            (limits.down.link, limits.down.program, limits.down.beyond),
-            (0.5, 0.25, 0.25)
-        );
-        assert_eq!(
-            (limits.up.link, limits.up.program, limits.up.beyond),
-            (0.0, 0.5, 0.5)
-        );
-        assert!((limits.down.active_s - 0.4).abs() < 1e-9);
-    }
-
-    #[test]
-    fn a_link_that_became_slower_limits_by_its_new_rate() {
-        let mut judge = judge(&[[Rate::from_mbps(12), Rate::UNLIMITED]], false);
-        let slower = LinkChange::SetRate {
-            hop: Hop::FIRST,
-            direction: Direction::Forward,
-            rate: Rate::from_mbps(6),
-        };
-        judge.follow(&[(INTERVAL * 2, slower)]);
-        for number in 1..=4 {
-            judge.row(&row(number, Direction::Forward, 50, Time::ZERO));
-            judge.row(&row(number, Direction::Reverse, 0, Time::ZERO));
-        }
-        // 50 packets are half of the first rate, and all of the second.
-        assert_eq!(judge.finish().down.link, 0.5);
-    }
-
-    #[test]
-    fn nothing_that_flows_is_nobodys_limit() {
-        let limits = judge(&[[Rate::UNLIMITED; 2]], true).finish();
-        assert_eq!(limits, Limits::default());
-    }
-
-    #[test]
-    fn of_several_links_the_one_that_packets_waited_for_limits_and_is_named() {
-        let rate = Rate::from_mbps;
-        // Down the first has no limit and the others the same rate.
-        let rates = [
-            [Rate::UNLIMITED, rate(12)],
-            [rate(12), Rate::UNLIMITED],
-            [rate(12), rate(24)],
-        ];
-        let mut judge = judge(&rates, false);
-        // Packets down, and how long they waited for each; the last interval is the program's.
-        let cases = [
-            (98, [0, 1, 40]),
-            (98, [0, 50, 2]),
-            (98, [0, 9, 9]),
-            (50, [0, 0, 0]),
-        ];
-        for (number, (packets, delays)) in (1..).zip(cases) {
-            for (hop, delay) in delays.into_iter().enumerate() {
-                let at = |direction, packets, delay| QueueRow {
-                    hop: Hop(hop as u16),
-                    ..row(number, direction, packets, Time::from_millis(delay))
-                };
-                judge.row(&at(Direction::Forward, packets, delay));
-                // The first link of what is sent is the last one; of the first one's 100 packets it fills all.
-                judge.row(&at(Direction::Reverse, 95, 0));
-            }
-        }
-        let limits = judge.finish();
-        let share = |name: &str, share| LinkShare {
-            name: name.to_owned(),
-            share,
-        };
-        assert_eq!(
-            limits.down.links,
-            [share("a", 0.0), share("b", 0.5), share("c", 0.25)]
-        );
-        assert_eq!((limits.down.link, limits.down.program), (0.75, 0.25));
-        assert_eq!(
-            limits.up.links,
-            [share("a", 1.0), share("b", 0.0), share("c", 0.0)]
-        );
-    }
-
-    #[test]
-    fn a_link_with_a_trace_limits_by_what_the_trace_offers() {
-        use quell_aqm::course::{Course, RateTrace, Trace};
-        // 12 Mbit/s, then 6, then nothing, each for an interval.
-        let steps = [12, 6, 0].into_iter().zip(0..);
-        let steps = steps.map(|(mbps, number)| (INTERVAL * number, Rate::from_mbps(mbps)));
-        let trace = RateTrace::new(steps.collect(), INTERVAL * 3).unwrap();
-        let course = Course::new(Trace::Rates(trace));
-        let link = Judged {
-            name: "link".to_owned(),
-            offers: [Offer::Trace(course), Offer::Rate(Rate::UNLIMITED)],
-        };
-        let mut judge = Judge::new(vec![link], false, INTERVAL);
-        // 50 packets are half of the first rate and all of the second; then packets wait, and then nothing does.
-        for (number, packets, backlog) in [(1, 50, 0), (2, 50, 0), (3, 0, 9_000), (6, 0, 0)] {
-            judge.row(&QueueRow {
-                backlog: Bytes::new(backlog),
-                ..row(number, Direction::Forward, packets, Time::ZERO)
-            });
-            judge.row(&row(number, Direction::Reverse, 0, Time::ZERO));
-        }
-        let down = judge.finish().down;
-        assert!((down.link - 2.0 / 3.0).abs() < 1e-9, "{down:?}");
-        assert!((down.active_s - 0.3).abs() < 1e-9, "{down:?}");
-        assert_eq!(down.links, []);
-    }
+/// Half of the bytes that one TCP with Reno brings through in the time `length`, where this share of its packets is lost: Mathis et al. 1997,
+/// MSS / RTT * sqrt(3 / 2 / share). Half, because the share is that of a short time.
+fn after_losses(share: f64, rtt: Time, length: Time) -> u64 {
+    let rtts = length.as_nanos() as f64 / rtt.max(Time::from_micros(100)).as_nanos() as f64;
+    (FULL_PACKET as f64 * rtts * (1.5 / share).sqrt() / 2.0) as u64
 }

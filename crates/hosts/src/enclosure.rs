@@ -1,9 +1,10 @@
 //! Programs that end together with the process that started them, however it ends.
 //!
 //! They have process ids of their own (pid_namespaces(7)): when the first process of such a namespace is gone, the kernel kills all others,
-//! with what they started in the background and what became nobody's child. That first process is a copy of ours, which starts each
-//! program and reaps what ends. It is killed with the process between, and that one with ours (PR_SET_PDEATHSIG), so that kill -9 of
-//! any of them leaves nothing.
+//! with what they started in the background, in sessions of their own, and what became nobody's child. That first process is a copy of ours,
+//! which starts each program, reaps what ends, and signals on request: for it, all processes are those of the namespace. It is killed with the
+//! process between, and that one with ours (PR_SET_PDEATHSIG); it also ends itself when its line to our process does. So kill -9 of any of
+//! them leaves nothing.
 //!
 //! ```text
 //!   process ─┬─ between (same ids as the process; waits)
@@ -11,52 +12,72 @@
 //!            └───────── lines ──────────────────────┴─ program
 //! ```
 //!
-//! Every program waits in its network, without any right, until it is told to start.
+//! Every program waits, prepared and without any right, until it is told to start.
 //!
-//! Deviation: `/proc` stays the caller's, because a process under Landlock may mount nothing. `/proc/self` is right in it, and whoever looks
-//! for the number that getpid(2) gives finds another process there.
+//! What a program sees of it: its own ids are small, its parent is 1, and the group and the session of its caller are 0. Whether `/proc` is that
+//! of its own ids is for [`Work::prepare`] to decide: a process under Landlock may mount nothing. In the caller's `/proc`, `/proc/self` is right,
+//! and whoever looks for the number that getpid(2) gives finds another process there.
 
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Command, ExitStatus};
+use std::time::Duration;
 
 use quell_confine::capabilities::{CapabilitySet, keep_only};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitOptions, kill_process_group, pidfd_open, pidfd_send_signal,
-    set_parent_process_death_signal, wait,
+    Pid, PidfdFlags, Signal, WaitOptions, kill_process, kill_process_group, pidfd_open,
+    pidfd_send_signal, set_parent_process_death_signal, wait,
 };
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 
-use crate::child::{self, Child};
+use crate::child::{self, Answered, Child};
 use crate::error::Doing as _;
-use crate::namespace::Namespace;
 use crate::start_line::{self, FAILED, FarEnd, Heard, Line};
 use crate::{Error, Result};
 
 /// What becomes a program.
 pub struct Work<'a> {
-    /// Its network.
-    pub network: &'a Namespace,
+    /// What its process does with the caller's rights, which it gives away next: it enters a network, mounts, changes its user.
+    pub prepare: Box<dyn FnOnce() -> io::Result<()> + 'a>,
     /// What it executes; asked for when it is to start.
     pub command: Box<dyn FnOnce() -> io::Result<Command> + 'a>,
 }
 
 impl std::fmt::Debug for Work<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Work")
-            .field("network", &self.network)
-            .finish_non_exhaustive()
+        f.debug_struct("Work").finish_non_exhaustive()
     }
+}
+
+/// What happens to what a program has started when it ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Left {
+    /// Its process group is killed. Only for a program that leads one of its own.
+    GroupKilled,
+    /// It goes on, until it is ended with the [`Enclosure`].
+    Running,
+}
+
+/// How programs are kept.
+#[derive(Debug, Clone, Copy)]
+pub struct Keeping {
+    /// What becomes of what they leave behind.
+    pub left: Left,
+    /// Rights that the first process keeps: CAP_KILL, where a program has another user.
+    pub rights: CapabilitySet,
 }
 
 /// Programs with process ids of their own. All of them are killed when this is dropped.
 #[derive(Debug)]
 pub struct Enclosure {
     /// The first process; none where it never was.
-    first: Option<OwnedFd>,
+    first: Option<(Pid, OwnedFd)>,
     between: Child,
+    /// What the first process is asked.
+    orders: UnixStream,
 }
 
 /// A program that waits for its start.
@@ -80,13 +101,26 @@ struct Inside<'a> {
     line: FarEnd,
 }
 
+/// What the first process has: its programs, where it says how each ended, and where it is asked.
+struct Kept<'a> {
+    works: Vec<(Inside<'a>, UnixStream)>,
+    orders: UnixStream,
+    keeping: Keeping,
+    /// The signals of the caller, which programs have again.
+    answered: Answered,
+}
+
+/// A signal, in the order of the bytes: for the program of this index, or for all processes.
+const ORDER: usize = 8;
+const ALL: i32 = -1;
+
 impl Enclosure {
     /// Makes the processes of some programs, which wait in the order of `works`. The caller has a single thread, and needs CAP_SYS_ADMIN.
     ///
     /// # Errors
     ///
-    /// There is another thread, or the kernel refuses processes, their ids or their networks.
-    pub fn fork(works: Vec<Work<'_>>) -> Result<(Self, Vec<Waiting>)> {
+    /// There is another thread, or the kernel refuses processes, their ids or what they prepare.
+    pub fn fork(works: Vec<Work<'_>>, keeping: Keeping) -> Result<(Self, Vec<Waiting>)> {
         let sockets = || "make a pair of sockets";
         let (mut near, mut far) = (Vec::new(), Vec::new());
         for work in works {
@@ -102,19 +136,28 @@ impl Enclosure {
             ));
         }
         let (told, tells) = UnixStream::pair().doing(sockets)?;
-        let mut near = Some((near, told));
+        let (orders, far_orders) = UnixStream::pair().doing(sockets)?;
+        let mut near = Some((near, told, orders));
         // What a copy is given is dropped here, so that this process sees when the copy has closed it.
         let between = child::fork(|| {
             // The copies see by their ends of the lines that this process is gone.
             near = None;
-            stand_between(far, tells)
+            let answered = child::leave_signals_to_others();
+            let kept = Kept {
+                works: far,
+                orders: far_orders,
+                keeping,
+                answered,
+            };
+            stand_between(kept, tells)
         })?;
-        let Some((near, mut told)) = near else {
+        let Some((near, mut told, orders)) = near else {
             return Err(gone()).doing(|| "start programs");
         };
         let mut enclosure = Self {
             first: None,
             between,
+            orders,
         };
         let mut answer = [0; 4];
         let answered = told.read_exact(&mut answer);
@@ -123,9 +166,10 @@ impl Enclosure {
             id @ 1.. => Pid::from_raw(id).ok_or_else(gone),
             errno => Err(io::Error::from_raw_os_error(-errno)),
         };
-        let first = first.doing(|| "give programs process ids of their own")?;
-        let first = pidfd_open(first, PidfdFlags::empty());
-        enclosure.first = Some(first.doing(|| "watch the process that starts programs")?);
+        let id = first.doing(|| "give programs process ids of their own")?;
+        let first = pidfd_open(id, PidfdFlags::empty());
+        let first = first.doing(|| "watch the process that starts programs")?;
+        enclosure.first = Some((id, first));
         let mut waiting = Vec::new();
         for (mut line, ends) in near {
             let heard = line.hear().and_then(|heard| match heard {
@@ -139,15 +183,60 @@ impl Enclosure {
         }
         Ok((enclosure, waiting))
     }
+
+    /// The first process of the programs' ids, in those of the caller.
+    pub fn first(&self) -> Option<Pid> {
+        self.first.as_ref().map(|(id, _)| *id)
+    }
+
+    /// Sends a signal to the program of this index, unless it has ended.
+    pub fn signal(&self, index: usize, signal: Signal) {
+        if let Ok(index) = i32::try_from(index) {
+            self.order(index, signal);
+        }
+    }
+
+    /// Sends a signal to every process with these ids: programs and whatever they started.
+    pub fn signal_all(&self, signal: Signal) {
+        self.order(ALL, signal);
+    }
+
+    fn order(&self, whom: i32, signal: Signal) {
+        let order = [whom.to_ne_bytes(), signal.as_raw().to_ne_bytes()].concat();
+        // Nobody is left to be signalled where nobody hears.
+        let _ = (&self.orders).write_all(&order);
+    }
+
+    /// Waits for at most `patience` until no process with these ids is left; whether that is so. A signal to the caller interrupts it.
+    pub fn is_empty_within(&self, patience: Duration) -> bool {
+        let Some((_, first)) = &self.first else {
+            return true;
+        };
+        let timeout = Timespec {
+            tv_sec: i64::try_from(patience.as_secs()).unwrap_or(i64::MAX),
+            tv_nsec: i64::from(patience.subsec_nanos()),
+        };
+        matches!(
+            poll(&mut [PollFd::new(first, PollFlags::IN)], Some(&timeout)),
+            Ok(1..)
+        )
+    }
+
+    /// Kills every process with these ids, and waits until they are gone: the kernel ends a first process only when it has ended all others.
+    pub fn kill(&self) {
+        if let Some((_, first)) = &self.first {
+            // It may be gone, which is as good.
+            let _ = pidfd_send_signal(first, Signal::KILL);
+            while poll(&mut [PollFd::new(first, PollFlags::IN)], None)
+                == Err(rustix::io::Errno::INTR)
+            {}
+        }
+    }
 }
 
 impl Drop for Enclosure {
-    /// The kernel ends a first process only when it has ended all others.
     fn drop(&mut self) {
-        if let Some(first) = &self.first {
-            // It may be gone, which is as good.
-            let _ = pidfd_send_signal(first, Signal::KILL);
-        }
+        self.kill();
         let _ = self.between.wait();
     }
 }
@@ -172,12 +261,12 @@ impl Waiting {
 }
 
 impl Started {
-    /// Its process, which leads a group: an id of the caller's.
+    /// Its process: an id of the caller's.
     pub fn id(&self) -> Pid {
         self.id
     }
 
-    /// How it ended; `None` while it runs. Its group has been killed then.
+    /// How it ended; `None` while it runs.
     ///
     /// # Errors
     ///
@@ -208,13 +297,12 @@ fn gone() -> io::Error {
 }
 
 /// In the first copy: makes the second one, with new process ids, and waits for its end.
-fn stand_between(works: Vec<(Inside<'_>, UnixStream)>, mut tells: UnixStream) -> u8 {
-    child::leave_signals_to_others();
+fn stand_between(kept: Kept<'_>, mut tells: UnixStream) -> u8 {
     let made = (|| -> io::Result<Child> {
         set_parent_process_death_signal(Some(Signal::KILL))?;
         // SAFETY: NEWPID changes only the ids of processes that are made from now on.
         unsafe { unshare_unsafe(UnshareFlags::NEWPID) }?;
-        let first = child::fork(|| start_and_reap(works));
+        let first = child::fork(|| start_and_reap(kept));
         first.map_err(|error| match error {
             Error::System { source, .. } => source,
             other => io::Error::other(other),
@@ -227,6 +315,8 @@ fn stand_between(works: Vec<(Inside<'_>, UnixStream)>, mut tells: UnixStream) ->
             if told.is_err() {
                 first.kill();
             }
+            child::keep_out_of_sight();
+            child::close_all_but(&[]);
             first.wait().unwrap_or(FAILED)
         }
         Err(error) => {
@@ -237,13 +327,19 @@ fn stand_between(works: Vec<(Inside<'_>, UnixStream)>, mut tells: UnixStream) ->
     }
 }
 
-/// In the second copy, the first process of its ids: makes the processes of all programs, and says how each ended.
-fn start_and_reap(works: Vec<(Inside<'_>, UnixStream)>) -> u8 {
-    let (insides, mut ends): (Vec<_>, Vec<_>) = works
+/// In the second copy, the first process of its ids: makes the processes of all programs, says how each ended, and signals on request. It ends
+/// when nobody is left, or nobody can ask any more.
+fn start_and_reap(kept: Kept<'_>) -> u8 {
+    let Kept {
+        works,
+        mut orders,
+        keeping,
+        answered,
+    } = kept;
+    let (mut insides, mut ends): (Vec<_>, Vec<_>) = works
         .into_iter()
         .map(|(inside, ends)| (Some(inside), Some(ends)))
         .unzip();
-    let mut insides: Vec<Option<Inside<'_>>> = insides;
     if let Err(errno) = set_parent_process_death_signal(Some(Signal::KILL)) {
         for inside in insides.iter_mut().flatten() {
             inside.line.refuse(&errno.into());
@@ -257,7 +353,7 @@ fn start_and_reap(works: Vec<(Inside<'_>, UnixStream)>) -> u8 {
             // The ends of the others: an end of a line is heard once nobody holds it.
             insides.clear();
             ends.clear();
-            mine.map_or(FAILED, become_program)
+            mine.map_or(FAILED, |mine| become_program(mine, &answered))
         });
         if let (Err(_), Some(inside)) = (&made, &mut insides[index]) {
             inside.line.refuse(&io::ErrorKind::WouldBlock.into());
@@ -265,31 +361,88 @@ fn start_and_reap(works: Vec<(Inside<'_>, UnixStream)>) -> u8 {
         insides[index] = None;
         ids.push(made.map(|child| child.id()).ok());
     }
-    let _ = keep_only(CapabilitySet::empty());
+    let _ = keep_only(keeping.rights);
+    child::keep_out_of_sight();
+    let mut held: Vec<BorrowedFd<'_>> = ends.iter().flatten().map(AsFd::as_fd).collect();
+    held.push(orders.as_fd());
+    child::close_all_but(&held);
+    let Ok(children) = child::watch_children() else {
+        return FAILED;
+    };
     loop {
-        match wait(WaitOptions::empty()) {
-            Ok(Some((id, status))) => {
-                let Some(index) = ids.iter().position(|one| *one == Some(id)) else {
-                    continue;
-                };
+        let is_over = reap(&mut ids, |index, id, status| {
+            if keeping.left == Left::GroupKilled {
                 // What it left behind. These numbers are nobody else's.
                 let _ = kill_process_group(id, Signal::KILL);
-                if let Some(mut ends) = ends[index].take() {
-                    let _ = ends.write_all(&status.as_raw().to_ne_bytes());
-                }
             }
-            Ok(None) | Err(rustix::io::Errno::INTR) => {}
-            // There is nobody left.
-            Err(_) => return 0,
+            if let Some(mut ends) = ends[index].take() {
+                let _ = ends.write_all(&status.to_ne_bytes());
+            }
+        });
+        if is_over {
+            return 0;
+        }
+        let mut ready = [
+            PollFd::new(&children, PollFlags::IN),
+            PollFd::new(&orders, PollFlags::IN),
+        ];
+        if poll(&mut ready, None).is_err() {
+            continue;
+        }
+        let [children_ready, asked] = ready.map(|one| !one.revents().is_empty());
+        if children_ready {
+            child::forget_ends(&children);
+        }
+        if asked {
+            let mut order = [0; ORDER];
+            // Whoever could ask is gone: with this process the kernel ends all others.
+            if orders.read_exact(&mut order).is_err() {
+                return FAILED;
+            }
+            obey(order, &ids);
         }
     }
 }
 
-fn become_program(inside: Inside<'_>) -> u8 {
+/// Takes the ends of all children that have ended; whether nobody is left. `heard` is called with those of programs.
+fn reap(ids: &mut [Option<Pid>], mut heard: impl FnMut(usize, Pid, i32)) -> bool {
+    loop {
+        match wait(WaitOptions::NOHANG) {
+            Ok(Some((id, status))) => {
+                if let Some(index) = ids.iter().position(|one| *one == Some(id)) {
+                    heard(index, id, status.as_raw());
+                    ids[index] = None;
+                }
+            }
+            Ok(None) => return false,
+            Err(rustix::io::Errno::INTR) => {}
+            // There is nobody left.
+            Err(_) => return true,
+        }
+    }
+}
+
+fn obey(order: [u8; ORDER], ids: &[Option<Pid>]) {
+    let (whom, signal) = order.split_at(ORDER / 2);
+    let number = |bytes: &[u8]| bytes.try_into().map_or(0, i32::from_ne_bytes);
+    let (whom, Some(signal)) = (number(whom), Signal::from_named_raw(number(signal))) else {
+        return;
+    };
+    // Whoever has ended meanwhile needs no signal.
+    let _ = match usize::try_from(whom) {
+        Ok(index) => match ids.get(index) {
+            Some(Some(id)) => kill_process(*id, signal),
+            _ => Ok(()),
+        },
+        Err(_) => child::signal_everybody(signal),
+    };
+}
+
+fn become_program(inside: Inside<'_>, answered: &Answered) -> u8 {
     let Inside { work, line } = inside;
     let prepare = || {
-        work.network.enter()?;
-        child::heed_signals_again();
+        answered.again();
+        (work.prepare)()?;
         keep_only(CapabilitySet::empty())
             .map(drop)
             .map_err(io::Error::other)

@@ -5,7 +5,7 @@
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
-use std::os::fd::{AsRawFd as _, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 
 use quell_confine::capabilities::{CapabilitySet, keep_only};
@@ -68,7 +68,8 @@ fn keep(line: &UnixStream) {
     // Whatever of this cannot be done, keeping and ending can.
     let _ = rustix::process::setsid();
     let _ = keep_only(CapabilitySet::empty());
-    close_all_but(line);
+    child::keep_out_of_sight();
+    child::close_all_but(&[line.as_fd()]);
     let mut kept: Vec<OwnedFd> = Vec::new();
     loop {
         let mut byte = [0];
@@ -88,24 +89,11 @@ fn keep(line: &UnixStream) {
     }
 }
 
-/// Closes every descriptor but this one: a file or pipe of the caller's must not seem open because of this process.
-fn close_all_but(line: &UnixStream) {
-    let own = line.as_raw_fd() as libc::c_uint;
-    for (first, last) in [(0, own.wrapping_sub(1)), (own + 1, libc::c_uint::MAX)] {
-        if first > last || own == 0 && first == 0 {
-            continue;
-        }
-        // SAFETY: this process is a copy that goes on with `line` alone; nothing in it uses another descriptor any more.
-        let _ = unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) };
-    }
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 mod tests {
     use super::*;
     use std::io::Read as _;
-    use std::os::fd::AsFd as _;
 
     /// What [`keep`] does with what it is handed, in a thread instead of a process, without the part that closes all else.
     #[test]

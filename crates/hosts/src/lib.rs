@@ -8,6 +8,7 @@
 //! - [`cc`]: the congestion controls of this kernel, and those that quell loads as BPF (feature `bpf-cc`);
 //! - [`broker`], [`child`]: a process that keeps the rights that the program gives away;
 //! - [`start_line`], [`enclosure`]: copies that become programs, and programs that end with the process that started them;
+//! - [`account`], [`terminal`]: another user, and the terminal in front, for programs of people;
 //! - [`tproxy`], [`relayed`]: a far edge that takes every connection of a program, and the sockets of its relay;
 //! - [`masquerade`]: a network behind this host's own routing;
 //! - [`entropy`], [`first_process`]: what the first process of a kernel does: random bytes, mounts, the end;
@@ -19,6 +20,7 @@
 #![cfg(target_os = "linux")]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
+pub mod account;
 pub mod broker;
 pub mod cc;
 pub mod child;
@@ -40,6 +42,7 @@ pub mod ready;
 pub mod relayed;
 pub mod start_line;
 pub mod sysctl;
+pub mod terminal;
 pub mod topology;
 pub mod tproxy;
 pub mod traffic;

@@ -90,7 +90,11 @@ impl Masquerade {
 }
 
 /// Whether this host passes packets on; how it would, otherwise.
-fn forwards() -> Result<()> {
+///
+/// # Errors
+///
+/// It does not, or its chains cannot be read.
+pub fn forwards() -> Result<()> {
     if sysctl::get("net.ipv4.ip_forward")? != "1" {
         return Err(Error::Forwarding(
             "this host forwards no packets: sysctl -w net.ipv4.ip_forward=1".to_owned(),

@@ -323,7 +323,7 @@ fn kernel_types() -> Finding {
 fn bpf_rights() -> Finding {
     let need = Need::BpfRights;
     let needed = CapabilitySet::BPF | CapabilitySet::PERFMON | CapabilitySet::NET_ADMIN;
-    let fix = || "run as root, outside containers and user namespaces".to_owned();
+    let fix = || as_root("outside containers and user namespaces");
     let initial = fs::read_to_string("/proc/self/uid_map")
         .is_ok_and(|map| map.trim_end().ends_with(" 4294967295"));
     match capabilities::effective() {
@@ -333,6 +333,14 @@ fn bpf_rights() -> Finding {
         Ok(_) if !initial => Finding::bad(need, "nobody loads BPF inside a user namespace", fix()),
         Ok(has) => Finding::bad(need, format!("missing: {}", names(needed - has)), fix()),
         Err(error) => Finding::bad(need, error, fix()),
+    }
+}
+
+/// What is right for whoever lacks a right, at this place: to be root, where that is not so already.
+fn as_root(place: &str) -> String {
+    match geteuid().is_root() {
+        true => format!("run {place}: this root lacks the right"),
+        false => format!("run as root, {place}"),
     }
 }
 
@@ -357,7 +365,7 @@ fn congestion_control(name: &str) -> Finding {
         Ok(control) if control.is_bpf() => Finding::good(need, "loadable as BPF"),
         Ok(_) => Finding::good(need, "in this kernel"),
         Err(error) if cc::loadable().contains(&name) => {
-            Finding::bad(need, error, "run as root".to_owned())
+            Finding::bad(need, error, as_root("outside containers"))
         }
         Err(error) if cc::has_module(name) => {
             Finding::bad(need, error, format!("modprobe tcp_{name}"))

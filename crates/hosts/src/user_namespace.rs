@@ -59,6 +59,10 @@ impl UserNamespaceError {
             Self::Limit { .. } => "sysctl -w user.max_user_namespaces=15000",
             Self::CloneSwitch => "sysctl -w kernel.unprivileged_userns_clone=1",
             Self::AppArmor => "sysctl -w kernel.apparmor_restrict_unprivileged_userns=0",
+            // Root that comes here lacks a capability.
+            Self::Refused(_) | Self::Missing if geteuid().is_root() => {
+                "run outside the container, or give it CAP_SYS_ADMIN and CAP_NET_ADMIN, or --security-opt seccomp=unconfined"
+            }
             Self::Refused(_) | Self::Missing => {
                 "run as root, outside the container, or start it with --security-opt seccomp=unconfined"
             }
@@ -204,6 +208,9 @@ mod tests {
             let error = explain(errno, &switches);
             assert!(error.fix().unwrap().contains(command), "{error}");
         }
+        // Nobody who is root is told to become root.
+        let fix = explain(Errno::PERM, &switches("", "")).fix().unwrap();
+        assert_eq!(fix.contains("as root"), !geteuid().is_root(), "{fix}");
     }
 
     #[test]

@@ -18,7 +18,7 @@ use std::{env, fs, io, thread};
 use common::{Cable, can_load_bpf, can_make_networks, connect, has_ecn, not_run};
 use quell_hosts::broker::{Answer, Broker, Line};
 use quell_hosts::child;
-use quell_hosts::enclosure::{Enclosure, Work};
+use quell_hosts::enclosure::{Enclosure, Keeping, Left, Work};
 use quell_hosts::namespace::Namespace;
 use quell_hosts::netlink::{Netlink, VethEnd};
 use quell_hosts::probe::{self, Need};
@@ -470,7 +470,7 @@ fn enclosed_programs_say_how_they_ended_and_go_with_all_that_they_started() {
     }
     let network = Namespace::new().unwrap();
     let shell = |script: String| Work {
-        network: &network,
+        prepare: Box::new(|| network.enter()),
         command: Box::new(move || {
             let mut command = Command::new("sh");
             command.args(["-c", &script]).process_group(0);
@@ -484,11 +484,15 @@ fn enclosed_programs_say_how_they_ended_and_go_with_all_that_they_started() {
         shell("kill -9 $$".to_owned()),
         shell(format!("sleep {word} & setsid sleep {word} & sleep {word}")),
         Work {
-            network: &network,
+            prepare: Box::new(|| network.enter()),
             command: Box::new(|| Ok(Command::new("/no-such-program"))),
         },
     ];
-    let (enclosure, waiting) = Enclosure::fork(works).unwrap();
+    let keeping = Keeping {
+        left: Left::GroupKilled,
+        rights: capabilities::CapabilitySet::empty(),
+    };
+    let (enclosure, waiting) = Enclosure::fork(works, keeping).unwrap();
     let until = |what: &str, is_so: &mut dyn FnMut() -> bool| {
         let began = Instant::now();
         while !is_so() {

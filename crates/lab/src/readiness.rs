@@ -68,7 +68,10 @@ fn control(name: &str, may_load: bool) -> Option<Lack> {
         .collect();
     Some(Lack {
         what: format!("this kernel has no {name} (it has {})", own.join(", ")),
-        fix: Some(if ours {
+        fix: Some(if ours && rustix::process::geteuid().is_root() {
+            "run outside containers and user namespaces, so that quell can load its own as BPF"
+                .to_owned()
+        } else if ours {
             "run as root, so that quell can load its own as BPF".to_owned()
         } else {
             format!("modprobe tcp_{name}")

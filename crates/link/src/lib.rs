@@ -56,7 +56,7 @@ pub use frames::{Descriptor, FrameId, OnWire, Side};
 pub use frames::{ecn_field, frame, value_field};
 pub use link::{Announce, Link};
 pub use ports::Port;
-pub use report::{Bypassed, DirectionReport, Inside, LinkReport, Lost, WireValues};
+pub use report::{Bypassed, CodePoints, DirectionReport, Inside, LinkReport, Lost, WireValues};
 pub use taps::{Crossed, Crossing, CrossingConfig, Identity, Seen, Tap};
 pub use time::{Lateness, become_realtime, monotonic};
 

@@ -322,6 +322,7 @@ impl<O: Observer<Descriptor>> Link<O> {
             .or_else(|| self.classifier.group(&ip, direction))
             .or(self.others);
         lane.counts.unclassified += u64::from(group.is_none());
+        lane.counts.came.count(ip.ecn);
         let ect1 = group.map_or(Ect1::None, |group| self.groups[usize::from(group)].ect1);
         if ip.ecn == Ecn::Ect0 && ect1.is_for(direction, ip.is_tcp()) {
             ip.ecn = Ecn::Ect1;
@@ -362,6 +363,7 @@ impl<O: Observer<Descriptor>> Link<O> {
                 let frame = packet.frame();
                 let bytes = &self.pool.bytes(frame)[packet.ip_offset()..];
                 self.addressed.pass(bytes, packet.group(), direction);
+                lane.counts.left.count(packet.ecn());
                 if packet.is_marked() {
                     ecn_field::set(
                         &mut self.pool.bytes_mut(frame)[packet.ip_offset()..],
@@ -455,6 +457,11 @@ impl<O: Observer<Descriptor>> Link<O> {
             lane.path.plan(at, change);
         }
         at
+    }
+    /// Plans one more change, at a time that is not decided yet; what is planned for the same time already comes first. Its rate is at most
+    /// [`LinkConfig::fastest`], or one that the link has had.
+    pub fn plan(&mut self, at: Time, change: LinkChange) {
+        self.lanes[change.direction().index()].path.plan(at, change);
     }
     /// Packets lost behind the queue of one direction of a link because the configuration says so.
     pub fn impaired(&self, hop: Hop, direction: Direction) -> u64 {

@@ -1,6 +1,6 @@
 //! What a link did, and how precisely: the evidence for or against trusting a run.
 
-use quell_units::Time;
+use quell_units::{Ecn, Time};
 
 use crate::time::Lateness;
 use quell_measure::Direction;
@@ -56,6 +56,31 @@ impl WireValues {
     }
 }
 
+/// Packets by their ECN field (RFC 3168 section 5, RFC 9331).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CodePoints {
+    /// Of a transport without ECN.
+    pub not_ect: u64,
+    /// ECT(0).
+    pub ect0: u64,
+    /// ECT(1).
+    pub ect1: u64,
+    /// Congestion Experienced.
+    pub ce: u64,
+}
+
+impl CodePoints {
+    /// One more.
+    pub(crate) fn count(&mut self, ecn: Ecn) {
+        *match ecn {
+            Ecn::NotEct => &mut self.not_ect,
+            Ecn::Ect0 => &mut self.ect0,
+            Ecn::Ect1 => &mut self.ect1,
+            Ecn::Ce => &mut self.ce,
+        } += 1;
+    }
+}
+
 /// Frames that have not left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Inside {
@@ -87,6 +112,10 @@ pub struct DirectionReport {
     pub unclassified: u64,
     /// Packets whose ECT(0) became ECT(1).
     pub ect1_rewritten: u64,
+    /// Packets by the ECN field with which they came, before ECT(0) became ECT(1).
+    pub came: CodePoints,
+    /// Packets that were handed to the egress port, by the ECN field with which they left.
+    pub left: CodePoints,
     /// Packet values in headers.
     pub values: WireValues,
     /// Packets newly marked CE.

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use quell_aqm::{Departure, Drop, Observer};
 use quell_link::{
-    Descriptor, Direction, DirectionConfig, Ect1, Error, GroupConfig, Hop, Link, LinkChange,
+    CodePoints, Descriptor, Direction, DirectionConfig, Ect1, Error, GroupConfig, Hop, Link, LinkChange,
     LinkConfig, Port, Wakeup,
 };
 use quell_testing::{Missed, Run, bound, live};
@@ -215,6 +215,17 @@ fn marks(test: &str, run: &mut Run) -> Result<(), Missed> {
             (report.forward.marked, report.forward.ect1_rewritten),
             (ce, 100)
         );
+        // What came and what left are told apart.
+        let came = CodePoints {
+            ect0: 100,
+            ..CodePoints::default()
+        };
+        let left = CodePoints {
+            ect1,
+            ce,
+            ..CodePoints::default()
+        };
+        assert_eq!((report.forward.came, report.forward.left), (came, left));
         assert!(
             report.forward.is_conserved() && report.lost_outside() == 0,
             "{report:#?}"

@@ -6,16 +6,17 @@
 use std::env;
 use std::ffi::OsString;
 use std::fs;
-use std::io::Read as _;
+use std::io::{Read as _, Write as _};
 use std::path::Path;
 use std::time::Duration;
 
 use quell_exec::program::words;
 use quell_exec::run::OWN_FAILURE;
 use quell_exec::{
-    Config, ControlSocket, Ecn, Ended, Error, Found, LinkOptions, Loopback, Names, Net, Plan,
-    results,
+    Config, ControlSocket, Ecn, Ended, Error, Found, LinkOptions, Loopback, Names, Net, Outcome,
+    Plan, results,
 };
+use quell_hosts::account::Account;
 use quell_lab::World;
 use quell_units::notation;
 
@@ -23,7 +24,7 @@ use crate::exec_arguments::{
     Behind, DnsArgument, EcnArgument, Exec, ExecWorld, NetArgument, Shell,
 };
 use crate::exec_page::watcher;
-use crate::exec_text::report;
+use crate::exec_text::{counted, report};
 use crate::exec_virtual::{self, Inside};
 use crate::page;
 
@@ -117,6 +118,9 @@ fn plan(arguments: &Behind) -> Result<Plan, Error> {
         down_trace: arguments.down_trace.clone(),
         up_trace: arguments.up_trace.clone(),
         rtt: arguments.rtt.clone(),
+        delay: arguments.delay.clone(),
+        loss: arguments.loss.clone(),
+        jitter: arguments.jitter.clone(),
         queues: arguments.queue.clone(),
         down_queues: arguments.down_queue.clone(),
         up_queues: arguments.up_queue.clone(),
@@ -214,6 +218,10 @@ fn behind(
         .page
         .map(|port| watcher(port, arguments.page_files.as_deref(), &plan));
     let socket = arguments.control.as_deref().map(ControlSocket::bind);
+    let user = arguments
+        .user
+        .as_deref()
+        .map(|name| Account::find(name).map_err(|error| own(format!("--user {name}: {error}"))));
     let depth = env::var("QUELL_DEPTH").ok();
     let config = Config {
         depth: depth.and_then(|depth| depth.parse().ok()).unwrap_or(0),
@@ -242,6 +250,7 @@ fn behind(
             EcnArgument::Accecn => Ecn::Accurate,
         }),
         ect1: arguments.ect1.clone(),
+        user: user.transpose()?,
         wait: Duration::from_nanos(wait.as_nanos()),
         out: match &inside {
             Some(inside) => arguments.out.as_ref().map(|_| inside.result()),
@@ -276,8 +285,40 @@ fn behind(
     }
     let json = arguments.json.clone();
     let json = json.map(|path| inside.as_ref().map_or(path, Inside::report));
-    if let Some(path) = &json {
-        results::write_report(path, &outcome.summary, &outcome.exec).map_err(own)?;
+    let report = results::report_text(&outcome.summary, &outcome.exec);
+    let put = json.map_or(Ok(()), |path| put_report(&path, &report));
+    let unwritten = outcome.unwritten.as_ref().map(ToString::to_string);
+    let failures: Vec<String> = unwritten.into_iter().chain(put.err()).collect();
+    failures.iter().for_each(|why| page::complain(why));
+    Ok(code(&outcome, arguments.strict, !failures.is_empty()))
+}
+
+/// Writes the report of `--json` into a file, or to standard output, which the program has left.
+pub(crate) fn put_report(path: &Path, report: &str) -> Result<(), String> {
+    let written = match path == Path::new("-") {
+        true => std::io::stdout().lock().write_all(report.as_bytes()),
+        false => fs::write(path, report),
+    };
+    written.map_err(|error| {
+        format!(
+            "cannot write the report of --json to {}: {error}",
+            path.display()
+        )
+    })
+}
+
+/// The exit code: the program's own, unless that is success and quell has `failed` to write, or `--strict` makes a warning an error.
+fn code(outcome: &Outcome, strict: bool, failed: bool) -> u8 {
+    let warnings = outcome.summary.warnings.len();
+    let is_doubtful = strict && warnings > 0;
+    if is_doubtful {
+        page::complain(&format!(
+            "{}, and --strict makes that an error; the results are kept",
+            counted(warnings as u64, "warning")
+        ));
     }
-    Ok(outcome.ended.code())
+    match outcome.ended.code() {
+        0 if is_doubtful || failed => OWN_FAILURE,
+        own => own,
+    }
 }

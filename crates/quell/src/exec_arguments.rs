@@ -51,6 +51,15 @@ pub(crate) struct Behind {
     /// Base RTT that the link adds to that of the path, such as 40ms [default: none]
     #[arg(long, value_name = "TIME", help_heading = LINK)]
     pub(crate) rtt: Option<String>,
+    /// The same as a delay one way: --delay 20ms is --rtt 40ms
+    #[arg(long, value_name = "TIME", conflicts_with = "rtt", help_heading = LINK)]
+    pub(crate) delay: Option<String>,
+    /// Lose this share of the packets in each direction behind its queue: 1%, or 0.01
+    #[arg(long, value_name = "SHARE", help_heading = LINK)]
+    pub(crate) loss: Option<String>,
+    /// Delay packets in each direction by a random time from zero to this one; they keep their order
+    #[arg(long, value_name = "TIME", help_heading = LINK)]
+    pub(crate) jitter: Option<String>,
     /// Queue of each direction that has a rate, such as dualpi2:target=15ms, or wifi=fq_codel where there are several links [default: fifo:limit=100ms]
     #[arg(long, value_name = "QUEUE", conflicts_with_all = ["down_queue", "up_queue"], help_heading = LINK)]
     pub(crate) queue: Vec<String>,
@@ -102,6 +111,9 @@ pub(crate) struct Behind {
     /// Also run this program at the far edge, at the address in $QUELL_FAR; no shell reads it
     #[arg(long, value_name = "COMMAND", help_heading = HOSTS)]
     pub(crate) far: Option<String>,
+    /// Run the program, and that of --far, as this user, by name or number: only root can. Without, a program that root starts owns root's files
+    #[arg(long, value_name = "USER", help_heading = HOSTS)]
+    pub(crate) user: Option<String>,
     /// How long what the program has started may outlive it; then it is ended
     #[arg(long, value_name = "TIME", default_value = "0s", help_heading = HOSTS)]
     pub(crate) wait: String,
@@ -130,12 +142,15 @@ pub(crate) struct Behind {
     /// Also write packets.pcapng into that folder: every packet with its queue, sojourn time and fate
     #[arg(long, requires = "out", help_heading = RESULTS)]
     pub(crate) packets: bool,
-    /// Write the report as JSON into this file
+    /// Write the report as JSON into this file; - is standard output, after what the program has written there
     #[arg(long, value_name = "FILE", help_heading = RESULTS)]
     pub(crate) json: Option<PathBuf>,
     /// No report on standard error; warnings and errors remain
     #[arg(long, short, help_heading = RESULTS)]
     pub(crate) quiet: bool,
+    /// Exit with code 125 if the report has a warning and the program succeeded; the results are kept
+    #[arg(long, help_heading = RESULTS)]
+    pub(crate) strict: bool,
 }
 
 /// Where a program runs.

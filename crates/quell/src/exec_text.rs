@@ -2,6 +2,7 @@
 
 use quell_exec::{Outcome, Shares};
 use quell_measure::{Direction, LinkResults};
+use serde_json::Value;
 
 /// A relay cannot see why nothing comes: the path is slow, or nothing was asked for.
 const BEYOND_DOWN: &str = "the path beyond or what was asked for";
@@ -33,6 +34,7 @@ pub(crate) fn report(outcome: &Outcome) -> Vec<String> {
         ),
         _ => format!("  TCP   {tcp}"),
     });
+    lines.extend(code_points(exec).map(|ecn| format!("  ECN   {ecn}")));
     for (name, beyond, shares) in [
         ("downloads", BEYOND_DOWN, &outcome.limits.down),
         ("uploads", "the path beyond", &outcome.limits.up),
@@ -46,6 +48,41 @@ pub(crate) fn report(outcome: &Outcome) -> Vec<String> {
             .map(|folder| format!("  results in {}", folder.display())),
     );
     lines
+}
+
+/// The ECN fields of what each side sent, and of what the other side received of it; nothing where no packet has crossed the link.
+fn code_points(exec: &Value) -> Option<String> {
+    const KINDS: [(&str, &str); 4] = [
+        ("not_ect", "Not-ECT"),
+        ("ect0", "ECT(0)"),
+        ("ect1", "ECT(1)"),
+        ("ce", "CE"),
+    ];
+    let counts = |way: &str, what: &str| {
+        KINDS.map(|(key, name)| (exec[way]["ecn"][what][key].as_u64().unwrap_or(0), name))
+    };
+    let all = ["down", "up"].map(|way| ["sent", "received"].map(|what| counts(way, what)));
+    let mut each = all.iter().flatten().flatten();
+    if each.clone().all(|(count, _)| *count == 0) {
+        return None;
+    }
+    if each.all(|(count, name)| *count == 0 || *name == "Not-ECT") {
+        return Some("all packets are Not-ECT, in both directions".to_owned());
+    }
+    let words = |counts: &[(u64, &str); 4]| {
+        let some = counts.iter().filter(|(count, _)| *count > 0);
+        let words: Vec<String> = some
+            .map(|(count, name)| format!("{count} {name}"))
+            .collect();
+        match words.is_empty() {
+            true => "nothing".to_owned(),
+            false => words.join(", "),
+        }
+    };
+    let [[down, to_program], [up, to_far]] = all.map(|way| way.map(|counts| words(&counts)));
+    Some(format!(
+        "the far edge sent {down}, of which the program received {to_program}; the program sent {up}, of which the far edge received {to_far}"
+    ))
 }
 
 /// What crossed each direction; of several links, in the order in which packets cross them.
@@ -124,6 +161,7 @@ fn who(name: &str, beyond: &str, shares: &Shares) -> Option<String> {
     }
     let mut parts = vec![
         ("the program or its TCP", shares.program),
+        ("losses outside of the queues", shares.losses),
         (beyond, shares.beyond),
     ];
     match &shares.links[..] {
@@ -148,7 +186,7 @@ fn who(name: &str, beyond: &str, shares: &Shares) -> Option<String> {
     ))
 }
 
-fn counted(number: u64, what: &str) -> String {
+pub(crate) fn counted(number: u64, what: &str) -> String {
     match number {
         1 => format!("1 {what}"),
         _ => format!("{number} {what}s"),
@@ -166,12 +204,14 @@ fn others(number: u64, what: &str) -> String {
 mod tests {
     use super::*;
     use quell_exec::LinkShare;
+    use serde_json::json;
 
     #[test]
     fn the_largest_share_comes_first_and_nothing_is_said_of_nothing() {
         let shares = Shares {
             link: 0.25,
             program: 0.002,
+            losses: 0.0,
             beyond: 0.748,
             active_s: 12.0,
             links: Vec::new(),
@@ -184,21 +224,40 @@ mod tests {
     }
 
     #[test]
+    fn code_points_are_those_of_each_side_and_short_where_nobody_uses_ecn() {
+        let exec = |sent: [u64; 4], received: [u64; 4]| {
+            let fields = |[not_ect, ect0, ect1, ce]: [u64; 4]| json!({ "not_ect": not_ect, "ect0": ect0, "ect1": ect1, "ce": ce });
+            let down = json!({ "ecn": { "sent": fields(sent), "received": fields(received) } });
+            let up = json!({ "ecn": { "sent": fields([7, 0, 0, 0]), "received": fields([7, 0, 0, 0]) } });
+            json!({ "down": down, "up": up })
+        };
+        assert_eq!(
+            code_points(&exec([2, 0, 90, 0], [2, 0, 80, 10])).unwrap(),
+            "the far edge sent 2 Not-ECT, 90 ECT(1), of which the program received 2 Not-ECT, 80 ECT(1), 10 CE; \
+             the program sent 7 Not-ECT, of which the far edge received 7 Not-ECT"
+        );
+        let plain = code_points(&exec([2, 0, 0, 0], [2, 0, 0, 0])).unwrap();
+        assert!(plain.starts_with("all packets are Not-ECT"), "{plain}");
+        assert_eq!(code_points(&json!({})), None);
+    }
+
+    #[test]
     fn of_several_links_each_is_named() {
         let share = |name: &str, share| LinkShare {
             name: name.to_owned(),
             share,
         };
         let shares = Shares {
-            link: 0.95,
-            program: 0.05,
+            link: 0.90,
+            program: 0.04,
+            losses: 0.06,
             beyond: 0.0,
             active_s: 12.0,
-            links: vec![share("line", 0.15), share("wifi", 0.8)],
+            links: vec![share("line", 0.15), share("wifi", 0.75)],
         };
         assert_eq!(
             who("downloads", BEYOND_DOWN, &shares).unwrap(),
-            "downloads were limited by wifi 80 %, line 15 %, the program or its TCP 5 % (of 12.0 s with data)"
+            "downloads were limited by wifi 75 %, line 15 %, losses outside of the queues 6 %, the program or its TCP 4 % (of 12.0 s with data)"
         );
     }
 }

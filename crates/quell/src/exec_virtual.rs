@@ -18,6 +18,7 @@ use quell_lab::virtual_world::{
     GUEST_DAY, GUEST_FOLDER, GuestProgram, program_memory, run_program,
 };
 
+use crate::exec::put_report;
 use crate::exec_arguments::{Behind, ExecWorld, NetArgument};
 use crate::interrupt::Interrupt;
 use crate::page;
@@ -73,6 +74,10 @@ fn refuse(arguments: &Behind) -> Result<(), String> {
             format!("--net: {far}"),
         ),
         (
+            arguments.user.is_some(),
+            "--user: the programs of a guest have the user of the guest".to_owned(),
+        ),
+        (
             arguments.control.is_some() || arguments.page.is_some(),
             "--control and --page: nobody can ask a guest while its clock stands still".to_owned(),
         ),
@@ -112,8 +117,10 @@ pub(crate) fn run(
     .map_err(|error| own(error.to_string()))?;
     let report = folder.path().join(REPORT);
     if let Some(path) = arguments.json.as_ref().filter(|_| report.is_file()) {
-        let copied = fs::copy(&report, path);
-        copied.map_err(|error| own(format!("cannot write {}: {error}", path.display())))?;
+        let text = fs::read_to_string(&report);
+        let text =
+            text.map_err(|error| own(format!("cannot read {}: {error}", report.display())))?;
+        put_report(path, &text).map_err(own)?;
     }
     let kept = folder.finish().map_err(own)?;
     if let Some(kept) = kept.filter(|_| !arguments.quiet) {

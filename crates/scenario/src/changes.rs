@@ -3,7 +3,7 @@
 use quell_aqm::disciplines;
 use quell_aqm::{Discipline, Drop, Observer, Packet, Qdisc as _};
 use quell_units::parameter::Value;
-use quell_units::{Bytes, Ecn, Random, Rate, Settings, Time};
+use quell_units::{Bytes, Ecn, Random, Rate, Settings, Time, notation};
 
 use super::app::AppSpec;
 use super::domain::Parsed;
@@ -148,6 +148,14 @@ fn entries<'a>(
     Some(all)
 }
 
+/// A rate of zero, in any unit or in none: it means the same in all of them.
+fn is_nothing(text: &str) -> bool {
+    let number = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let unit = &text[number.len()..];
+    let is_unit = unit.is_empty() || notation::rate(&format!("1{unit}")).is_ok();
+    is_unit && number.trim().parse() == Ok(0.0)
+}
+
 /// The run's parameters, as the changes so far have left them.
 struct Trial<'a> {
     groups: &'a [Group],
@@ -274,7 +282,7 @@ impl Trial<'_> {
         let rate = match parsed {
             Some((Ok(Parsed::Rate(rate)), _)) => rate,
             // An outage is a rate too, but only for a while.
-            _ if node.found().trim_matches('"') == "0bit" => Rate::ZERO,
+            _ if is_nothing(node.found().trim_matches('"')) => Rate::ZERO,
             Some((_, domain)) => {
                 let hint = hint::of(&domain, node);
                 return Err(format!("must be {domain}, or 0bit for an outage{hint}"));

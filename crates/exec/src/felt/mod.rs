@@ -13,6 +13,7 @@ mod together;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use quell_link::LinkReport;
 use quell_measure::{Direction, Dist, QueueSummary, Summary};
 use quell_scenario::Side;
 use serde::Serialize;
@@ -51,6 +52,10 @@ pub struct Felt {
     pub lost_down: f64,
     /// The same of the program's packets.
     pub lost_up: f64,
+    /// The part of `lost_down` that no queue dropped: what the link was asked to lose behind them, and what it failed to pass on.
+    pub lost_outside_down: f64,
+    /// The same part of `lost_up`.
+    pub lost_outside_up: f64,
     /// Packets that were lost outside of the queues, in both directions.
     pub lost_outside: u64,
     /// All of it, for people.
@@ -85,11 +90,15 @@ pub(crate) struct Known {
     pub(crate) apart: Vec<(String, Direction)>,
     /// Whether data flowed in any interval, in either direction.
     pub(crate) has_data: bool,
+    /// Packets that were lost outside of the queues, towards the program and from it.
+    pub(crate) lost_outside: [u64; 2],
+    /// Packets that came to the link, in the same order; a direction without a rate has no queue in the summary.
+    pub(crate) came: [u64; 2],
 }
 
 impl Known {
     /// Of this link, in whose intervals data flowed or not.
-    pub(crate) fn of(plan: &Plan, has_data: bool) -> Self {
+    pub(crate) fn of(plan: &Plan, has_data: bool, report: &LinkReport) -> Self {
         let scenario = plan.scenario();
         let apart = scenario.sides().filter(|side| {
             let kind = scenario.side(*side).queue.kind;
@@ -102,6 +111,11 @@ impl Known {
             is_limited: scenario.sides().any(|side| plan.is_ever_limited(side)),
             apart,
             has_data,
+            lost_outside: Direction::BOTH.map(|way| lost_outside(report, way)),
+            came: Direction::BOTH.map(|way| {
+                let of = report.direction(way);
+                of.received + of.lost.socket
+            }),
         }
     }
 }
@@ -128,13 +142,21 @@ pub(crate) fn felt(summary: &Summary, known: &Known) -> Felt {
             .map(|name| traffic(&queues, Some(name.as_str()), known))
             .collect(),
     };
+    let lost = |way: Direction| {
+        let outside = known.lost_outside[way.index()];
+        let came = came(&queues, way).max(known.came[way.index()]).max(1);
+        [outside, outside + dropped(&queues, way)].map(|count| count as f64 / came as f64)
+    };
+    let [[outside_down, lost_down], [outside_up, lost_up]] = Direction::BOTH.map(lost);
     let mut felt = Felt {
         state,
         partial: summary.partial,
         traffic,
-        lost_down: lost(&queues, Direction::Forward),
-        lost_up: lost(&queues, Direction::Reverse),
-        lost_outside: summary.figures.link.lost_outside,
+        lost_down,
+        lost_up,
+        lost_outside_down: outside_down,
+        lost_outside_up: outside_up,
+        lost_outside: known.lost_outside.iter().sum(),
         sentence: String::new(),
     };
     let waits_apart = queues.iter().any(|queue| {
@@ -207,15 +229,24 @@ fn traffic(queues: &[&QueueSummary], kind: Option<&str>, known: &Known) -> Traff
     }
 }
 
-/// The share of the packets that the queues of a direction dropped.
-fn lost(queues: &[&QueueSummary], direction: Direction) -> f64 {
-    let here = queues.iter().filter(|queue| queue.direction == direction);
-    let dropped: u64 = here.clone().map(|queue| queue.dropped).sum();
+/// Packets of a direction that something other than a queue lost.
+pub(crate) fn lost_outside(report: &LinkReport, way: Direction) -> u64 {
+    let of = report.direction(way);
+    of.lost.total() + of.impaired
+}
+
+/// Packets that the queues of a direction dropped.
+fn dropped(queues: &[&QueueSummary], way: Direction) -> u64 {
+    let here = queues.iter().filter(|queue| queue.direction == way);
+    here.map(|queue| queue.dropped).sum()
+}
+
+/// Packets that came to the queues of a direction.
+fn came(queues: &[&QueueSummary], way: Direction) -> u64 {
     // Of several links, those that left the last one.
     let mut left = BTreeMap::new();
-    for queue in here {
+    for queue in queues.iter().filter(|queue| queue.direction == way) {
         *left.entry(queue.hop.as_str()).or_insert(0) += queue.packets;
     }
-    let left = left.into_values().min().unwrap_or(0);
-    dropped as f64 / (left + dropped).max(1) as f64
+    left.into_values().min().unwrap_or(0) + dropped(queues, way)
 }

@@ -103,17 +103,21 @@ fn losses(felt: &Felt) -> String {
         percent if percent < 0.01 => "less than 0.01 %".to_owned(),
         percent => format!("{percent:.2} %"),
     };
-    let ways = [(felt.lost_down, "down"), (felt.lost_up, "up")];
-    let ways = ways.into_iter().filter(|(share, _)| *share > 0.0);
-    let mut lost: Vec<String> = ways
-        .map(|(share, way)| format!("{} {way}", percent(share)))
-        .collect();
-    if felt.lost_outside > 0 {
-        lost.push(format!(
-            "{} packets outside of the queues",
-            felt.lost_outside
-        ));
-    }
+    let ways = [
+        (felt.lost_down, felt.lost_outside_down, "down"),
+        (felt.lost_up, felt.lost_outside_up, "up"),
+    ];
+    let ways = ways.into_iter().filter(|(share, ..)| *share > 0.0);
+    let lost = ways.map(|(share, outside, way)| match outside > 0.0 {
+        false => format!("{} {way}", percent(share)),
+        true if outside < share => format!(
+            "{} {way}, of which {} outside of the queue",
+            percent(share),
+            percent(outside)
+        ),
+        true => format!("{} {way}, outside of the queue", percent(share)),
+    });
+    let lost: Vec<String> = lost.collect();
     match lost.is_empty() {
         true => "; nothing was lost".to_owned(),
         false => format!("; lost: {}", lost.join(", ")),

@@ -71,6 +71,8 @@ const KNOWN: Known = Known {
     is_limited: true,
     apart: Vec::new(),
     has_data: true,
+    lost_outside: [0; 2],
+    came: [0; 2],
 };
 
 fn said(queues: Vec<Queue>, known: &Known) -> String {
@@ -246,8 +248,13 @@ fn a_part_of_a_run_says_so_and_losses_elsewhere_are_named() {
         dist(1_500.0, 1_500.0),
     )]);
     part.partial = true;
-    part.figures.link.lost_outside = 3;
-    let felt = felt(&part, &KNOWN);
+    let known = Known {
+        lost_outside: [4, 3],
+        // Nobody limits what the program sends: it has no queue in the summary.
+        came: [501, 300],
+        ..KNOWN
+    };
+    let felt = felt(&part, &known);
     assert!(felt.partial && felt.sentence.starts_with("so far: while data flowed"));
     let sentence = &felt.sentence;
     assert!(
@@ -255,7 +262,10 @@ fn a_part_of_a_run_says_so_and_losses_elsewhere_are_named() {
         "{sentence}"
     );
     assert!(
-        sentence.contains("0.20 % down, 3 packets outside of the queues"),
+        sentence.ends_with(
+            "lost: 1.00 % down, of which 0.80 % outside of the queue, 1.00 % up, outside of the queue"
+        ),
         "{sentence}"
     );
+    assert_eq!((felt.lost_outside, felt.lost_outside_up), (7, 0.01));
 }

@@ -90,6 +90,8 @@ pub(super) fn refuse_of_one(options: &LinkOptions, links: &[String]) -> Result<(
             options.up_trace.is_some(),
             "reverse.rate={ trace = \"lte.csv\" }",
         ),
+        ("--loss", options.loss.is_some(), "impair.loss=0.01"),
+        ("--jitter", options.jitter.is_some(), "impair.jitter=1ms"),
     ];
     match given.into_iter().find(|(_, is_given, _)| *is_given) {
         Some((option, _, key)) => Err(format!(

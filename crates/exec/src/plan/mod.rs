@@ -6,6 +6,7 @@
 mod files;
 mod keys;
 mod options;
+mod repeats;
 #[cfg(test)]
 mod tests;
 mod trace;
@@ -21,7 +22,9 @@ use crate::verdict::Judged;
 use crate::{Error, Result};
 pub use files::Files;
 pub use options::LinkOptions;
-use options::SEED;
+use options::{LONGEST_TIME, SEED};
+use repeats::Cycle;
+pub(crate) use repeats::Later;
 
 /// The longest base RTT of a link.
 const LONGEST_RTT: Time = Time::from_secs(10);
@@ -33,6 +36,8 @@ pub struct Plan {
     rtt: Time,
     warnings: Vec<String>,
     traces: Vec<String>,
+    /// What comes again after the changes of the scenario.
+    cycle: Option<Cycle>,
     /// What it was made of.
     options: LinkOptions,
 }
@@ -58,9 +63,16 @@ impl Plan {
         let of_file = asked.has_groups.then(|| rtt_of_groups(&scenario)).flatten();
         let delays = scenario.links.iter().map(|link| link.delay);
         let delays = delays.fold(Time::ZERO, |sum, delay| sum + delay) * 2;
-        let rtt = match &options.rtt {
-            Some(text) => quell_units::notation::time(text)
-                .map_err(|error| Error::Options(format!("--rtt {text}: {error}")))?,
+        let given = |name: &str, text: &Option<String>| {
+            let time = text.as_ref().map(|text| {
+                quell_units::notation::time(text)
+                    .map_err(|error| Error::Options(format!("{name} {text}: {error}")))
+            });
+            time.transpose()
+        };
+        let both_ways = given("--delay", &options.delay)?.map(|delay| delay * 2);
+        let rtt = match given("--rtt", &options.rtt)?.or(both_ways) {
+            Some(rtt) => rtt,
             None => asked.rtt.or(of_file).unwrap_or(Time::ZERO).max(delays),
         };
         if rtt > LONGEST_RTT {
@@ -79,6 +91,7 @@ impl Plan {
             rtt,
             warnings: asked.warnings,
             traces: asked.traces,
+            cycle: asked.cycle,
             options: options.clone(),
         })
     }
@@ -183,6 +196,16 @@ impl Plan {
                 made.map(|made| (change.time, made)).collect::<Vec<_>>()
             })
             .collect()
+    }
+
+    /// What changes after that, again and again.
+    pub(crate) fn later(&self) -> Later {
+        let Some(cycle) = self.cycle else {
+            return Later::default();
+        };
+        let mut first = self.changes();
+        first.retain(|(at, _)| *at >= cycle.from);
+        Later::new(first, cycle, LONGEST_TIME)
     }
 
     /// The same link, on which more changes at the time `at`, together; and what the link does then. They are checked beside everything

@@ -12,11 +12,13 @@ use quell_scenario::{Origin, Override, Problem, Problems, Scenario, Template};
 use quell_units::{Rate, Time, notation};
 
 use super::files::Files;
+use super::repeats::{self, Cycle};
 use super::{keys, trace};
 use crate::{Error, Result};
 
 /// Figures cover at most this time of the program.
 const LONGEST: &str = "24h";
+pub(super) const LONGEST_TIME: Time = Time::from_secs(24 * 3_600);
 /// Of all queues: a day's packets decide, not the seed.
 pub(super) const SEED: u64 = 1;
 /// A link without any limit.
@@ -38,6 +40,12 @@ pub struct LinkOptions {
     pub up_trace: Option<String>,
     /// Base RTT that the link adds.
     pub rtt: Option<String>,
+    /// The same as a delay one way.
+    pub delay: Option<String>,
+    /// The share of packets that each direction loses behind its queue, as a number or in percent.
+    pub loss: Option<String>,
+    /// The longest random delay of a packet behind its queue, in each direction.
+    pub jitter: Option<String>,
     /// Queues of each direction that has a rate, `[LINK=]KIND[:PARAMETER=VALUE,…]`: one for each link at most.
     pub queues: Vec<String>,
     /// Queues towards the program.
@@ -64,6 +72,8 @@ pub(super) struct Asked {
     pub(super) rtt: Option<Time>,
     /// Whether the groups are those of the file.
     pub(super) has_groups: bool,
+    /// What comes again after the changes of the scenario.
+    pub(super) cycle: Option<Cycle>,
 }
 
 /// A change at a time.
@@ -112,6 +122,7 @@ pub(super) fn scenario(options: &LinkOptions) -> Result<Asked> {
     ];
     overrides.extend(is_unlimited.then(|| Override::option("--down", "link.rate", "1gbit")));
     overrides.extend(rates);
+    overrides.extend(impairments(options)?);
     overrides.extend(queues(options, &limits).map_err(Error::Options)?);
     overrides.extend(sets);
 
@@ -120,9 +131,29 @@ pub(super) fn scenario(options: &LinkOptions) -> Result<Asked> {
         template.change(one.at, &one.key, &one.value);
     }
     let folder = Path::new(file).parent().unwrap_or(Path::new(""));
-    let loaded = template.loaded(&overrides, None, options.files.reader(folder));
+    let read =
+        |overrides: &[Override]| template.loaded(overrides, None, options.files.reader(folder));
+    let mut cycle = None;
+    let mut loaded = read(&overrides);
+    if loaded.as_ref().is_err_and(repeats::are_too_many) {
+        let once = planned.iter().map(|one| one.at);
+        cycle = template
+            .clone()
+            .take("at")
+            .and_then(|at| Cycle::of(&at, once));
+        if let Some(cycle) = cycle {
+            let end = cycle.end() + Time::from_nanos(1);
+            overrides[0] = Override::duration(&format!("{}ns", end.as_nanos()));
+            // Where a cycle is too long, the first answer is the right one.
+            loaded = read(&overrides).or(loaded);
+        }
+    }
     let loaded = loaded.map_err(|problems| named(&problems, &planned))?;
     let mut scenario = loaded.scenario;
+    if let Some(cycle) = cycle {
+        scenario.run.duration = LONGEST_TIME;
+        scenario.changes.retain(|change| change.time < cycle.end());
+    }
     // What is said of groups is not about the program.
     let of_links = loaded.warnings.iter();
     let of_links = of_links.filter(|warning| warning.key.starts_with("link."));
@@ -135,6 +166,7 @@ pub(super) fn scenario(options: &LinkOptions) -> Result<Asked> {
         traces: loaded.traces,
         rtt,
         has_groups,
+        cycle,
     })
 }
 
@@ -170,6 +202,42 @@ fn rates(options: &LinkOptions) -> Result<Vec<Override>> {
         }
     }
     Ok(rates)
+}
+
+/// What happens behind both queues of the only link.
+fn impairments(options: &LinkOptions) -> Result<Vec<Override>> {
+    let mut all = Vec::new();
+    for (name, key, given) in [
+        ("--loss", "impair.loss", &options.loss),
+        ("--jitter", "impair.jitter", &options.jitter),
+    ] {
+        let Some(text) = given else { continue };
+        let argument = format!("{name} {text}");
+        let value = match name {
+            "--loss" => share(text).map_err(|why| Error::Options(format!("{argument}: {why}")))?,
+            _ => text.trim().to_owned(),
+        };
+        let both = ["link", "link.reverse"];
+        all.extend(both.map(|side| Override::option(&argument, &format!("{side}.{key}"), &value)));
+    }
+    Ok(all)
+}
+
+/// A share as a scenario has it. A whole number without a unit is a percentage elsewhere (tc-netem), and all or nothing here.
+fn share(text: &str) -> std::result::Result<String, &'static str> {
+    let wanted = "must be a share of the packets, such as 1% or 0.01";
+    let (number, is_percent) = match text.trim().strip_suffix('%') {
+        Some(number) => (number.trim_end(), true),
+        None => (text.trim(), false),
+    };
+    let number: f64 = number.parse().map_err(|_| wanted)?;
+    let share = if is_percent { number / 100.0 } else { number };
+    let is_clear = is_percent || share < 1.0;
+    // Millionths, as in a scenario.
+    match is_clear && (0.0..=1.0).contains(&share) {
+        true => Ok(format!("{share:.6}")),
+        false => Err(wanted),
+    }
 }
 
 fn sets(options: &LinkOptions, links: &[String], has_groups: bool) -> Result<Vec<Override>> {

@@ -3,6 +3,7 @@
 
 use super::*;
 use quell_measure::Direction;
+use quell_units::Probability;
 
 const FORWARD: Side = side(Direction::Forward);
 const REVERSE: Side = side(Direction::Reverse);
@@ -529,4 +530,129 @@ fn a_queue_for_both_directions_is_that_of_each_that_has_a_rate() {
         Plan::new(&only_set).unwrap().describe(),
         "3mbit/unlimited fifo"
     );
+}
+
+#[test]
+fn what_repeats_more_often_than_a_scenario_holds_is_worked_out_as_it_comes() {
+    // 864 000 changes in 24 h, and the two of the middle step.
+    let text = "schema = 1\nname = \"x\"\n[link]\nrate = \"8mbit\"\nqueue = \"fifo\"\n\
+        [[at]]\ntime = \"50ms\"\nrepeat = \"200ms\"\nset = { \"link.rate\" = \"1mbit\" }\n\
+        [[at]]\ntime = \"150ms\"\nrepeat = \"200ms\"\nset = { \"link.rate\" = \"8mbit\" }\n\
+        [[at]]\ntime = \"1s\"\nset = { \"link.queue.limit\" = \"50ms\" }\n\
+        [run]\nduration = \"50s\"\n";
+    let options = LinkOptions {
+        scenario: Some(("x.toml".to_owned(), text.to_owned())),
+        at: vec![("3s".to_owned(), "down.queue.limit=70ms".to_owned())],
+        ..LinkOptions::default()
+    };
+    let plan = Plan::new(&options).unwrap();
+    let mut all = plan.changes();
+    let mut later = plan.later();
+    let horizon = Time::from_secs(100);
+    while let Some(change) = later.next_before(horizon) {
+        all.push(change);
+    }
+    // The list that a scenario of 100 s has, computed one by one.
+    let ms = Time::from_millis;
+    let mut expected: Vec<(Time, Option<Rate>)> = vec![(ms(1_000), None), (ms(3_000), None)];
+    for n in 0..500 {
+        expected.push((ms(50 + 200 * n), Some(Rate::from_mbps(1))));
+        expected.push((ms(150 + 200 * n), Some(Rate::from_mbps(8))));
+    }
+    expected.sort();
+    let found = all.into_iter().map(|(at, change)| match change {
+        LinkChange::SetRate { rate, .. } => (at, Some(rate)),
+        LinkChange::Configure { .. } => (at, None),
+    });
+    assert_eq!(found.collect::<Vec<_>>(), expected);
+    assert_eq!(plan.scenario().run.duration, Time::from_secs(24 * 3_600));
+    // It goes on for a day and no longer.
+    while later.next_before(Time::MAX).is_some() {}
+    assert_eq!(later.next_before(Time::MAX), None);
+    // Steps without a common multiple within a day are refused as before.
+    let odd = text
+        .replacen("200ms", "199.999999ms", 1)
+        .replacen("200ms", "200.000001ms", 1);
+    let options = LinkOptions {
+        scenario: Some(("x.toml".to_owned(), odd)),
+        ..LinkOptions::default()
+    };
+    let why = Plan::new(&options).unwrap_err().to_string();
+    assert!(why.contains("10000 changes"), "{why}");
+}
+
+#[test]
+fn delays_one_way_losses_and_jitter_are_those_of_both_directions() {
+    let wanted = |delay: &str, loss: &str, jitter: &str| LinkOptions {
+        delay: Some(delay.to_owned()),
+        loss: Some(loss.to_owned()),
+        jitter: Some(jitter.to_owned()),
+        ..options(Some("20mbit"), None)
+    };
+    for (loss, parts) in [
+        ("1%", 10_000),
+        ("0.01", 10_000),
+        ("0.05 %", 500),
+        ("100%", 1_000_000),
+    ] {
+        let plan = Plan::new(&wanted("20ms", loss, "3ms")).unwrap();
+        assert_eq!(plan.rtt(), Time::from_millis(40));
+        for side in plan.scenario().sides() {
+            let impairment = plan.direction(side, 1_500).impairment.unwrap().0;
+            assert_eq!(
+                impairment.loss.good,
+                Probability::ratio(parts, 1_000_000),
+                "{loss}"
+            );
+            assert_eq!(impairment.jitter, Time::from_millis(3));
+        }
+    }
+    for (loss, part) in [
+        (
+            "1",
+            "--loss 1: must be a share of the packets, such as 1% or 0.01",
+        ),
+        ("5", "1% or 0.01"),
+        ("101%", "1% or 0.01"),
+        ("-1%", "1% or 0.01"),
+        ("much", "1% or 0.01"),
+    ] {
+        let why = Plan::new(&wanted("20ms", loss, "3ms"))
+            .unwrap_err()
+            .to_string();
+        assert!(why.contains(part), "{why}");
+    }
+    let why = Plan::new(&wanted("20", "1%", "3ms"))
+        .unwrap_err()
+        .to_string();
+    assert!(why.starts_with("--delay 20: "), "{why}");
+    let why = Plan::new(&wanted("20ms", "1%", "3"))
+        .unwrap_err()
+        .to_string();
+    assert!(why.starts_with("--jitter 3: link.impair.jitter"), "{why}");
+    let several = LinkOptions {
+        loss: Some("1%".to_owned()),
+        ..two()
+    };
+    let why = Plan::new(&several).unwrap_err().to_string();
+    assert!(why.contains("--set 'link.line.impair.loss=0.01'"), "{why}");
+    // An outage may be written in any unit.
+    for outage in ["0", "0mbit", "0bit"] {
+        let mut options = options(Some("20mbit"), None);
+        options.at = vec![("1s".to_owned(), format!("down={outage}"))];
+        let changes = Plan::new(&options).unwrap().changes();
+        assert!(
+            matches!(
+                changes[..],
+                [(
+                    _,
+                    LinkChange::SetRate {
+                        rate: Rate::ZERO,
+                        ..
+                    }
+                )]
+            ),
+            "{outage}: {changes:?}"
+        );
+    }
 }

@@ -302,6 +302,9 @@ impl Work {
             self.free.append(&mut self.gone);
             self.tally.counts.rounds.fetch_add(1, Ordering::Release);
             let now = self.now();
+            if self.tally.ends_by(now) {
+                self.look_at_windows();
+            }
             self.tally.advance(now);
             if now >= self.swept + SWEEP {
                 self.swept = now;
@@ -320,6 +323,16 @@ impl Work {
             pair.reset();
         }
         self.closed
+    }
+
+    /// Asks the kernel why what waits for the program is not sent, of so many connections at most.
+    fn look_at_windows(&mut self) {
+        const MOST_ASKED: usize = 64;
+        let pairs = self.pairs.iter_mut().flatten();
+        let waiting = pairs.filter(|pair| pair.holds(Direction::Forward));
+        for pair in waiting.take(MOST_ASKED) {
+            self.tally.was_window_limited(pair.more_window_limited());
+        }
     }
 
     fn heed(&mut self, kind: u64, index: usize, flags: EventFlags) {
@@ -369,7 +382,7 @@ impl Work {
             why
         };
         Counts::add(&self.tally.counts.connections, 1);
-        if self.open >= self.most {
+        if !has_room(self.open, self.most) {
             return Err(refuse(&client, Refusal::Full));
         }
         let to = getsockname(&client)
@@ -378,7 +391,14 @@ impl Work {
         let Some((to, target)) = to.and_then(|to| Some((to, self.targets.of(to)?))) else {
             return Err(refuse(&client, Refusal::Forbidden));
         };
-        let Ok(server) = relayed::stream_to(target) else {
+        // On a loopback the answer is known at once.
+        let server = relayed::stream_to(target).or_else(|error| match targets::beside(target) {
+            Some(other) if error.kind() == io::ErrorKind::ConnectionRefused => {
+                relayed::stream_to(other)
+            }
+            _ => Err(error),
+        });
+        let Ok(server) = server else {
             return Err(refuse(&client, Refusal::Unreachable));
         };
         let now = self.now();
@@ -538,9 +558,30 @@ impl Work {
     }
 }
 
+/// Whether there is room for one connection more.
+fn has_room(open: usize, most: usize) -> bool {
+    open < most
+}
+
 /// Why a connection was not begun.
 enum Refusal {
     Full,
     Forbidden,
     Unreachable,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_many_connections_as_there_is_room_for_are_open_and_no_more() {
+        let mut open = 0;
+        while has_room(open, 16) {
+            open += 1;
+        }
+        assert_eq!(open, 16);
+        assert!(!has_room(17, 16) && !has_room(0, 0));
+        assert!((16..=MOST_CONNECTIONS).contains(&room()));
+    }
 }

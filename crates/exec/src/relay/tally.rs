@@ -19,6 +19,8 @@ pub struct Bin {
     /// How long data waited at the relay because the next socket did not take it, by direction: towards the program its own TCP or reading
     /// limits, from the program the path beyond.
     pub held: [Time; 2],
+    /// How long the window of a program that reads slowly, and nothing else, kept the far edge from sending: of all connections together.
+    pub window_limited: Time,
 }
 
 /// Figures over the whole, shared with the thread that reports.
@@ -110,6 +112,16 @@ impl Tally {
         };
     }
 
+    /// Whether the bin that is being filled ends by `now`.
+    pub(super) fn ends_by(&self, now: Time) -> bool {
+        now >= self.bin.end
+    }
+
+    /// The windows of programs kept the far edge from sending for so much longer.
+    pub(super) fn was_window_limited(&mut self, more: Time) {
+        self.bin.window_limited += more;
+    }
+
     /// Everything until `now` is known.
     pub(super) fn advance(&mut self, now: Time) {
         while now >= self.bin.end {
@@ -157,6 +169,7 @@ mod tests {
             end: ms(end),
             open: ms(open),
             held: [ms(held), Time::ZERO],
+            window_limited: Time::ZERO,
         };
         let found: Vec<Bin> = out.try_iter().collect();
         assert_eq!(

@@ -74,6 +74,16 @@ impl Targets {
     }
 }
 
+/// The same port of the host's loopback in the other family: many services listen in one alone.
+pub(super) fn beside(target: SocketAddr) -> Option<SocketAddr> {
+    let other: IpAddr = match target.ip() {
+        IpAddr::V4(Ipv4Addr::LOCALHOST) => Ipv6Addr::LOCALHOST.into(),
+        IpAddr::V6(Ipv6Addr::LOCALHOST) => Ipv4Addr::LOCALHOST.into(),
+        _ => return None,
+    };
+    Some(SocketAddr::new(other, target.port()))
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 mod tests {

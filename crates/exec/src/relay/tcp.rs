@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use quell_hosts::traffic::TcpInfo;
 use quell_measure::Direction;
+use quell_units::Time;
 use rustix::io::Errno;
 use rustix::net::{Shutdown, shutdown, sockopt};
 use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_setpipe_size, pipe_with, splice};
@@ -93,6 +94,8 @@ pub(super) struct Pair {
     /// When it was accepted, in ns of the run.
     pub(super) began: u64,
     flows: [Flow; 2],
+    /// How long the program's window has kept the far edge from sending, as of the last look.
+    window_limited: Time,
 }
 
 /// A connection in `connections.json`.
@@ -127,7 +130,15 @@ impl Pair {
             to,
             began,
             flows: Default::default(),
+            window_limited: Time::ZERO,
         }
+    }
+
+    /// How much longer the program's window has kept the far edge from sending since the last look.
+    pub(super) fn more_window_limited(&mut self) -> Time {
+        let now = self.tcp().map(|tcp| tcp.receive_window_limited);
+        let now = now.unwrap_or(self.window_limited);
+        now - std::mem::replace(&mut self.window_limited, now)
     }
 
     /// Whether data of a direction waits here for its next socket.

@@ -102,9 +102,7 @@ impl Exchanges {
         let (place, begun) = match self.by_key.get(&key) {
             Some(&place) => (place, Begun::Known),
             None => {
-                if self.by_key.len() >= self.most {
-                    self.forget_oldest();
-                }
+                self.make_room();
                 let exchange = Exchange {
                     key,
                     near: maker.between(to, from)?,
@@ -184,6 +182,13 @@ impl Exchanges {
         over.into_iter().for_each(|place| self.forget(place));
     }
 
+    /// For one more.
+    fn make_room(&mut self) {
+        if self.by_key.len() >= self.most {
+            self.forget_oldest();
+        }
+    }
+
     fn forget_oldest(&mut self) {
         let oldest = self
             .by_key
@@ -210,5 +215,57 @@ impl Exchanges {
         };
         self.by_key.insert(key, place);
         place
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by a panic")]
+mod tests {
+    use super::*;
+    use std::net::UdpSocket;
+
+    /// With a host at this port, last heard of at `last`.
+    fn exchange(client: u16, port: u16, last: Time) -> Exchange {
+        let socket = || UdpSocket::bind("127.0.0.1:0").unwrap().into();
+        let target = SocketAddr::from(([198, 51, 100, 7], port));
+        Exchange {
+            key: (SocketAddr::from(([10, 77, 0, 2], client)), target),
+            near: socket(),
+            far: socket(),
+            target,
+            last,
+        }
+    }
+
+    fn clients(exchanges: &Exchanges) -> Vec<u16> {
+        let keys = exchanges.by_key.keys();
+        keys.map(|(client, _)| client.port()).collect()
+    }
+
+    #[test]
+    fn silence_ends_an_exchange_after_a_minute_and_one_with_a_name_server_after_ten_seconds() {
+        let ms = Time::from_millis;
+        let mut exchanges = Exchanges::new(MOST);
+        exchanges.put(exchange(1, NAME_SERVICE, ms(500)));
+        exchanges.put(exchange(2, 443, ms(500)));
+        for (now, left) in [
+            (ms(10_499), &[1, 2][..]),
+            (ms(10_500), &[2]),
+            (ms(60_499), &[2]),
+            (ms(60_500), &[]),
+        ] {
+            exchanges.forget_silent(now);
+            assert_eq!(clients(&exchanges), left, "{now}");
+        }
+    }
+
+    #[test]
+    fn the_one_that_was_silent_longest_makes_room_and_only_where_there_is_none() {
+        let mut exchanges = Exchanges::new(2);
+        for (client, last, left) in [(1, 30, &[1][..]), (2, 10, &[1, 2]), (3, 20, &[1, 3])] {
+            exchanges.make_room();
+            exchanges.put(exchange(client, 443, Time::from_millis(last)));
+            assert_eq!(clients(&exchanges), left);
+        }
     }
 }

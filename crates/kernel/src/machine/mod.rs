@@ -73,7 +73,7 @@ pub struct Machine {
     log: PathBuf,
     ended: Option<ExitStatus>,
     usage: Usage,
-    memory: Option<Own>,
+    memory: Option<memory::OwnFolder>,
     _processor: Option<Processor>,
 }
 
@@ -81,7 +81,7 @@ impl Machine {
     /// Starts the kernel. [`Machine::ended`] shows later whether it runs.
     pub fn start(config: &MachineConfig) -> Result<Self, MachineError> {
         let arguments = config.arguments.list()?;
-        let memory = memory::own_folder(
+        let memory = memory::OwnFolder::new(
             config.arguments.memory,
             config.user.as_ref().map(|user| user.id),
         )?;

@@ -23,7 +23,8 @@ use std::thread::{self, JoinHandle};
 use quell_app::kinds::program::{Ended, Part, Program};
 use quell_app::{AppConfig, ProgramReport, Report};
 use quell_confine::capabilities::{CapabilitySet, keep_only};
-use quell_hosts::enclosure::{Enclosure, Work};
+use quell_hosts::child;
+use quell_hosts::enclosure::{Enclosure, Keeping, Left, Work};
 use quell_hosts::namespace::Namespace;
 use quell_hosts::topology::Topology;
 use quell_hosts::traffic::{Epoch, Host, RunEnd};
@@ -182,12 +183,20 @@ impl Prepared {
     fn fork(&mut self, topology: &Topology) -> Result<(), LiveError> {
         let works = self.all.iter().filter_map(|one| match &one.process {
             Process::New(line) => Some(Work {
-                network: network(topology, one.host),
+                prepare: Box::new(|| {
+                    // What starts programs has left these to others.
+                    child::heed_signals_again();
+                    network(topology, one.host).enter()
+                }),
                 command: Box::new(|| line.command()),
             }),
             Process::Waits(_) => None,
         });
-        let (enclosure, waiting) = Enclosure::fork(works.collect())
+        let keeping = Keeping {
+            left: Left::GroupKilled,
+            rights: CapabilitySet::empty(),
+        };
+        let (enclosure, waiting) = Enclosure::fork(works.collect(), keeping)
             .map_err(|error| LiveError::Failed(format!("programs of the scenario: {error}")))?;
         for (one, waiting) in self.all.iter_mut().zip(waiting) {
             one.process = Process::Waits(waiting);

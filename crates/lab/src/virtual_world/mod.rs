@@ -369,7 +369,8 @@ pub fn probe() -> Vec<Finding> {
         }
     };
     match Guest::new(&GuestOptions::default()) {
-        Err(error) => vec![finding(Need::UserModeKernel, Err(error))],
+        // Landlock is the host's, and asked for before there is a kernel to confine.
+        Err(error) => vec![finding(Need::UserModeKernel, Err(error)), confinement()],
         Ok(guest) => {
             let kernel = format!("{} ({})", guest.kernel.name, guest.kernel.facts.version);
             let began = Instant::now();

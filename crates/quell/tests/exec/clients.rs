@@ -45,6 +45,7 @@ pub(crate) fn play(role: &str) {
         ("to-far", [port]) => connect_once(&format!("{}:{port}", env::var("QUELL_FAR").unwrap())),
         ("to-host", [port]) => connect_once(&format!("{}:{port}", env::var("QUELL_HOST").unwrap())),
         ("login", [place]) => crate::terminal::login(place),
+        ("session", [place]) => crate::terminal::session(place),
         ("typist", [key]) => crate::keystrokes::typist(key),
         ("beside", [times, program @ ..]) => crate::beside::run(times.parse().unwrap(), program),
         ("keys", []) => crate::terminal::keys(),

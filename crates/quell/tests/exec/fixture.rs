@@ -40,6 +40,8 @@ pub(crate) const WEB: u16 = 80;
 pub(crate) const PAGE: usize = 2_000_000;
 /// A service of the host's loopback.
 pub(crate) const LOCAL: u16 = 8080;
+/// One that listens at `[::1]` alone.
+pub(crate) const LOCAL_V6: u16 = 8081;
 
 /// A name whose answer does not fit into a datagram.
 pub(crate) const LONG_NAME: &str = "long.test";
@@ -292,6 +294,9 @@ fn serve_host() {
             stream.write_all(b"local").unwrap();
         });
     }
+    serve("::1", LOCAL_V6, |mut stream| {
+        stream.write_all(b"local6").unwrap();
+    });
     // A resolver whose every name is the server's, and that has no address of IPv6.
     let socket = UdpSocket::bind("127.0.0.53:53").unwrap();
     thread::spawn(move || {

@@ -1,9 +1,10 @@
 //! What the host sees of it: nothing, before, after, and after kill -9.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::Read as _;
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
+use std::process::Stdio;
 
 use quell_testing::not_run;
 use quell_testing::program::{text, wait_until};
@@ -80,12 +81,13 @@ fn settings(folder: &Path, found: &mut BTreeMap<String, String>) {
     }
 }
 
-/// The network namespaces that processes are in.
-fn namespaces() -> usize {
+/// The namespaces of networks and of process ids that processes are in.
+pub(crate) fn namespaces() -> usize {
     let entries = fs::read_dir("/proc").unwrap().flatten();
     let all: std::collections::BTreeSet<_> = entries
         .filter(|entry| entry.file_name().to_string_lossy().parse::<u32>().is_ok())
-        .filter_map(|entry| fs::read_link(entry.path().join("ns/net")).ok())
+        .flat_map(|entry| ["ns/net", "ns/pid"].map(|kind| entry.path().join(kind)))
+        .filter_map(|path| fs::read_link(path).ok())
         .collect();
     all.len()
 }
@@ -229,6 +231,44 @@ fn with_nat_the_host_routes_and_is_as_before_when_it_ends(fake: &Fake) {
         wait_until("its namespaces are gone", || namespaces() <= before.1);
     }
     wait_until("its interface is gone", || fake.run(network) == before.0);
+    several_take_a_number_each(fake);
+    wait_until("its interface is gone", || fake.run(network) == before.0);
     let _ = fake.ends.try_iter().count();
     fake.run(|| forward("0"));
+}
+
+/// They all look for a free number at the same time.
+fn several_take_a_number_each(fake: &Fake) {
+    const MANY: usize = 5;
+    let script = "echo $QUELL_FAR; read line";
+    let nat = ["exec", "--quiet", "--net", "nat", "--", "sh", "-c", script];
+    let start = || {
+        let mut command = fake.quell(&nat);
+        command.stdin(Stdio::piped());
+        fake.run(|| command.spawn().unwrap())
+    };
+    let children: Vec<_> = (0..MANY).map(|_| start()).collect();
+    let mut far = BTreeSet::new();
+    let mut outputs = Vec::new();
+    // All of them run until the last one has begun.
+    let mut children = children.into_iter().map(|mut child| {
+        let mut line = String::new();
+        let out = child.stdout.take().unwrap();
+        BufReader::new(out).read_line(&mut line).unwrap();
+        far.insert(line);
+        child
+    });
+    let running: Vec<_> = children.by_ref().collect();
+    drop(children);
+    for child in running {
+        outputs.push(child.wait_with_output().unwrap());
+    }
+    for output in &outputs {
+        assert!(
+            output.status.code().is_some_and(|code| code < 125),
+            "{}",
+            text(&output.stderr)
+        );
+    }
+    assert_eq!(far.len(), MANY, "{far:?}");
 }

@@ -1,5 +1,6 @@
 //! Exit codes, signals, streams, the environment, and what becomes of descendants.
 
+use std::fs;
 use std::io::{Read as _, Write as _};
 use std::process::{Command, Output, Stdio};
 use std::thread;
@@ -10,7 +11,7 @@ use quell_testing::program::{text, wait_until};
 use rustix::process::{Pid, Signal, geteuid, kill_process};
 
 use crate::Case;
-use crate::fixture::{Fake, SERVER, Sum, WHO};
+use crate::fixture::{Fake, SERVER, SOURCE, Sum, WHO, read_json};
 
 pub(crate) const CASES: &[Case] = &[
     ("exit_codes_are_those_of_env", exit_codes_are_those_of_env),
@@ -29,6 +30,30 @@ pub(crate) const CASES: &[Case] = &[
     (
         "descendants_end_after_the_program_or_with_quell",
         descendants_end_after_the_program_or_with_quell,
+    ),
+    (
+        "strict_makes_a_warning_an_error_unless_the_program_failed_itself",
+        strict_makes_a_warning_an_error_unless_the_program_failed_itself,
+    ),
+    (
+        "a_dash_stands_for_standard_output_behind_that_of_the_program",
+        a_dash_stands_for_standard_output_behind_that_of_the_program,
+    ),
+    (
+        "a_full_disk_takes_the_packets_and_neither_the_result_nor_the_exit_code",
+        a_full_disk_takes_the_packets_and_neither_the_result_nor_the_exit_code,
+    ),
+    (
+        "nothing_is_left_after_kill_9_at_any_instant",
+        nothing_is_left_after_kill_9_at_any_instant,
+    ),
+    (
+        "the_program_has_process_ids_of_its_own_and_proc_shows_them",
+        the_program_has_process_ids_of_its_own_and_proc_shows_them,
+    ),
+    (
+        "root_can_give_the_program_another_user",
+        root_can_give_the_program_another_user,
     ),
     (
         "a_link_inside_of_a_link_takes_other_addresses",
@@ -121,7 +146,90 @@ fn streams_belong_to_the_program(fake: &Fake) {
     );
 }
 
-/// Starts `quell exec` with a shell script; returns when the script has printed its process id.
+fn strict_makes_a_warning_an_error_unless_the_program_failed_itself(fake: &Fake) {
+    for (strict, script, code, words) in [
+        (&["--strict"][..], "exit 0", 125, "1 warning, and --strict"),
+        (&["--strict"], "exit 7", 7, "1 warning, and --strict"),
+        (
+            &[],
+            "exit 0",
+            0,
+            "http_proxy=http://127.0.0.1:9 is on this host's loopback",
+        ),
+    ] {
+        let arguments = [&["exec", "--quiet"], strict, &["--", "sh", "-c", script]].concat();
+        let mut command = fake.quell(&arguments);
+        let output = fake.output(command.env("http_proxy", "http://127.0.0.1:9"));
+        let errors = text(&output.stderr);
+        assert_eq!(
+            output.status.code(),
+            Some(code),
+            "{strict:?} {script}: {errors}"
+        );
+        assert!(errors.contains(words), "no {words:?} in {errors}");
+    }
+    let clean = fake.output(&mut fake.quell(&["exec", "--strict", "--quiet", "--", "true"]));
+    assert_eq!(clean.status.code(), Some(0), "{}", text(&clean.stderr));
+}
+
+fn a_dash_stands_for_standard_output_behind_that_of_the_program(fake: &Fake) {
+    let script = "echo $QUELL_LINK";
+    let options = [
+        "exec", "--quiet", "--rate", "5mbit", "--delay", "20ms", "--json", "-",
+    ];
+    let arguments = [&options[..], &["--", "sh", "-c", script]].concat();
+    let said = text(&fake.output(&mut fake.quell(&arguments)).stdout);
+    let report = said.strip_prefix("5mbit 40ms fifo\n").unwrap();
+    let report: serde_json::Value = serde_json::from_str(report).unwrap();
+    assert_eq!(report["exec"]["rtt_ms"], 40.0);
+    assert!(!std::path::Path::new("-").exists());
+}
+
+fn a_full_disk_takes_the_packets_and_neither_the_result_nor_the_exit_code(fake: &Fake) {
+    let test = "a_full_disk_takes_the_packets_and_neither_the_result_nor_the_exit_code";
+    let folder = tempfile::tempdir().unwrap();
+    // Mounts of this process are its own.
+    let size = c"size=1m,mode=755";
+    let flags = rustix::mount::MountFlags::empty();
+    if let Err(error) = rustix::mount::mount("tmpfs", folder.path(), "tmpfs", flags, size) {
+        return not_run(test, &format!("a small disk cannot be mounted: {error}"));
+    }
+    let out = folder.path().join("result");
+    let own = std::env::current_exe().unwrap();
+    let script = format!("{}; exit 7", own.display());
+    let options = [
+        "exec",
+        "--rate",
+        "50mbit",
+        "--packets",
+        "--out",
+        out.to_str().unwrap(),
+    ];
+    let mut command = fake.quell(&[&options[..], &["--", "sh", "-c", &script]].concat());
+    command
+        .env(crate::clients::ROLE, "read")
+        .env(crate::clients::WORDS, format!("{SERVER}:{SOURCE} 4"));
+    let output = fake.output(&mut command);
+    let errors = text(&output.stderr);
+    let there = |name: &str| out.join(name).is_file();
+    let found = [
+        "summary.json",
+        "exec.json",
+        "queues.parquet",
+        "packets.pcapng",
+    ]
+    .map(there);
+    let unmounted = rustix::mount::unmount(folder.path(), rustix::mount::UnmountFlags::DETACH);
+    unmounted.unwrap();
+    assert_eq!(output.status.code(), Some(7), "{errors}");
+    assert_eq!(found, [true, true, true, false], "{errors}");
+    assert!(
+        errors.contains("the packets are not in the result"),
+        "{errors}"
+    );
+}
+
+/// Starts `quell exec` with a shell script; returns when the script has printed its process id, which is one of its own ids.
 fn started(fake: &Fake, options: &[&str], script: &str) -> (std::process::Child, Pid) {
     let script = format!("echo $$; {script}");
     let mut arguments = vec!["exec"];
@@ -205,6 +313,7 @@ fn the_program_has_no_right_and_knows_its_link(fake: &Fake) {
         "QUELL_DEPTH=1",
         "QUELL_FAR=10.77.0.1",
         "QUELL_HOST=10.77.0.254",
+        "QUELL_HOST6=fd77::fe",
         "QUELL_LINK=20mbit/5mbit 40ms fifo",
         "nameserver 10.77.0.53",
     ] {
@@ -217,25 +326,42 @@ fn the_program_has_no_right_and_knows_its_link(fake: &Fake) {
     assert_eq!(said.lines().last(), here.to_str());
 }
 
-fn is_alive(id: Pid) -> bool {
-    let path = format!("/proc/{}/stat", id.as_raw_nonzero());
-    // proc_pid_stat(5): the state follows the name in parentheses.
-    let state = |text: String| {
-        text.rsplit_once(") ")
-            .map(|(_, rest)| rest.starts_with('Z'))
+/// A word that no other process has in its command line.
+fn word(number: u32) -> String {
+    // A time that sleep(1) takes.
+    format!("98{number}{}", std::process::id())
+}
+
+/// Processes with a word in their command lines, this one left out: quell and its copies, which have the script in theirs, and what sleeps.
+fn with_word(word: &str) -> Vec<i32> {
+    let entries = fs::read_dir("/proc").unwrap().flatten();
+    let ids = entries.filter_map(|entry| {
+        let id: i32 = entry.file_name().to_str()?.parse().ok()?;
+        let line = fs::read(entry.path().join("cmdline")).ok()?;
+        String::from_utf8_lossy(&line).contains(word).then_some(id)
+    });
+    ids.collect()
+}
+
+/// Those of them that sleep.
+fn sleeping(word: &str) -> usize {
+    let line = format!("sleep\0{word}\0");
+    let is_it = |id: &i32| {
+        let found = fs::read(format!("/proc/{id}/cmdline"));
+        found.is_ok_and(|found| found == line.as_bytes())
     };
-    std::fs::read_to_string(path).is_ok_and(|text| state(text) == Some(false))
+    with_word(word).iter().filter(|id| is_it(id)).count()
 }
 
 fn descendants_end_after_the_program_or_with_quell(fake: &Fake) {
-    let script = "sleep 600 & echo $!; exit 3";
-    let (child, _) = started(fake, &["--quiet"], script);
+    let long = word(1);
+    let script = format!("sleep {long} & setsid sleep {long} & exit 3");
+    let (child, _) = started(fake, &["--quiet"], &script);
     let began = Instant::now();
-    let Output { status, stdout, .. } = child.wait_with_output().unwrap();
+    let Output { status, .. } = child.wait_with_output().unwrap();
     assert_eq!(status.code(), Some(3));
     assert!(began.elapsed() < Duration::from_secs(60));
-    let left = Pid::from_raw(text(&stdout).trim().parse().unwrap()).unwrap();
-    assert!(!is_alive(left));
+    assert_eq!(with_word(&long), []);
     // One that ends within its time is waited for.
     let wait = [
         "exec",
@@ -252,12 +378,116 @@ fn descendants_end_after_the_program_or_with_quell(fake: &Fake) {
         (output.status.code(), text(&output.stdout)),
         (Some(4), "late\n".into())
     );
-    // The program goes with quell, however that ends.
-    let (mut child, program) = started(fake, &["--quiet"], "sleep 600; true");
-    assert!(is_alive(program));
+    // One that does not heed is killed, and counted.
+    let stubborn = word(2);
+    let script = format!("trap '' TERM; setsid sleep {stubborn} & exit 5");
+    let folder = tempfile::tempdir().unwrap();
+    let report = folder.path().join("report.json");
+    let options = ["--quiet", "--json", report.to_str().unwrap()];
+    let (mut child, _) = started(fake, &options, &script);
+    assert_eq!(child.wait().unwrap().code(), Some(5));
+    assert_eq!(with_word(&stubborn), []);
+    assert_eq!(read_json(&report)["exec"]["descendants_left"], 1);
+}
+
+/// A program that does what it can to outlive quell: it forks, leaves its group, its session and its parent, and ignores signals.
+fn that_stays(word: &str) -> String {
+    format!(
+        "trap '' TERM HUP INT; sleep {word} & setsid sleep {word} & \
+         (setsid sh -c 'trap \"\" TERM HUP; sleep {word} & sleep {word}' &) ; echo ready; sleep {word}"
+    )
+}
+
+fn nothing_is_left_after_kill_9_at_any_instant(fake: &Fake) {
+    let name = "nothing_is_left_after_kill_9_at_any_instant";
+    let far_word = word(3);
+    let far = format!("sh -c 'sleep {far_word} & setsid sleep {far_word} & sleep {far_word}'");
+    let mut kinds = vec![
+        vec!["--rate", "50mbit"],
+        vec!["--net", "none", "--far", far.as_str()],
+    ];
+    if crate::pasta::can_run(name) {
+        kinds.push(vec!["--net", "pasta"]);
+    }
+    let before = crate::host::namespaces();
+    for (kind, number) in kinds.iter().zip(4..) {
+        let word = word(number);
+        let script = that_stays(&word);
+        let arguments = [&["exec"][..], kind, &["--", "sh", "-c", &script]].concat();
+        let gone = || with_word(&word).is_empty() && with_word(&far_word).is_empty();
+        // Instants of the start, in ms; then while all of them sleep, which is counted first.
+        for instant in [1, 4, 9, 15, 22, 30, 40, 55, 75, 100, 140, 0] {
+            let mut child = fake.run(|| fake.quell(&arguments).spawn().unwrap());
+            match instant {
+                0 => wait_until("all of it runs", || sleeping(&word) == 5),
+                ms => thread::sleep(Duration::from_millis(ms)),
+            }
+            child.kill().unwrap();
+            child.wait().unwrap();
+            wait_until("no process is left", gone);
+        }
+        wait_until("no namespace is left", || {
+            crate::host::namespaces() <= before
+        });
+    }
+}
+
+fn the_program_has_process_ids_of_its_own_and_proc_shows_them(fake: &Fake) {
+    // Where parts of /proc are hidden from this test, the kernel gives no other one.
+    let script = "echo $PPID; tr '\\0' ' ' < /proc/$$/cmdline; echo; \
+                  ls /proc | grep -c '^[0-9]'; sleep 600 & kill -0 $! && kill $! && wait; \
+                  (echo x > /proc/sys/kernel/core_pattern) 2>/dev/null && echo written; echo end";
+    let output = fake.output(&mut fake.quell(&["exec", "--quiet", "--", "sh", "-c", script]));
+    let said = text(&output.stdout);
+    let lines: Vec<&str> = said.lines().collect();
+    let [parent, line, processes, end] = lines[..] else {
+        panic!("{said}{}", text(&output.stderr));
+    };
+    assert_eq!((parent, end), ("1", "end"));
+    assert!(line.starts_with("sh -c echo $PPID"), "{line}");
+    // The first process, the shell, ls and grep.
+    assert_eq!(processes, "4");
+}
+
+fn root_can_give_the_program_another_user(fake: &Fake) {
+    let test = "root_can_give_the_program_another_user";
+    if !geteuid().is_root() {
+        let output = fake.output(&mut fake.quell(&["exec", "--user", "root", "--", "true"]));
+        assert_eq!(output.status.code(), Some(125));
+        assert!(text(&output.stderr).contains("only root can"));
+        return not_run(test, "only root can give a program another user");
+    }
+    let script = "id -u; id -g; grep -E '^Cap(Prm|Eff|Bnd)' /proc/self/status | sort -u -k2 | wc -l; echo $USER";
+    let user = ["exec", "--quiet", "--user", "4321:4322"];
+    let output = fake.output(&mut fake.quell(&[&user[..], &["--", "sh", "-c", script]].concat()));
+    assert_eq!(
+        text(&output.stdout),
+        "4321\n4322\n1\n4321:4322\n",
+        "{}",
+        text(&output.stderr)
+    );
+    // Signals reach it, what it leaves is ended, and all of it goes with quell.
+    let long = word(9);
+    let script = format!("trap 'exit 6' TERM; sleep {long} & echo ready; wait");
+    let (mut child, _) = started(fake, &user[1..], &script);
+    let ready = child.stdout.as_mut().unwrap().read_exact(&mut [0; 6]);
+    ready.unwrap();
+    kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(6));
+    assert_eq!(with_word(&long), []);
+    let (mut child, _) = started(fake, &user[1..], &that_stays(&long));
+    wait_until("all of it runs", || sleeping(&long) == 5);
     child.kill().unwrap();
     child.wait().unwrap();
-    wait_until("the program has ended", || !is_alive(program));
+    wait_until("no process is left", || with_word(&long).is_empty());
+    for (arguments, why) in [
+        (["--user", "no-such-user-of-quell"], "no such user"),
+        (["--user", "1:x"], "no such user"),
+    ] {
+        let output = fake.output(&mut fake.quell(&["exec", arguments[0], arguments[1], "true"]));
+        assert_eq!(output.status.code(), Some(125));
+        assert!(text(&output.stderr).contains(why), "{arguments:?}");
+    }
 }
 
 fn a_link_inside_of_a_link_takes_other_addresses(fake: &Fake) {

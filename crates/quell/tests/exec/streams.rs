@@ -5,7 +5,9 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use crate::Case;
-use crate::fixture::{CLOSED, COUNT, ECHO, Fake, LOCAL, OTHER, RESET, SERVER, SERVER_V6, WHO};
+use crate::fixture::{
+    CLOSED, COUNT, ECHO, Fake, LOCAL, LOCAL_V6, OTHER, RESET, SERVER, SERVER_V6, WHO,
+};
 
 pub(crate) const CASES: &[Case] = &[
     (
@@ -124,8 +126,11 @@ fn the_host_itself_is_reached_only_where_that_was_allowed(fake: &Fake) {
     assert_eq!(said.trim(), "local");
     let (said, _) = fake.role(&["--host-loopback"], "to-host", &port);
     assert_eq!(said.trim(), "local");
+    // One that listens at [::1] alone has no other address inside.
+    let (said, _) = fake.role(&["--host-loopback"], "to-host", &LOCAL_V6.to_string());
+    assert_eq!(said.trim(), "local6");
     let reset = format!("{:?}", ErrorKind::ConnectionReset);
-    let other = format!("--host-loopback={}", LOCAL + 1);
+    let other = format!("--host-loopback={}", LOCAL + 9);
     let (said, report) = fake.role(&[&other], "to-host", &port);
     assert_eq!(said.trim(), reset);
     assert_eq!(report["exec"]["relay"]["forbidden"], 1);
