@@ -120,7 +120,9 @@ def test_compare_keeps_order_and_names_of_queues(scenario: Path, tmp_path: Path)
     queues: list[Any] = ["pie", "fifo:limit=20ms", {"kind": "dualpi2", "target": "5ms", "any_ect": True}]
     compared = quell.compare(scenario, queues, out=tmp_path / "out")
     assert list(compared) == ["pie", "fifo:limit=20ms", "dualpi2:target=5ms,any_ect=true"]
-    delay = compared["fifo:limit=20ms"].summary["groups"][1]["delay_ms"]
+    # Nobody has named seeds.
+    assert [sorted(one.seeds) for one in compared.values()] == [[1, 2, 3]] * 3
+    delay = compared["fifo:limit=20ms"].seeds[1].summary["groups"][1]["delay_ms"]
     assert delay is not None
     assert delay["max"] <= 20
     text = str(compared)

@@ -1,15 +1,22 @@
-//! A home's access link: 100 Mbit/s down, 20 Mbit/s up, 20 ms from everything, with the queue in both directions. The link is a usual
-//! one of cable or VDSL, the applications are the presets of `docs/reference/applications.md`.
+//! A home's access link: the profile's rate down, a fifth of it up, 20 ms from everything if the profile does not say, with the queue in
+//! both directions. 100 and 20 Mbit/s are a usual line of cable or VDSL; the applications are the presets of
+//! `docs/reference/applications.md`.
 
 use quell_units::{Rate, Time};
 
 use crate::item::{Content, Item, Run, Setting};
+use crate::profile::Profile;
 use crate::traffic::{Group, Traffic};
 
-/// Base RTT.
+/// Base RTT of a home that is near what it uses.
 const RTT: Time = Time::from_millis(20);
-/// What queues hold: 100 ms at the rate of the link.
-const BUFFER: u64 = 833;
+/// The rate down is so many times that up.
+const ASYMMETRY: u64 = 5;
+
+/// Base RTT of every flow.
+pub fn rtt(profile: &Profile) -> Time {
+    profile.asked_rtt.unwrap_or(RTT)
+}
 
 /// Every one.
 pub const ITEMS: &[Item] = &[
@@ -18,52 +25,55 @@ pub const ITEMS: &[Item] = &[
         source: "quell: scenarios/home/evening.toml",
         weight: "quell",
         title: "two downloads, a backup, a film, a call, a game and a browser",
-        content: Content::Runs(Run::new(evening).in_both_ways().with_buffer(BUFFER)),
+        content: Content::Runs(Run::new(evening).in_both_ways()),
     },
     Item {
         id: "upload",
         source: "quell",
         weight: "quell",
         title: "four uploads beside a call and a browser",
-        content: Content::Runs(Run::new(upload).in_both_ways().with_buffer(BUFFER)),
+        content: Content::Runs(Run::new(upload).in_both_ways()),
     },
 ];
 
-fn line(groups: impl IntoIterator<Item = Group>) -> Traffic {
-    Traffic::of(groups)
-        .link(Rate::from_bps(100_000_000), BUFFER)
-        .reverse(Rate::from_bps(20_000_000))
+fn line(setting: &Setting<'_>, groups: impl IntoIterator<Item = Group>) -> Traffic {
+    let up = setting.profile.rate.as_bps() / ASYMMETRY;
+    Traffic::of(groups).reverse(Rate::from_bps(up))
 }
 
-fn cubic(name: &str) -> Group {
-    Group::bulk(name, RTT, "cubic")
+fn cubic(setting: &Setting<'_>, name: &str) -> Group {
+    Group::bulk(name, rtt(setting.profile), "cubic")
 }
 
-fn marked(name: &str) -> Group {
-    Group::new(name, RTT, &format!("\"{name}\"")).with("ecn", "\"ect1\"")
+fn marked(setting: &Setting<'_>, name: &str) -> Group {
+    Group::new(name, rtt(setting.profile), &format!("\"{name}\"")).with("ecn", "\"ect1\"")
 }
 
-fn browser() -> Group {
+fn browser(setting: &Setting<'_>) -> Group {
     let app = "{ kind = \"web\", preset = \"median-2024\" }";
-    Group::new("browser", RTT, app).control("cubic")
+    Group::new("browser", rtt(setting.profile), app).control("cubic")
 }
 
-fn evening(_setting: &Setting<'_>) -> Traffic {
-    let film = Group::new("film", RTT, "{ kind = \"has\", preset = \"4k\" }");
-    line([
-        cubic("downloads").count(2),
-        cubic("backup").with("direction", "\"reverse\""),
+fn evening(setting: &Setting<'_>) -> Traffic {
+    let app = "{ kind = \"has\", preset = \"4k\" }";
+    let film = Group::new("film", rtt(setting.profile), app);
+    let groups = [
+        cubic(setting, "downloads").count(2),
+        cubic(setting, "backup").with("direction", "\"reverse\""),
         film.control("cubic"),
-        marked("voice"),
-        marked("game"),
-        browser(),
-    ])
+        marked(setting, "voice"),
+        marked(setting, "game"),
+        browser(setting),
+    ];
+    line(setting, groups)
 }
 
-fn upload(_setting: &Setting<'_>) -> Traffic {
-    line([
-        cubic("uploads").count(4).with("direction", "\"reverse\""),
-        marked("voice"),
-        browser(),
-    ])
+fn upload(setting: &Setting<'_>) -> Traffic {
+    let uploads = cubic(setting, "uploads").count(4);
+    let groups = [
+        uploads.with("direction", "\"reverse\""),
+        marked(setting, "voice"),
+        browser(setting),
+    ];
+    line(setting, groups)
 }

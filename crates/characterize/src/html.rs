@@ -143,13 +143,14 @@ fn verdicts(card: &Card, body: &mut String) {
             text(&verdict.label(card.queue())),
             text(&verdict.what),
             number(Some(&verdict.found), 1.0, digits),
-            format!("<td class=\"{word}\">{word}</td>"),
+            format!("<td class=\"{}\">{word}</td>", word.replace(' ', "-")),
             text(&verdict.source),
         ];
         cells.concat()
     });
     let heads = ["scenario", "threshold", "found", "", "whose threshold"];
-    let note = "RFC 7928 has no thresholds, and there is no grade of the whole. Open: the threshold lies within the 95 % interval.";
+    let note = "RFC 7928 has no thresholds, and there is no grade of the whole. Open: the threshold lies within the 95 % interval. \
+        Cannot be judged: the queue's own limit is below the threshold, so no queue misses it.";
     section("Verdicts", Some(note), &heads, rows, body);
 }
 

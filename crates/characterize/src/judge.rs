@@ -1,11 +1,14 @@
 //! Which figures of a card are judged, and by whose threshold.
 
+use quell_lab::scenario::{Direction, Setting};
+use quell_units::Bytes;
 use quell_units::parameter::Value;
 
 use crate::card::{Card, NotRun, ScenarioRecord};
 use crate::l4s::thresholds;
+use crate::profile::PACKET;
 use crate::queue::target;
-use crate::request::Prepared;
+use crate::request::{Cell, Prepared};
 use crate::verdict::{Ending, Verdict};
 
 /// Smallest utilisation of a link that bulk flows share.
@@ -23,6 +26,10 @@ pub(crate) fn verdicts(card: &Card, prepared: &Prepared) -> Vec<Verdict> {
         _ => None,
     };
     for scenario in &card.scenarios {
+        let cell = prepared.cells.iter().find(|cell| {
+            cell.item.id == scenario.id && cell.queue == 0 && cell.control == scenario.control
+        });
+        let longest = cell.and_then(|cell| longest_ms(prepared, cell));
         let mut add = |figure: &str, what: String, threshold: f64, unit: &str, at_most: bool| {
             let found = scenario
                 .results
@@ -38,7 +45,7 @@ pub(crate) fn verdicts(card: &Card, prepared: &Prepared) -> Vec<Verdict> {
                 threshold,
                 unit: unit.to_owned(),
                 at_most,
-                ending: Ending::of(&found, threshold, at_most),
+                ending: Ending::of_bounded(&found, threshold, at_most, bounded(figure, longest)),
             }));
         };
         if is_bulk(scenario) {
@@ -67,6 +74,8 @@ fn of_l4s(scenario: &ScenarioRecord, prepared: &Prepared) -> Vec<Verdict> {
             let cell = prepared.cells.iter().find(|cell| {
                 cell.item.id == scenario.id && prepared.queues[cell.queue].name == outcome.queue
             });
+            let longest = cell.and_then(|cell| longest_ms(prepared, cell));
+            let longest = bounded(threshold.figure, longest);
             let holds = cell.is_some_and(|cell| (threshold.holds)(cell.queue_spec()));
             let found = outcome.whole.get(threshold.figure).filter(|_| holds);
             all.extend(found.map(|&found| Verdict {
@@ -79,11 +88,38 @@ fn of_l4s(scenario: &ScenarioRecord, prepared: &Prepared) -> Vec<Verdict> {
                 threshold: threshold.bound,
                 unit: threshold.unit.to_owned(),
                 at_most: threshold.at_most,
-                ending: Ending::of(&found, threshold.bound, threshold.at_most),
+                ending: Ending::of_bounded(&found, threshold.bound, threshold.at_most, longest),
             }));
         }
     }
     all
+}
+
+/// What `longest`, a sojourn time, says of a figure: of those of the delay in the queue that it cannot be more.
+fn bounded(figure: &str, longest: Option<f64>) -> Option<f64> {
+    longest.filter(|_| figure.starts_with("delay_ms."))
+}
+
+/// How long a packet waits at most in a queue that is full to its limit, in ms, at the lowest rate of its link; `None` where the queue has
+/// no such limit, or others stand beside it.
+fn longest_ms(prepared: &Prepared, cell: &Cell) -> Option<f64> {
+    let scenario = prepared.resolved(cell).ok()?;
+    let [link] = &scenario.links[..] else {
+        return None;
+    };
+    let changes = scenario.changes.iter().flat_map(|change| &change.set);
+    let rates = changes.filter_map(|setting| match setting {
+        Setting::Rate(side, rate) if side.direction == Direction::Forward => Some(*rate),
+        _ => None,
+    });
+    let rate = rates.chain([link.forward.rate]).min()?;
+    let time = match link.forward.queue.settings.applicable_value("limit")? {
+        Value::Time(time) => time,
+        Value::Bytes(bytes) => rate.time_for(bytes),
+        Value::Packets(packets) => rate.time_for(Bytes::new(packets.checked_mul(PACKET)?)),
+        _ => return None,
+    };
+    Some(time.as_nanos() as f64 / 1e6)
 }
 
 /// Requirements that ran and have no verdict with these queues.

@@ -9,6 +9,7 @@ use quell_lab::sweep::{Key, PointRecord, Record, Store};
 use quell_lab::{RunError, World, sim};
 use quell_units::Time;
 
+use crate::access;
 use crate::card::{
     Card, Class, Distribution, LinkRecord, NotRun, Outcome, PathRecord, PhaseRecord, QueueRecord,
     SCHEMA, ScenarioRecord, Sensitivity,
@@ -20,6 +21,7 @@ use crate::look::{self, Means, Nobody, Seen, Wanted, look};
 use crate::profile::{Congestion, Profile};
 use crate::rates::STEADY;
 use crate::request::{Cell, Prepared, Queue};
+use crate::suite::Suite;
 
 /// Makes the card from the cells in `store`, which are all there. Losses are looked at on so many threads.
 ///
@@ -136,7 +138,10 @@ impl PathRecord {
         Self {
             name: profile.name.clone(),
             rate_bps: profile.rate.as_bps(),
-            rtt_ms: millis(profile.rtt),
+            rtt_ms: millis(match prepared.request.suite {
+                Suite::Access => access::rtt(profile),
+                Suite::Rfc7928 | Suite::L4s | Suite::All => profile.rtt,
+            }),
             measured_s: millis(profile.duration) / 1e3,
             warmup_s: millis(profile.warmup()) / 1e3,
             buffer_packets: profile.buffer(),
@@ -391,10 +396,19 @@ fn notes(prepared: &Prepared) -> Vec<String> {
             millis(profile.rtt),
             profile.buffer()
         ));
+    }
+    let has_rfc = matches!(request.suite, Suite::Rfc7928 | Suite::All);
+    if has_rfc && !usual.is_empty() {
         notes.push(
             "N of heavy congestion is 0.114 S as RFC 7928 prints it; its formula gives 0.1147 S."
                 .to_owned(),
         );
+    }
+    if matches!(request.suite, Suite::Access | Suite::All) {
+        notes.push(format!(
+            "The home of the suite access has the profile's rate down, a fifth of it up, and {} ms of base RTT.",
+            millis(access::rtt(profile))
+        ));
     }
     if own.iter().any(|run| run.marks) {
         notes.push(
@@ -421,7 +435,7 @@ fn notes(prepared: &Prepared) -> Vec<String> {
              from its start, in the warm-up. The RFC has no definition.",
             100.0 * STEADY
         ));
-        if request.controls.is_empty() && !usual.is_empty() {
+        if request.controls.is_empty() && has_rfc && !usual.is_empty() {
             notes.push(
                 "NewReno counts ACKs (RFC 5681 equation 3), as the RFC's formula for N assumes; Linux's counts segments and loses about twice as much: --cc reno."
                     .to_owned(),

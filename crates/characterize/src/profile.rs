@@ -22,6 +22,8 @@ pub struct Profile {
     pub rate: Rate,
     /// Base RTT of flows for which the RFC gives none.
     pub rtt: Time,
+    /// The same where somebody asked for it: also that of a suite with a usual one of its own.
+    pub asked_rtt: Option<Time>,
     /// What is measured of a run, behind its warm-up.
     pub duration: Time,
 }
@@ -68,6 +70,7 @@ impl Profile {
             name: name.to_owned(),
             rate: Rate::from_bps(rate),
             rtt: Self::RTT,
+            asked_rtt: None,
             duration: Self::DURATION,
         })
     }
@@ -137,6 +140,7 @@ impl Profile {
             name,
             rate,
             rtt,
+            asked_rtt: table.get("rtt").map(|_| rtt),
             duration,
         })
     }
@@ -226,6 +230,9 @@ mod tests {
         let profile = Profile::read("p", "rate = \"50mbit\"\nrtt = \"40ms\"").unwrap();
         assert_eq!((profile.name.as_str(), profile.buffer()), ("50mbit", 166));
         assert_eq!(profile.duration, Profile::DURATION);
+        assert_eq!(profile.asked_rtt, Some(Time::from_millis(40)));
+        let usual = Profile::read("p", "rate = \"50mbit\"").unwrap();
+        assert_eq!((usual.rtt, usual.asked_rtt), (Profile::RTT, None));
         for (text, expected) in [
             ("rtt = \"40ms\"", "p: rate is missing"),
             (

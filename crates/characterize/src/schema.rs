@@ -198,8 +198,8 @@ pub fn schema() -> Value {
             ),
             (
                 "ending",
-                &json!({ "enum": ["met", "missed", "open"] }),
-                "open: the threshold lies within the interval",
+                &json!({ "enum": ["met", "missed", "open", "implied"] }),
+                "open: the threshold lies within the interval; implied: the queue's own limit is below it, so it cannot be missed",
             ),
         ],
         &[],

@@ -1,7 +1,8 @@
 //! Verdicts: figures of the queue against thresholds, each with its source. There is no grade of the whole: RFC 7928 has no
 //! thresholds, and different users want different things.
 //!
-//! A threshold is met or missed where the whole 95 % interval lies on one side of it.
+//! A threshold is met or missed where the whole 95 % interval lies on one side of it. A bound on a delay that the queue's own limit
+//! implies, whatever the queue does, is not judged.
 
 use serde::{Deserialize, Serialize};
 
@@ -42,6 +43,8 @@ pub enum Ending {
     Missed,
     /// The threshold lies within the interval.
     Open,
+    /// The queue cannot miss it: its limit is less than the threshold.
+    Implied,
 }
 
 impl Verdict {
@@ -63,6 +66,20 @@ impl Ending {
             Self::Met => "met",
             Self::Missed => "missed",
             Self::Open => "open",
+            Self::Implied => "cannot be judged",
+        }
+    }
+
+    /// Of a figure that can be `longest` at most.
+    pub(crate) fn of_bounded(
+        figure: &Figure,
+        threshold: f64,
+        at_most: bool,
+        longest: Option<f64>,
+    ) -> Self {
+        match longest {
+            Some(longest) if at_most && longest <= threshold => Self::Implied,
+            _ => Self::of(figure, threshold, at_most),
         }
     }
 
@@ -102,6 +119,16 @@ mod tests {
             (of(0.94, None), false, Ending::Missed),
         ] {
             assert_eq!(Ending::of(&figure, 0.95, at_most), expected, "{figure:?}");
+        }
+        let delay = of(12.0, Some(1.0));
+        for (longest, at_most, expected) in [
+            (Some(20.0), true, Ending::Implied),
+            (Some(75.1), true, Ending::Met),
+            (None, true, Ending::Met),
+            (Some(20.0), false, Ending::Missed),
+        ] {
+            let found = Ending::of_bounded(&delay, 75.0, at_most, longest);
+            assert_eq!(found, expected, "{longest:?} {at_most}");
         }
     }
 }

@@ -102,7 +102,7 @@ pub(crate) fn warnings(
         }
         if of.lateness.p99 > tolerable && of.received >= FEW_PACKETS {
             warnings.push(format!(
-                "the link was late {name}: p99 {}, above {tolerable}; this machine is too slow or too busy",
+                "the link was late {name}: p99 {:.3}, above {tolerable:.3}; this machine is too slow or too busy",
                 of.lateness.p99
             ));
         }

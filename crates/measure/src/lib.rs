@@ -51,7 +51,7 @@ pub use ran::{Carrier, GroupControl, MarkFeedback};
 pub use recorder::{Recorder, RecorderConfig};
 pub use rows::{FlowRow, QueueRow};
 pub use summary::{
-    Figures, GroupInfo, GroupLink, GroupSummary, LinkSummary, NamedLink, NamedReverse, Phase,
+    Fairness, Figures, GroupInfo, GroupLink, GroupSummary, LinkSummary, NamedLink, NamedReverse, Phase,
     ReverseLink, RunInfo, Summary,
 };
 pub use timeline::{Segment, Span, Timeline, Use};

@@ -70,7 +70,24 @@ pub struct Figures {
     pub queues: Vec<QueueSummary>,
     /// Every group, in the order of the scenario.
     pub groups: Vec<GroupSummary>,
-    /// Fairness index over all flows of all elastic groups.
+    /// Fairness index over all flows of all elastic groups, where their data crosses the same links in the same direction.
+    pub jain: Option<f64>,
+    /// The same at each direction of each link that such flows cross; empty where [`Figures::jain`] says it all, because there is one
+    /// link and they all cross it forward.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fairness: Vec<Fairness>,
+}
+
+/// How evenly one direction of a link was shared.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Fairness {
+    /// Name of the link.
+    pub hop: String,
+    /// Its direction.
+    pub direction: Direction,
+    /// Flows of elastic groups whose data crosses it.
+    pub flows: usize,
+    /// Fairness index over them.
     pub jain: Option<f64>,
 }
 
@@ -265,8 +282,7 @@ impl Figures {
                 GroupSummary::new(info, &crossed, flows.get(i), is_one)
             })
             .collect();
-        let elastic = infos.iter().zip(&groups).filter(|(info, _)| info.elastic);
-        let jain = jain(elastic.flat_map(|(_, group)| group.goodput_bps.iter().copied()));
+        let (jain, fairness) = Fairness::all(infos, &groups, links);
         Self {
             link: LinkSummary::new(links),
             links: match is_one {
@@ -279,7 +295,55 @@ impl Figures {
                 .collect(),
             groups,
             jain,
+            fairness,
         }
+    }
+}
+
+impl Fairness {
+    /// The index over all flows, if they all compete for the same, and those of each direction of each link, if there are others than
+    /// the forward one of the only link.
+    fn all(
+        infos: &[GroupInfo],
+        groups: &[GroupSummary],
+        links: &[&LinkFigures],
+    ) -> (Option<f64>, Vec<Self>) {
+        let is_elastic =
+            |&group: &usize| infos[group].elastic && !groups[group].goodput_bps.is_empty();
+        let elastic: Vec<usize> = (0..groups.len()).filter(is_elastic).collect();
+        let crosses = |link: &LinkFigures, group: usize| {
+            link.groups.get(group).is_some_and(Option::is_some)
+        };
+        let index = |groups_of: &[usize]| {
+            let flows = groups_of.iter().flat_map(|&group| &groups[group].goodput_bps);
+            let flows: Vec<f64> = flows.copied().collect();
+            (flows.len(), jain(flows))
+        };
+        let way = |&group: &usize| -> Vec<bool> {
+            links.iter().map(|link| crosses(link, group)).collect()
+        };
+        let mut ways: Vec<Vec<bool>> = elastic.iter().map(way).collect();
+        ways.dedup();
+        let whole = index(&elastic).1.filter(|_| ways.len() == 1);
+        let each = links.iter().filter_map(|link| {
+            let of_link: Vec<usize> = elastic
+                .iter()
+                .copied()
+                .filter(|&group| crosses(link, group))
+                .collect();
+            let (flows, jain) = index(&of_link);
+            (flows > 0).then(|| Self {
+                hop: name_of(link),
+                direction: link.direction,
+                flows,
+                jain,
+            })
+        });
+        let each: Vec<Self> = each.collect();
+        let says_all = links.iter().all(|link| link.hop == Hop::FIRST)
+            && each.iter().all(|one| one.direction == Direction::Forward)
+            && ways.len() < 2;
+        (whole, if says_all { Vec::new() } else { each })
     }
 }
 

@@ -7,11 +7,13 @@ use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, V
 use clap_complete::Shell;
 use quell_lab::GuestCommand;
 use quell_lab::GuestOptions;
-use quell_lab::scenario::{Loaded, closest};
+use quell_lab::scenario::{Loaded, Override, closest};
 
+use crate::Failure;
 use crate::characterize_arguments::Characterize;
 use crate::examples;
 use crate::exec_arguments::{Exec, Shell as ShellBehind};
+use crate::lists::one_queue;
 use crate::new::New;
 use crate::plot::Plot;
 use crate::report::{Report, Reported};
@@ -59,9 +61,8 @@ fn suggest(command: &clap::Command, error: &mut clap::Error) {
         .flat_map(clap::Command::get_subcommands);
     let names = command.get_subcommands().chain(inner);
     let meant = closest(word, names.map(clap::Command::get_name));
-    if error.get(ContextKind::SuggestedSubcommand).is_none()
-        && let Some(meant) = meant
-    {
+    // Clap's own suggestion may be further away: `kernel` for `rn`.
+    if let Some(meant) = meant {
         let meant = ContextValue::Strings(vec![meant.to_owned()]);
         error.insert(ContextKind::SuggestedSubcommand, meant);
     }
@@ -300,6 +301,8 @@ pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) changes: Changes,
     #[command(flatten)]
+    pub(crate) queue: QueueChoice,
+    #[command(flatten)]
     pub(crate) guest: Guest,
     #[command(flatten)]
     pub(crate) several: Several,
@@ -391,6 +394,9 @@ pub(crate) struct Demo {
     /// Duration of each run, such as 20s
     #[arg(long, value_name = "TIME")]
     pub(crate) duration: Option<String>,
+    /// Run with this seed only [default: several seeds, one in the live world]
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
     #[command(flatten)]
     pub(crate) reported: Reported,
     #[command(flatten)]
@@ -419,6 +425,11 @@ pub(crate) struct Check {
     pub(crate) file: PathBuf,
     #[command(flatten)]
     pub(crate) changes: Changes,
+    #[command(flatten)]
+    pub(crate) queue: QueueChoice,
+    /// Exit with code 1 if there is a warning
+    #[arg(long)]
+    pub(crate) strict: bool,
     /// Check for this world on this host [default: the simulator, with a line about each other world]
     #[arg(long, value_enum)]
     pub(crate) world: Option<Where>,
@@ -455,6 +466,22 @@ impl Several {
             )),
             _ => Ok(()),
         }
+    }
+}
+
+/// Another queue than the scenario's.
+#[derive(Debug, Args)]
+pub(crate) struct QueueChoice {
+    /// Use this queue, such as dualpi2:target=5ms, or LINK=QUEUE where there are several links. The file's parameters apply only to a
+    /// queue of the same kind
+    #[arg(long, value_name = "QUEUE")]
+    queue: Option<String>,
+}
+
+impl QueueChoice {
+    /// What it sets.
+    pub(crate) fn overrides(&self) -> Result<Vec<Override>, Failure> {
+        one_queue(self.queue.as_deref()).map_err(Failure::input)
     }
 }
 

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use crate::Failure;
 use crate::arguments::{Changes, Check, Consent, SchemaOf};
 use crate::page::Page;
+use crate::strict;
 use crate::worlds;
 
 /// Longest scenario file, which may hold a trace; a longer one is the wrong file.
@@ -22,9 +23,11 @@ const LONGEST_NAMED: u64 = 512 << 20;
 /// Reports whether a scenario could run.
 pub(crate) fn check(arguments: &Check, page: &mut Page) -> Result<(), Failure> {
     let text = Text::read(&arguments.file)?;
-    let load = |world| text.load_with(&arguments.changes, Vec::new(), world);
+    let queue = arguments.queue.overrides()?;
+    let load = |world| text.load_with(&arguments.changes, queue.clone(), world);
     let world = arguments.world.map(World::from);
-    worlds::judge(&load, &arguments.file.display().to_string(), world, page)
+    let warnings = worlds::judge(&load, &arguments.file.display().to_string(), world, page)?;
+    strict::check(arguments.strict, warnings, "")
 }
 
 /// Prints the JSON Schema of a kind of file.
@@ -43,9 +46,10 @@ pub(crate) fn schema(of: SchemaOf, page: &mut Page) -> Result<(), Failure> {
 pub(crate) fn load(
     file: &Path,
     changes: &Changes,
+    first: Vec<Override>,
     world: Option<World>,
 ) -> Result<Loaded, Failure> {
-    Text::read(file)?.load_with(changes, Vec::new(), world)
+    Text::read(file)?.load_with(changes, first, world)
 }
 
 /// A scenario file as it was written. It is read once: standard input has it only once.

@@ -30,7 +30,9 @@ pub(crate) fn compare(arguments: &Compare, page: &mut Page) -> Result<(), Failur
             None => Vec::new(),
         };
         for place in &places {
-            let loaded = text.load_with(&arguments.changes, change.clone(), Some(place.world));
+            let mut first = change.clone();
+            first.extend(default_seeds(place.world));
+            let loaded = text.load_with(&arguments.changes, first, Some(place.world));
             let loaded =
                 loaded.and_then(|loaded| with_consent(loaded, place.world, &arguments.consent));
             let loaded = with_errors(loaded, arguments.json, page)?;
@@ -58,6 +60,14 @@ pub(crate) fn compare(arguments: &Compare, page: &mut Page) -> Result<(), Failur
         .reported
         .make(ran.outcomes(), (!arguments.json).then_some(&mut *page))?;
     ran.check(&arguments.strict)
+}
+
+/// How many seeds a comparison runs where neither the file nor the command line says.
+const SEEDS: u64 = 3;
+
+/// Several seeds, so that chance and effect can be told apart; one in real time, which would take so many times as long.
+fn default_seeds(world: World) -> Option<Override> {
+    (world != World::Live).then(|| Override::default_seeds(SEEDS))
 }
 
 /// The world, and the kernel where there are several; in one world the kernel alone, by its name in the list, so that two of one

@@ -22,6 +22,8 @@ const SCENARIO: (&str, &str) = (
 const QUEUES: &[&str] = &["fifo:limit=100ms", "pie:ecn=true", "fq_codel", "dualpi2"];
 /// In real time each takes a minute.
 const LIVE: &[&str] = &["fifo:limit=100ms", "dualpi2"];
+/// Enough to tell what the queues do from what chance does.
+const SEEDS: u64 = 3;
 
 /// Runs the headline experiment.
 pub(crate) fn coexistence(arguments: &Demo, page: &mut Page) -> Result<(), Failure> {
@@ -30,6 +32,7 @@ pub(crate) fn coexistence(arguments: &Demo, page: &mut Page) -> Result<(), Failu
     for &queue in queues(world) {
         let mut overrides = Override::queue(queue).map_err(Failure::failed)?;
         overrides.extend(arguments.duration.as_deref().map(Override::duration));
+        overrides.push(seeds(arguments.seed, SEEDS, world));
         let mut scenario = Scenario::load(SCENARIO.0, SCENARIO.1, &overrides, Some(world))
             .map_err(Failure::input)?;
         // That drop-tail never marks for DCTCP is the point of the demonstration.
@@ -57,6 +60,16 @@ pub(crate) fn coexistence(arguments: &Demo, page: &mut Page) -> Result<(), Failu
     page.line("  quell serve");
     arguments.reported.make(ran.outcomes(), Some(page))?;
     ran.check(&arguments.strict)
+}
+
+/// The seed asked for, or so many of them in the simulator: fewer where a run takes longer.
+pub(crate) fn seeds(asked: Option<u64>, simulated: u64, world: World) -> Override {
+    match (asked, world) {
+        (Some(seed), _) => Override::seed(seed),
+        (None, World::Sim) => Override::default_seeds(simulated),
+        (None, World::Virtual) => Override::default_seeds(SEEDS.min(simulated)),
+        (None, World::Live) => Override::default_seeds(1),
+    }
 }
 
 /// The option that asks for `world`.

@@ -1,7 +1,8 @@
-//! A table of text as wide as the page: more columns on a wide page, several tables below each other on a narrow one.
+//! A table of text as wide as the page: more columns on a wide page, rows of several lines on a narrow one.
 //!
-//! Labels stand on the left and are in every part of a table. If they are too long they are shortened so that they still differ,
-//! or each gets a line of its own.
+//! A row stays together. Where the figures of several runs do not fit, what follows a mean (`± 0.05`) goes below it; where that is
+//! not enough, headings and rows are broken at the same columns. Labels stand on the left. If they are too long they are shortened so
+//! that they still differ, or each gets a line of its own.
 
 use crate::labels::{self, length};
 use crate::page::Page;
@@ -43,12 +44,16 @@ enum Row {
     Note(String),
 }
 
-/// Which columns stand beside each other, and how wide each is.
-struct Band {
-    columns: Vec<usize>,
+/// How a row is laid out.
+struct Layout {
+    /// Of each line, the columns beside each other.
+    lines: Vec<Vec<usize>>,
+    /// The width of each place in a line.
     widths: Vec<usize>,
     gap: usize,
     indent: usize,
+    /// How many places at the beginning of the first line are labels; the other lines have them blank.
+    labels: usize,
 }
 
 impl<'a> Grid<'a> {
@@ -91,7 +96,11 @@ impl<'a> Grid<'a> {
         for &label in named.iter().skip(1) {
             self.shorten(label, LEAST_GROUP.max(width / 5));
         }
+        if self.total(&shown, 1) > width && self.can_fit(&named, &shown, width) {
+            self.shorten_first(&named, &shown, width);
+        }
         if self.total(&shown, 1) > width {
+            self.stack_if_it_fits(&named, &shown, width);
             self.shorten_first(&named, &shown, width);
         }
         if self.total(&shown, 1) <= width {
@@ -101,37 +110,96 @@ impl<'a> Grid<'a> {
             } else {
                 1
             };
-            self.band(&self.laid_out(columns, gap, 0), false, true, page);
+            let layout = Layout {
+                widths: columns.iter().map(|&column| self.width(column)).collect(),
+                labels: columns.len(),
+                lines: vec![columns],
+                gap,
+                indent: 0,
+            };
+            self.lay_out(&layout, false, page);
             return;
         }
-        // Not all columns fit. Labels before the last get a line of their own.
+        // Not all columns fit beside each other. Labels before the last get a line of their own.
         let headed = named.len() > 1;
-        let fixed: Vec<usize> = named.last().copied().into_iter().collect();
-        let mut left: Vec<usize> = shown.into_iter().filter(|c| !named.contains(c)).collect();
+        let left: Vec<usize> = shown.into_iter().filter(|c| !named.contains(c)).collect();
         let indent = if headed { 2 } else { 0 };
         let widest = left.iter().map(|&column| self.width(column)).max();
         let beside = indent + 1 + widest.unwrap_or(0);
-        for &label in &fixed {
+        let label = named.last().copied();
+        if let Some(label) = label {
             self.shorten(label, width.saturating_sub(beside).max(LEAST));
         }
-        let mut first = true;
-        while !left.is_empty() {
-            let mut columns = fixed.clone();
-            let fits = |columns: &[usize]| indent + self.total(columns, 1) <= width;
-            while let Some(&next) = left.first() {
-                columns.push(next);
-                if columns.len() > fixed.len() + 1 && !fits(&columns) {
-                    columns.pop();
-                    break;
+        self.lay_out(&self.broken(label, &left, indent, width), headed, page);
+    }
+
+    /// The layout with as many columns in a line as fit: those at the same place of each line are as wide as the widest.
+    fn broken(&self, label: Option<usize>, left: &[usize], indent: usize, width: usize) -> Layout {
+        let labels = usize::from(label.is_some());
+        let layout = |count: usize| {
+            let lines = left.chunks(count).map(|columns| {
+                let columns = columns.iter().copied();
+                label.into_iter().chain(columns).collect::<Vec<usize>>()
+            });
+            let lines: Vec<Vec<usize>> = lines.collect();
+            let place = |place: usize| {
+                let columns = lines.iter().filter_map(|line| line.get(place));
+                columns.map(|&column| self.width(column)).max().unwrap_or(0)
+            };
+            Layout {
+                widths: (0..count + labels).map(place).collect(),
+                lines,
+                gap: 1,
+                indent,
+                labels,
+            }
+        };
+        let fits = |layout: &Layout| {
+            let gaps = layout.widths.len().saturating_sub(1);
+            indent + layout.widths.iter().sum::<usize>() + gaps <= width
+        };
+        let counts = (2..=left.len()).rev().map(layout);
+        counts.into_iter().find(fits).unwrap_or_else(|| layout(1))
+    }
+
+    /// Whether a shorter first label would make room.
+    fn can_fit(&self, named: &[usize], shown: &[usize], width: usize) -> bool {
+        let first = named.first().map_or(0, |&first| self.width(first));
+        self.total(shown, 1) - first + LEAST_LABEL.min(first) <= width
+    }
+
+    /// Puts the spread of each figure below its mean, if the rows then fit.
+    fn stack_if_it_fits(&mut self, named: &[usize], shown: &[usize], width: usize) {
+        let mut stacked = Vec::new();
+        for row in &self.rows {
+            match row {
+                Row::Cells(cells) => {
+                    let (above, below) = self.stacked(cells);
+                    stacked.push(Row::Cells(above));
+                    if below.iter().any(|cell| !cell.is_empty()) {
+                        stacked.push(Row::Cells(below));
+                    }
                 }
-                left.remove(0);
+                Row::Note(text) => stacked.push(Row::Note(text.clone())),
             }
-            if !first {
-                page.line("");
-            }
-            self.band(&self.laid_out(columns, 1, indent), headed, first, page);
-            first = false;
         }
+        let other = Self {
+            columns: self.columns.clone(),
+            rows: stacked,
+        };
+        if other.can_fit(named, shown, width) {
+            *self = other;
+        }
+    }
+
+    /// A row as two lines.
+    fn stacked(&self, cells: &[String]) -> (Vec<String>, Vec<String>) {
+        let cells = cells.iter().zip(&self.columns);
+        let cells = cells.map(|(cell, (_, role))| match role {
+            Role::Label | Role::Word => (cell.clone(), String::new()),
+            Role::Figure | Role::Extra(_) => stacked(cell),
+        });
+        cells.unzip()
     }
 
     /// Columns side by side with this gap.
@@ -211,19 +279,9 @@ impl<'a> Grid<'a> {
         }
     }
 
-    fn laid_out(&self, columns: Vec<usize>, gap: usize, indent: usize) -> Band {
-        let widths = columns.iter().map(|&column| self.width(column)).collect();
-        Band {
-            columns,
-            widths,
-            gap,
-            indent,
-        }
-    }
-
-    fn band(&self, band: &Band, headed: bool, notes: bool, page: &mut Page) {
+    fn lay_out(&self, layout: &Layout, headed: bool, page: &mut Page) {
         let heads: Vec<&str> = self.columns.iter().map(|column| column.0).collect();
-        self.line(band, |column| heads[column], page);
+        self.row_of(layout, |column| heads[column], page);
         for row in &self.rows {
             match row {
                 Row::Cells(cells) => {
@@ -231,36 +289,51 @@ impl<'a> Grid<'a> {
                         let label = labels::forced(&cells[..1], page.columns());
                         page.line(&label[0]);
                     }
-                    self.line(band, |column| &cells[column], page);
+                    self.row_of(layout, |column| &cells[column], page);
                 }
-                Row::Note(text) if notes => {
-                    let beside = band.widths.first().map_or(0, |width| width + band.gap);
+                Row::Note(text) => {
+                    let beside = layout.widths.first().map_or(0, |width| width + layout.gap);
                     let room = page.columns().saturating_sub(beside);
                     let indent = if headed || room < 40 { 2 } else { beside };
                     page.paragraph(indent, text);
                 }
-                Row::Note(_) => {}
             }
         }
     }
 
-    fn line<'b>(&self, band: &Band, cell: impl Fn(usize) -> &'b str, page: &mut Page) {
-        let mut line = " ".repeat(band.indent);
-        for (place, (&column, &width)) in band.columns.iter().zip(&band.widths).enumerate() {
-            if place > 0 {
-                line.push_str(&" ".repeat(band.gap));
+    fn row_of<'b>(&self, layout: &Layout, cell: impl Fn(usize) -> &'b str, page: &mut Page) {
+        for (number, columns) in layout.lines.iter().enumerate() {
+            let mut line = " ".repeat(layout.indent);
+            for (place, (&column, &width)) in columns.iter().zip(&layout.widths).enumerate() {
+                if place > 0 {
+                    line.push_str(&" ".repeat(layout.gap));
+                }
+                let is_repeated = number > 0 && place < layout.labels;
+                let text = if is_repeated { "" } else { cell(column) };
+                let blank = " ".repeat(width.saturating_sub(length(text)));
+                match self.columns[column].1 {
+                    Role::Label | Role::Word => line.extend([text, &blank]),
+                    Role::Figure | Role::Extra(_) => line.extend([&blank, text]),
+                }
             }
-            let text = cell(column);
-            let blank = " ".repeat(width.saturating_sub(length(text)));
-            match self.columns[column].1 {
-                Role::Label | Role::Word => line.extend([text, &blank]),
-                Role::Figure | Role::Extra(_) => line.extend([&blank, text]),
+            // A row of ranges may have none here.
+            if !line.trim().is_empty() {
+                page.line(line.trim_end());
             }
         }
-        // A row of ranges may have none here.
-        if !line.trim().is_empty() {
-            page.line(line.trim_end());
-        }
+    }
+}
+
+/// `7.24 ± 0.05 Mbit/s` as `7.24 Mbit/s` and `± 0.05`, `1.0 to 4.0` as `1.0 to` and `4.0`.
+fn stacked(cell: &str) -> (String, String) {
+    if let Some((mean, rest)) = cell.split_once(" ± ") {
+        let end = rest.find(' ').unwrap_or(rest.len());
+        let (half, unit) = rest.split_at(end);
+        return (format!("{mean}{unit}"), format!("± {half}"));
+    }
+    match cell.split_once(" to ") {
+        Some((least, greatest)) => (format!("{least} to"), greatest.to_owned()),
+        None => (cell.to_owned(), String::new()),
     }
 }
 
@@ -291,8 +364,61 @@ mod tests {
         page.text().to_owned()
     }
 
+    /// What stands in the table of a page.
+    fn words(text: &str) -> Vec<&str> {
+        text.split_whitespace().collect()
+    }
+
     #[test]
-    fn a_wide_page_has_more_columns_and_a_narrow_one_more_tables() {
+    fn a_row_stays_together_however_narrow_the_page() {
+        let columns = [
+            ("group", Role::Label),
+            ("per flow", Role::Figure),
+            ("mean ms", Role::Figure),
+            ("P99 ms", Role::Figure),
+            ("marked %", Role::Figure),
+        ];
+        let cells = [
+            "7.24 ± 0.05 Mbit/s",
+            "0.61 ± 0.02",
+            "1.69 ± 0.11",
+            "34.1 ± 0.2",
+        ];
+        for width in 24..=120 {
+            let mut grid = Grid::new(&columns);
+            for group in ["l4s", "classic"] {
+                let cells = [group].into_iter().chain(cells);
+                grid.row(cells.map(str::to_owned).collect());
+            }
+            let mut page = Page::new(width);
+            grid.print(&mut page);
+            let text = page.text();
+            // One table: each heading once, each label once, and all of a row before the next label.
+            for head in columns.map(|(head, _)| head) {
+                assert_eq!(text.matches(head).count(), 1, "{width}\n{text}");
+            }
+            assert!(!text.contains("\n\n"), "{width}\n{text}");
+            let rows: Vec<&str> = text.split("l4s").nth(1).unwrap().split("classic").collect();
+            assert_eq!(rows.len(), 2, "{width}\n{text}");
+            for row in rows {
+                let mut found = words(row);
+                let mut expected = words("7.24 0.61 1.69 34.1 Mbit/s ± ± ± ± 0.05 0.02 0.11 0.2");
+                found.sort_unstable();
+                expected.sort_unstable();
+                assert_eq!(found, expected, "{width}\n{text}");
+            }
+            // A line for each row where it fits, otherwise one more for what is below the means.
+            let lines = text.lines().count();
+            assert!(
+                lines == if width >= 64 { 3 } else { lines.max(5) },
+                "{width}\n{text}"
+            );
+            assert!(width < 45 || lines <= 5, "{width}\n{text}");
+        }
+    }
+
+    #[test]
+    fn a_wide_page_has_more_columns_and_a_narrow_one_more_lines() {
         let queues = ["dualpi2:step_thresh=1ms", "dualpi2:step_thresh=5ms"];
         for columns in 40..=120 {
             let text = printed(columns, queues);
@@ -312,17 +438,12 @@ mod tests {
             }
             assert_eq!(text.matches("link 100.0 % utilised").count(), 2, "{text}");
         }
-        // In parts, each with its labels.
+        // In lines, below each other.
         let narrow = printed(40, queues);
-        assert!(
-            narrow.starts_with(
-                "  group             per flow mean ms\ndualpi2:step_thresh=1ms\n  l4s "
-            ),
-            "{narrow}"
-        );
+        assert!(narrow.starts_with("  group "), "{narrow}");
         assert_eq!(
             narrow.matches("dualpi2:step_thresh=5ms\n").count(),
-            2,
+            1,
             "{narrow}"
         );
     }

@@ -27,6 +27,7 @@ mod exec_virtual;
 mod extensions;
 mod first_process;
 mod grid;
+mod headline;
 mod home;
 mod interrupt;
 mod kernel;

@@ -1,5 +1,20 @@
 //! Lists of queues or congestion controls with their parameters, as options take them.
 
+use quell_lab::scenario::{Override, with_colon};
+
+/// What `--queue` of a command with one queue sets.
+pub(crate) fn one_queue(queue: Option<&str>) -> Result<Vec<Override>, String> {
+    let Some(queue) = queue else {
+        return Ok(Vec::new());
+    };
+    match &queues("--queue", &[queue.to_owned()])?[..] {
+        [one] => Override::queue(one),
+        _ => Err(format!(
+            "--queue {queue}: here is room for one queue; quell compare runs several"
+        )),
+    }
+}
+
 /// The queues, or other kinds, of every list that was given with `option`.
 pub(crate) fn queues(option: &str, lists: &[String]) -> Result<Vec<String>, String> {
     let mut queues = Vec::new();
@@ -24,7 +39,8 @@ fn of_list(option: &str, list: &str) -> Result<Vec<String>, String> {
     if list.trim().is_empty() {
         return Err(format!("{option}: give at least one, such as fifo,dualpi2"));
     }
-    for part in list.split(',').map(str::trim) {
+    for part in list.split(',').map(|part| with_colon(part.trim())) {
+        let part = part.as_str();
         if part.is_empty() {
             return Err(format!(
                 "{option} {list}: there is a comma with nothing beside it"
@@ -62,6 +78,8 @@ mod tests {
 
     #[test]
     fn a_second_list_adds_to_the_first() {
+        let spaced = of(&["fifo limit=10ms, pie target=5ms,ecn=true"]).unwrap();
+        assert_eq!(spaced, ["fifo:limit=10ms", "pie:target=5ms,ecn=true"]);
         assert_eq!(
             of(&["fifo", "pie,dualpi2:target=5ms"]).unwrap(),
             ["fifo", "pie", "dualpi2:target=5ms"]

@@ -3,20 +3,65 @@
 use std::fs;
 use std::path::Path;
 
-use clap::CommandFactory as _;
+use clap::builder::PossibleValuesParser;
+use clap::{Arg, Command, CommandFactory as _};
 use clap_complete::Shell;
+use quell_lab::scenario::keys::{KEYS, Section};
+use quell_lab::scenario::start::STARTS;
 
 use crate::Failure;
 use crate::arguments::Arguments;
 use crate::page::Page;
+use crate::values;
 
 /// Prints the script that completes arguments in `shell`.
 pub(crate) fn completions(shell: Shell, page: &mut Page) -> Result<(), Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Arguments::command(), "quell", &mut script);
+    let mut command = with_words(Arguments::command());
+    clap_complete::generate(shell, &mut command, "quell", &mut script);
     let script = String::from_utf8(script).map_err(Failure::failed)?;
     page.line(script.trim_end());
     Ok(())
+}
+
+/// The commands with the words that each argument may have: of queues, controls, keys and the rest there are tables. A word may be
+/// continued, which a parser of these words alone would refuse.
+fn with_words(command: Command) -> Command {
+    let name = command.get_name().to_owned();
+    let command = command.mut_args(|argument| match words(&name, &argument) {
+        words if words.is_empty() => argument,
+        words => argument.value_parser(PossibleValuesParser::new(words)),
+    });
+    command.mut_subcommands(with_words)
+}
+
+/// What an argument of a command may begin with; nothing where nobody knows.
+fn words(command: &str, argument: &Arg) -> Vec<&'static str> {
+    let queues = || quell_aqm::disciplines::kinds().map(|kind| kind.name);
+    let controls = || quell_tcp::cc::kinds().map(|kind| kind.name);
+    match (command, argument.get_id().as_str()) {
+        (_, "queue" | "queues" | "down_queue" | "up_queue" | "against") => queues().collect(),
+        ("queues", "name") => queues().collect(),
+        (_, "cc" | "far_cc") | ("load" | "unload", "name") => controls().collect(),
+        ("apps", "name") => quell_app::NAMES.to_vec(),
+        ("values", "name") => values::names().collect(),
+        ("new", "name") => STARTS.iter().map(|start| start.name).collect(),
+        ("keys", "name") => paths(|_| true, ""),
+        (_, "sets") => paths(|section| SETTABLE.contains(&section), "="),
+        _ => Vec::new(),
+    }
+}
+
+/// The sections whose keys have a path that `--set` takes as it is: those of a group have its name in them.
+const SETTABLE: [Section; 3] = [Section::Link, Section::Reverse, Section::Run];
+
+/// The paths of the keys of some sections, with `end` behind each. The program ends when they are printed, so they may stay.
+fn paths(wanted: impl Fn(Section) -> bool, end: &str) -> Vec<&'static str> {
+    let keys = KEYS.iter().filter(|key| wanted(key.section));
+    let paths = keys.map(|key| &*format!("{}{end}", key.path()).leak());
+    let mut paths: Vec<&'static str> = paths.collect();
+    paths.dedup();
+    paths
 }
 
 /// Writes a page of the manual for each command into `folder`.

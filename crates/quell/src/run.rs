@@ -3,13 +3,14 @@
 use std::path::PathBuf;
 
 use quell_lab::LiveOptions;
-use quell_lab::scenario::Loaded;
+use quell_lab::scenario::{Loaded, Scenario};
 use quell_lab::{Options, Outcome, Task, World};
 use quell_measure::Summary;
 
 use crate::Failure;
 use crate::arguments::Run;
 use crate::check::{load, with_consent, with_errors};
+use crate::headline;
 use crate::interrupt::{Fate, Interrupt};
 use crate::outcomes::{results, with_intervals, write_as_owner};
 use crate::page::{self, Page};
@@ -20,7 +21,8 @@ use crate::table;
 /// Runs a scenario file.
 pub(crate) fn run(arguments: &Run, page: &mut Page) -> Result<(), Failure> {
     let world = World::from(arguments.world);
-    let loaded = load(&arguments.file, &arguments.changes, Some(world));
+    let queue = arguments.queue.overrides()?;
+    let loaded = load(&arguments.file, &arguments.changes, queue, Some(world));
     let loaded = loaded.and_then(|loaded| with_consent(loaded, world, &arguments.consent));
     let loaded = with_errors(loaded, arguments.how.json, page)?;
     start(&loaded, world, arguments, page)
@@ -79,7 +81,7 @@ fn start(loaded: &Loaded, world: World, arguments: &Run, page: &mut Page) -> Res
         if how.json {
             json(outcome, arguments.several.confidence, page)?;
         } else {
-            text(outcome, &arguments.several.spread(), page);
+            text(outcome, &loaded.scenario, &arguments.several.spread(), page);
         }
     }
     arguments
@@ -103,9 +105,12 @@ fn json(outcome: &Outcome, confidence: Option<f64>, page: &mut Page) -> Result<(
 }
 
 /// One table; with several seeds, the table of their means.
-fn text(outcome: &Outcome, spread: &Spread, page: &mut Page) {
+fn text(outcome: &Outcome, scenario: &Scenario, spread: &Spread, page: &mut Page) {
     let summaries: Vec<&Summary> = outcome.runs.iter().map(|run| &run.summary).collect();
-    table::summary(&summaries, spread, page);
+    table::summary(&summaries, &table::idle(&outcome.runs), spread, page);
+    if let [only] = &outcome.runs[..] {
+        headline::doubts(&only.folder, &only.summary, scenario, page);
+    }
     let folder: Option<&PathBuf> = match &outcome.aggregate {
         Some((folder, _)) => Some(folder),
         None => outcome.runs.first().map(|run| &run.folder),

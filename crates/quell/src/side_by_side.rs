@@ -14,6 +14,7 @@ use crate::Failure;
 use crate::applications;
 use crate::arguments::Jobs;
 use crate::grid::{Grid, Role};
+use crate::headline;
 use crate::interrupt::{Fate, Interrupt};
 use crate::outcomes::{Column, results, with_intervals, write_as_owner};
 use crate::page::Page;
@@ -166,6 +167,11 @@ fn folder_of(outcome: &Outcome) -> Option<&PathBuf> {
 
 /// Prints the table, the picture, the warnings and the folders of the results.
 pub(crate) fn text(outcomes: &[Column<'_>], spread: &Spread, page: &mut Page) {
+    let cases = outcomes.iter();
+    let cases: Vec<headline::Case<'_>> = cases
+        .map(|(queue, outcome)| (*queue, measured(outcome)))
+        .collect();
+    headline::print(&cases, page);
     let most = outcomes.iter().map(|(_, outcome)| outcome.runs.len()).max();
     if let Some(heading) = spread.heading(most.unwrap_or(0)) {
         page.paragraph(0, &heading);
@@ -289,8 +295,7 @@ fn groups(outcomes: &[Column<'_>], spread: &Spread, page: &mut Page) {
             labels.extend(several.then(|| found.len().to_string()));
             table::rows(labels, &figures, found.len(), spread, &mut grid);
         }
-        let summaries = outcome.runs.iter().map(|run| &run.summary);
-        grid.note(used(&all, &table::idle(summaries), spread));
+        grid.note(used(&all, &table::idle(&outcome.runs), spread));
     }
     grid.print(page);
 }

@@ -21,15 +21,20 @@ impl Strict {
     ) -> Result<(), Failure> {
         let runs = outcomes.into_iter().flat_map(|outcome| &outcome.runs);
         let warnings: usize = runs.map(|run| run.summary.warnings.len()).sum();
-        if !self.strict || warnings == 0 {
-            return Ok(());
-        }
-        let warnings = match warnings {
-            1 => "1 warning".to_owned(),
-            many => format!("{many} warnings"),
-        };
-        Err(Failure::failed(format!(
-            "{warnings}, and --strict makes that an error; the results are kept"
-        )))
+        check(self.strict, warnings, "; the results are kept")
     }
+}
+
+/// Fails if `strict` and there are warnings; `kept` finishes the line.
+pub(crate) fn check(strict: bool, warnings: usize, kept: &str) -> Result<(), Failure> {
+    if !strict || warnings == 0 {
+        return Ok(());
+    }
+    let warnings = match warnings {
+        1 => "1 warning".to_owned(),
+        many => format!("{many} warnings"),
+    };
+    Err(Failure::failed(format!(
+        "{warnings}, and --strict makes that an error{kept}"
+    )))
 }

@@ -1,16 +1,18 @@
 //! Prints the summary of a run, or the mean of several, as tables: queues, groups, applications, warnings.
 
-use quell_lab::limits;
+use quell_lab::Finished;
+use quell_lab::limits::{self, Sending};
 use quell_measure::{Direction, Dist, Figures, GroupSummary, NamedLink, QueueSummary, Summary};
 
 use crate::alike::{self, Alike, Remark};
 use crate::applications;
 use crate::grid::{Grid, Role};
+use crate::headline;
 use crate::page::Page;
 use crate::spread::{Form, Spread};
 
-/// Prints the summaries of the seeds of one scenario.
-pub(crate) fn summary(summaries: &[&Summary], spread: &Spread, page: &mut Page) {
+/// Prints the summaries of the seeds of one scenario, and [`idle`], why its link was idle.
+pub(crate) fn summary(summaries: &[&Summary], why: &str, spread: &Spread, page: &mut Page) {
     let Some(first) = summaries.first() else {
         return;
     };
@@ -21,8 +23,8 @@ pub(crate) fn summary(summaries: &[&Summary], spread: &Spread, page: &mut Page) 
     // Zeros would look like figures; a warning says why there are none.
     let measured = summaries.iter().filter(|summary| summary.has_measured());
     let whole: Vec<&Figures> = measured.map(|summary| &summary.figures).collect();
-    let why = idle(summaries.iter().copied());
-    figures(&whole, &why, spread, page);
+    headline::print(&[(first.scenario.as_str(), whole.clone())], page);
+    figures(&whole, why, spread, page);
     for (index, phase) in first.phases.iter().enumerate() {
         page.line("");
         page.paragraph(
@@ -84,10 +86,15 @@ pub(crate) fn warnings<'a>(warnings: impl Iterator<Item = (&'a str, &'a str)>, p
 }
 
 /// Why the link was idle in the runs of one case; empty where it was not.
-pub(crate) fn idle<'a>(summaries: impl Iterator<Item = &'a Summary>) -> String {
-    let remarks = summaries.filter_map(|summary| {
+pub(crate) fn idle(runs: &[Finished]) -> String {
+    let remarks = runs.iter().filter_map(|run| {
+        let summary = &run.summary;
+        // Without its series a run is judged as a whole.
+        let sending = limits::may_be_idle(&summary.figures)
+            .then(|| Sending::read(&run.folder, summary).ok().flatten());
+        let text = limits::why_idle(summary, sending.flatten().as_ref())?;
         let of = String::new();
-        limits::why_idle(summary).map(|text| Remark { of, text })
+        Some(Remark { of, text })
     });
     let reasons: Vec<String> = alike::merged(remarks).iter().map(Alike::words).collect();
     reasons.join("; ")
@@ -415,7 +422,7 @@ mod tests {
         for columns in [40, 60, 80, 120, 200] {
             for summaries in [&[&one][..], &[&one, &two]] {
                 let mut page = Page::new(columns);
-                summary(summaries, &Spread::new(None, true), &mut page);
+                summary(summaries, "", &Spread::new(None, true), &mut page);
                 let text = page.text();
                 let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
                 for line in text.lines() {

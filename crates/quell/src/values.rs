@@ -9,9 +9,17 @@ use crate::Failure;
 use crate::page::Page;
 use crate::queues::{explain, list};
 
+fn all() -> impl Iterator<Item = &'static Entry> {
+    FUNCTIONS.iter().chain(MARKERS)
+}
+
+/// The names of all.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    all().map(|entry| entry.name)
+}
+
 /// Lists functions and markers, or explains the one called `name`.
 pub(crate) fn values(name: Option<&str>, page: &mut Page) -> Result<(), Failure> {
-    let all = || FUNCTIONS.iter().chain(MARKERS);
     let Some(name) = name else {
         page.paragraph(
             0,
@@ -29,7 +37,7 @@ pub(crate) fn values(name: Option<&str>, page: &mut Page) -> Result<(), Failure>
     };
     let found: Option<&Entry> = all().find(|entry| entry.name == name);
     let entry = found.ok_or_else(|| {
-        let names: Vec<&str> = all().map(|entry| entry.name).collect();
+        let names: Vec<&str> = names().collect();
         let meant = closest(name, names.iter().copied());
         let meant = meant.map_or(String::new(), |name| format!("; did you mean {name}?"));
         let names = names.join(", ");

@@ -9,13 +9,14 @@ use quell_lab::{GuestOptions, World};
 use crate::Failure;
 use crate::page::Page;
 
-/// Judges the scenario that `load` reads from `file`: for `world`, or for the default world with a line about each of the others.
+/// Judges the scenario that `load` reads from `file`: for `world`, or for the default world with a line about each of the others. Returns
+/// the number of warnings.
 pub(crate) fn judge(
     load: &dyn Fn(Option<World>) -> Result<Loaded, Failure>,
     file: &str,
     world: Option<World>,
     page: &mut Page,
-) -> Result<(), Failure> {
+) -> Result<usize, Failure> {
     // Errors that every world shares come first.
     let loaded = load(None)?;
     for warning in &loaded.warnings {
@@ -42,7 +43,7 @@ pub(crate) fn judge(
             page.line(format_args!("  {:8} {answer}", other.name()));
         }
     }
-    refused
+    refused.map(|()| loaded.warnings.len())
 }
 
 /// Why a world, or this host, refuses the scenario.

@@ -145,9 +145,25 @@ fn wrong_input_ends_with_two_and_says_what_is_wrong() {
             "--duration 5s: run.duration = 5s: leaves nothing to measure after the warm-up of 10s",
         ),
         (
-            &["check", COEXISTENCE, "--set", "group.l4s.count=0"],
-            "--set group.l4s.count=0: group.l4s.count = 0: the group never has a flow",
+            &[
+                "check",
+                COEXISTENCE,
+                "--set",
+                "group.l4s.count=0",
+                "--set",
+                "group.classic.count=0",
+            ],
+            "--set group.l4s.count=0: group.l4s.count = 0: no group ever has a flow",
         ),
+        (
+            &["run", COEXISTENCE, "--queue", "fifo,pie"],
+            "--queue fifo,pie: here is room for one queue; quell compare runs several",
+        ),
+        (
+            &["run", COEXISTENCE, "--queue", "pie target"],
+            "--queue pie target: must be KIND or KIND:PARAMETER=VALUE",
+        ),
+        (&["rn", COEXISTENCE], "'run'"),
         (
             &["queues", "fq_code"],
             "there is no queue fq_code: must be one of",
@@ -302,7 +318,7 @@ fn compare_puts_queues_side_by_side() {
     assert!(printed.lines().all(|line| lines(&line)), "{printed}");
     for queue in ["fifo-limit=100ms", "dualpi2-target=5ms", "dualpi2"] {
         assert!(
-            folder.path().join(queue).join("summary.json").is_file(),
+            folder.path().join(queue).join("aggregate.json").is_file(),
             "{queue}"
         );
     }
@@ -311,6 +327,51 @@ fn compare_puts_queues_side_by_side() {
     let (code, _, errors) = told(&["compare", COEXISTENCE, "--queue", "fifo,target=5ms"]);
     assert_eq!(code, 2);
     assert!(errors.contains("has no queue before it"), "{errors}");
+}
+
+/// What a newcomer writes and means one thing only.
+#[test]
+fn what_is_clear_is_accepted_however_it_is_written() {
+    let told = |arguments: &[&str]| {
+        let short = ["--duration", "11s", "--json", "--seed", "1"];
+        let folder = tempfile::tempdir().unwrap();
+        let out = folder.path().join("out");
+        let out = ["--out", out.to_str().unwrap()];
+        let (code, printed, errors) = told(&[arguments, &short, &out].concat());
+        assert_eq!(code, 0, "{arguments:?}: {errors}");
+        serde_json::from_str::<serde_json::Value>(&printed).unwrap()
+    };
+    let queue = |summary: &serde_json::Value| summary["queues"].clone();
+    let run = ["run", COEXISTENCE];
+    let plain = told(
+        &[
+            &run[..],
+            &[
+                "--set",
+                "link.queue.kind=pie",
+                "--set",
+                "link.queue.target=5ms",
+            ],
+        ]
+        .concat(),
+    );
+    for way in [
+        ["--queue", "pie:target=5ms"],
+        ["--queue", "pie target=5ms"],
+        ["--queue", "pie target 5ms"],
+        ["--set", "link.queue=pie:target=5ms"],
+        ["--set", "link.queue=pie target=5ms"],
+    ] {
+        let other = told(&[&run[..], &way].concat());
+        assert_eq!(queue(&other), queue(&plain), "{way:?}");
+    }
+    let compared = told(&["compare", COEXISTENCE, "--queue", "pie target=5ms"]);
+    assert_eq!(queue(&compared[0]["summaries"][0]), queue(&plain));
+    // A group that the command line empties is not there.
+    let alone = told(&[&run[..], &["--set", "group.l4s.count=0"]].concat());
+    assert_eq!(alone["groups"][0]["count"], 0);
+    assert!(alone["groups"][1]["packets"].as_u64().unwrap() > 1_000);
+    assert_eq!(alone["warnings"], serde_json::json!([]));
 }
 
 #[test]

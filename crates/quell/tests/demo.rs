@@ -68,6 +68,10 @@ fn the_demo_shows_the_contrast_in_the_simulator() {
     // All runs are on disk, each whole.
     let results = fs::read_dir(folder.path().join("results")).unwrap();
     assert_eq!(results.count(), 4);
+    assert!(
+        printed.contains("mean of 3 runs ± its standard error"),
+        "{printed}"
+    );
 
     let compared: serde_json::Value = serde_json::from_str(&demo(&["--json"])).unwrap();
     let l4s = |queue: usize| {
@@ -85,16 +89,16 @@ fn the_demo_shows_the_contrast_in_the_simulator() {
     );
 }
 
-/// What the rows of a household say behind each queue: drop-tail, FQ-CoDel, DualPI2.
+/// The means in a row of a household behind each queue: drop-tail, FQ-CoDel, DualPI2.
 fn felt(out: &str, what: &str) -> [f64; 3] {
     let row = out.lines().find(|line| line.contains(what));
     let row = row.unwrap_or_else(|| panic!("no row {what}: {out}"));
     let (_, figures) = row.split_once(what).unwrap();
-    let figures: Vec<f64> = figures
-        .split_whitespace()
-        .map(|figure| figure.parse().unwrap())
-        .collect();
-    figures.try_into().unwrap()
+    let cells = figures.split(" ± ").flat_map(str::split_whitespace);
+    // Of `3.01 ± 0.15 0.97 ± 0.02 ~` every second number is a mean.
+    let numbers: Vec<f64> = cells.filter_map(|cell| cell.parse().ok()).collect();
+    let means: Vec<f64> = numbers.iter().step_by(2).copied().collect();
+    means.try_into().unwrap()
 }
 
 #[test]
@@ -127,6 +131,13 @@ fn a_household_feels_the_queue_and_not_only_its_packets() {
             "{what}: {out}"
         );
     }
+    // The film's picture over drop-tail is what one evening makes of it; a page differs in every one.
+    let row = |what: &str| out.lines().find(|line| line.contains(what)).unwrap();
+    assert!(row("a page loads in, s").contains(" ± "), "{out}");
+    assert!(!row("a page loads in, s").contains('~'), "{out}");
+    assert!(row("picture, Mbit/s").contains('~'), "{out}");
+    assert!(out.contains("mean of 5 runs ± its standard error"), "{out}");
+    assert!(out.contains("~: no clear difference"), "{out}");
     // Wherever the lines were broken.
     let said = out.split_whitespace().collect::<Vec<_>>().join(" ");
     for words in [
@@ -157,6 +168,13 @@ fn the_summaries_of_a_household_are_printed_as_json() {
     let output = output.unwrap();
     assert!(output.status.success(), "{output:?}");
     let all: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    for queue in all.as_array().unwrap() {
+        assert_eq!(queue["summaries"].as_array().unwrap().len(), 5);
+        assert_eq!(
+            queue["aggregate"]["seeds"],
+            serde_json::json!([1, 2, 3, 4, 5])
+        );
+    }
     let queues: Vec<&str> = all
         .as_array()
         .unwrap()

@@ -139,6 +139,8 @@ fn what_did_not_run_is_named() {
         "pie,codel,dualpi2",
         "--jobs",
         "1",
+        "--seed",
+        "1",
     ];
     let mut command = quell(folder.path(), &arguments);
     command.args(["--out", "out", "--set", "run.warmup=0s"]);

@@ -109,7 +109,7 @@ fn tables_fit_a_narrow_a_usual_and_a_wide_page() {
         for label in ["step_thresh=1ms", "step_thresh=5ms"] {
             assert!(compare.matches(label).count() >= 3, "{columns}: {compare}");
         }
-        // A wide page has more, a narrow one the same in more tables.
+        // A wide page has more, a narrow one the same in rows of more lines: each table has its head once.
         assert_eq!(compare.contains("P99.9 ms"), columns == 200, "{compare}");
         let heads = compare.lines().filter(|line| line.contains("mean ms"));
         assert!(columns != 200 || heads.count() == 3, "{compare}");
@@ -257,7 +257,7 @@ fn what_needs_several_seeds_is_refused_with_one() {
             "--confidence needs several seeds",
         ),
         (
-            &["compare", "access.toml", "--range"],
+            &["compare", "access.toml", "--seed", "1", "--range"],
             "--range needs several seeds",
         ),
         (
@@ -377,6 +377,18 @@ fn every_command_has_examples_a_page_and_completions() {
         }
         script
     });
+    // Queues, controls, keys, applications and starts, where an argument takes them.
+    for script in &scripts {
+        for word in [
+            "dualq_curvy_red",
+            "prague",
+            "link.rate=",
+            "panorama",
+            "satellite",
+        ] {
+            assert!(script.contains(word), "{word}: {script}");
+        }
+    }
     for name in names.iter().filter(|name| **name != "help") {
         for columns in ["40", "80"] {
             let help = printed(

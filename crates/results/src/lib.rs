@@ -25,6 +25,7 @@ pub mod program;
 pub mod read;
 pub mod report;
 pub mod series;
+pub mod steady;
 mod summary_schema;
 pub mod wide;
 

@@ -101,6 +101,7 @@ pub fn summary_schema() -> Value {
         "link": link(),
         "named_link": named_link(),
         "queue": queue(),
+        "fairness": fairness(),
         "group": group(),
         "dist": object(percentiles()),
         "app": { "anyOf": apps() },
@@ -108,7 +109,7 @@ pub fn summary_schema() -> Value {
     root
 }
 
-fn figures() -> [Key; 5] {
+fn figures() -> [Key; 6] {
     [
         key(
             "link",
@@ -133,10 +134,38 @@ fn figures() -> [Key; 5] {
         ),
         key(
             "jain",
-            "Jain's fairness index over all `bulk` flows; null where there is nothing to share",
+            "Jain's fairness index over all `bulk` flows; null where there is nothing to share, or where they do not all cross the same links in the same direction",
             or_null(ratio()),
         ),
+        key(
+            "fairness",
+            "the same for each direction of each link that `bulk` flows cross; absent where they all cross the only link forward",
+            list(json!({ "$ref": "#/$defs/fairness" })),
+        )
+        .optional(),
     ]
+}
+
+/// How evenly a direction of a link was shared.
+fn fairness() -> Value {
+    object([
+        key(
+            "hop",
+            "name of the link; `link` if there is only one",
+            string(),
+        ),
+        key(
+            "direction",
+            "direction of the data",
+            json!({ "enum": ["forward", "reverse"] }),
+        ),
+        key("flows", "`bulk` flows whose data crosses it", count()),
+        key(
+            "jain",
+            "Jain's fairness index over them; null where there is nothing to share",
+            or_null(ratio()),
+        ),
+    ])
 }
 
 /// Mean, percentiles and maximum.

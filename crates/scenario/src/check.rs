@@ -189,8 +189,10 @@ fn flows(
         .groups
         .iter()
         .position(|other| other.name == group.name);
-    if index.is_some_and(|index| most_flows(scenario, index) == 0) {
-        let allowed = "the group never has a flow; give it one, or raise its count in an [[at]]";
+    // One group without flows is a choice; a warning says so where the file makes it.
+    let has_flows = (0..scenario.groups.len()).any(|index| most_flows(scenario, index) > 0);
+    if !has_flows && index.is_some() {
+        let allowed = "no group ever has a flow; give one of them one, or raise its count in an [[at]]";
         problems.push(places.problem(&key("count"), group.count, allowed));
     }
     if group.start >= scenario.run.duration {

@@ -82,7 +82,7 @@ pub use self::impair::ImpairSpec;
 pub use self::lifetimes::{Lifetime, lifetimes};
 pub use self::markers::markers;
 pub use self::memory::{MEMORY_BUDGET, Memory};
-pub use self::overrides::Override;
+pub use self::overrides::{Override, with_colon};
 pub use self::printable::{OneLine, printable};
 pub use self::problem::{NamedLine, Origin, Problem, Problems, closest};
 pub use self::programs::{NamedProgram, programs};

@@ -19,6 +19,8 @@ pub struct Override {
 enum Given {
     /// As text, which is read as TOML if it is TOML.
     Text(String),
+    /// The same, but only where the file gives no value.
+    Default(String),
     /// As it was read from a file.
     Node(Node),
 }
@@ -32,7 +34,7 @@ impl From<&str> for Given {
 impl Given {
     fn node(&self, origin: &Origin) -> Node {
         match self {
-            Self::Text(text) => read_argument(text, origin),
+            Self::Text(text) | Self::Default(text) => read_argument(text, origin),
             Self::Node(node) => node.placed(origin),
         }
     }
@@ -80,15 +82,27 @@ impl Override {
         }
     }
 
+    /// The seeds 1 to `count` where the file names none. What the command line says has to be applied later.
+    pub fn default_seeds(count: u64) -> Self {
+        let seeds: Vec<String> = (1..=count).map(|seed| seed.to_string()).collect();
+        Self {
+            argument: format!("{count} seeds by default"),
+            key: "run.seeds".to_owned(),
+            value: Given::Default(format!("[{}]", seeds.join(","))),
+        }
+    }
+
     /// From `[LINK=]KIND[:PARAMETER=VALUE,…]`, the text after `--queue`: the forward queue.
     pub fn queue(text: &str) -> Result<Vec<Self>, String> {
-        let (link, spec) = of_link(text);
+        let given = with_colon(text);
+        let (link, spec) = of_link(&given);
         Self::queue_at(&format!("{link}.queue"), text, spec)
     }
 
     /// The same of the reverse queue.
     pub fn reverse_queue(text: &str) -> Result<Vec<Self>, String> {
-        let (link, spec) = of_link(text);
+        let given = with_colon(text);
+        let (link, spec) = of_link(&given);
         Self::queue_at(&format!("{link}.reverse.queue"), text, spec)
     }
 
@@ -145,6 +159,26 @@ impl Override {
         Ok(parts.map(one).collect())
     }
 
+    /// A queue, an application or a control with its parameters, each on its own; `None` of any other value.
+    fn in_parts(&self) -> Option<Vec<Self>> {
+        let last = self.key.rsplit('.').next().unwrap_or(&self.key);
+        let choice = choice(last).filter(|choice| choice.by == choice.name)?;
+        let Given::Text(text) = &self.value else {
+            return None;
+        };
+        let text = with_colon(text);
+        // What begins so is TOML.
+        if !text.contains(':') || text.starts_with(['{', '[', '"', '\'']) {
+            return None;
+        }
+        let one = |(part, value): (Option<&str>, &str)| Self {
+            argument: self.argument.clone(),
+            key: format!("{}.{}", self.key, part.unwrap_or(choice.by)),
+            value: value.into(),
+        };
+        Some(parts(&text)?.into_iter().map(one).collect())
+    }
+
     /// Puts the value into the tree.
     pub(super) fn apply(&self, file: &str, root: &mut Node) -> Result<(), Problem> {
         let origin = Origin::Argument(self.argument.clone());
@@ -160,6 +194,9 @@ impl Override {
             return Err(problem(
                 "is not a dotted key such as link.queue.target".to_owned(),
             ));
+        }
+        if let Some(all) = self.in_parts() {
+            return all.iter().try_for_each(|one| one.apply(file, root));
         }
         if parts[0] == "at" {
             return Err(problem("timed changes are edited in the file".to_owned()));
@@ -191,6 +228,9 @@ impl Override {
                 at.found()
             )));
         };
+        if matches!(self.value, Given::Default(_)) && table.get(last).is_some() {
+            return Ok(());
+        }
         let value = self.value.node(&origin);
         let chooses = *last == "kind" || choice.is_some_and(|choice| choice.by == *last);
         if chooses
@@ -203,6 +243,30 @@ impl Override {
         table.set(last, value);
         Ok(())
     }
+}
+
+/// `fifo limit=10ms` and `fifo limit 10ms` as `fifo:limit=10ms`; any other text as it is.
+pub fn with_colon(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let Some((first, rest)) = words.split_first() else {
+        return text.to_owned();
+    };
+    let rest: Vec<String> = match rest {
+        _ if first.ends_with(',') => return text.to_owned(),
+        [] => return text.to_owned(),
+        _ if rest.iter().all(|word| word.contains('=')) => {
+            let rest = rest.iter();
+            rest.map(|word| word.trim_end_matches(',').to_owned()).collect()
+        }
+        _ if rest.len() % 2 == 0 && rest.iter().all(|word| !word.contains(['=', ',', '"'])) => {
+            let pairs = rest.chunks(2);
+            pairs.map(|pair| pair.join("=")).collect()
+        }
+        _ => return text.to_owned(),
+    };
+    let first = first.trim_end_matches(':');
+    let joint = if first.contains(':') { ',' } else { ':' };
+    format!("{first}{joint}{}", rest.join(","))
 }
 
 /// What the keys of the link begin with that the text after `--queue` names, if it does, and the rest of the text.
@@ -220,6 +284,9 @@ fn parts(text: &str) -> Option<Vec<(Option<&str>, &str)>> {
         Some(parts) => parts,
         None => (text, ""),
     };
+    if name.trim().contains(char::is_whitespace) {
+        return None;
+    }
     let mut all = vec![(None, name.trim())];
     for parameter in parameters.split(',').filter(|one| !one.is_empty()) {
         let (key, value) = parameter.split_once('=')?;
@@ -427,6 +494,24 @@ mod tests {
             ]
         );
         assert!(Override::queue("pie:target").is_err());
+    }
+
+    #[test]
+    fn a_space_is_as_good_as_a_colon_where_it_is_clear() {
+        for (text, expected) in [
+            ("fifo limit=10ms", "fifo:limit=10ms"),
+            ("pie target 15ms limit 100p", "pie:target=15ms,limit=100p"),
+            ("pie: target=15ms, ecn=true", "pie:target=15ms,ecn=true"),
+            ("pie:target=15ms limit=9p", "pie:target=15ms,limit=9p"),
+            ("access=pie target=5ms", "access=pie:target=5ms"),
+            // Not clear, or nothing to do.
+            ("pie ecn", "pie ecn"),
+            ("fifo, pie limit", "fifo, pie limit"),
+            ("fifo", "fifo"),
+            ("", ""),
+        ] {
+            assert_eq!(with_colon(text), expected);
+        }
     }
 
     #[test]

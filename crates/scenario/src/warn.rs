@@ -10,7 +10,7 @@ use super::carried;
 use super::changes::try_out;
 use super::control::names;
 use super::places::Places;
-use super::problem::Problem;
+use super::problem::{Origin, Problem};
 use super::thresholds;
 use super::trace::LONG_OUTAGE;
 use super::{
@@ -19,6 +19,8 @@ use super::{
 
 /// The control that [`least_rate`] is about.
 const PRAGUE: &str = "prague";
+/// What sends less than one part in so many of its link is little.
+const LITTLE: u128 = 20;
 /// Two full packets with their Ethernet headers: 0.97 Mbit/s where they take 25 ms.
 const TWO_PACKETS_BITS: u64 = 2 * 1_514 * 8;
 
@@ -29,7 +31,7 @@ pub(super) fn warnings(scenario: &Scenario, places: &Places<'_>) -> Vec<Problem>
         let mut warn = |name: &str, found: &str, why: String| {
             warnings.push(places.problem(&format!("group.{}.{name}", group.name), found, why));
         };
-        control(group, &mut warn);
+        control(scenario, group, &mut warn);
         least_rate(scenario, group, &mut warn);
         queues(scenario, group, &mut warn);
         values(scenario, group, &mut warn);
@@ -42,7 +44,20 @@ pub(super) fn warnings(scenario: &Scenario, places: &Places<'_>) -> Vec<Problem>
     phases(scenario, places, &mut warnings);
     traces(scenario, places, &mut warnings);
     thresholds::warn(scenario, places, &mut warnings);
+    empty(scenario, places, &mut warnings);
     warnings
+}
+
+/// Groups that never have a flow, unless the command line has emptied them.
+fn empty(scenario: &Scenario, places: &Places<'_>, warnings: &mut Vec<Problem>) {
+    for (index, group) in scenario.groups.iter().enumerate() {
+        let why = "the group never has a flow; give it one, or raise its count in an [[at]]";
+        let problem = places.problem(&format!("group.{}.count", group.name), group.count, why.to_owned());
+        let is_asked = matches!(problem.origin, Origin::Argument(_));
+        if most_flows(scenario, index) == 0 && !is_asked {
+            warnings.push(problem);
+        }
+    }
 }
 
 /// Traces with times in which flows give up, or in which what was written for the queue holds less than a packet.
@@ -55,7 +70,7 @@ fn traces(scenario: &Scenario, places: &Places<'_>, warnings: &mut Vec<Problem>)
         };
         let outage = course.longest_outage();
         if outage > LONG_OUTAGE {
-            let why = format!("the trace has no capacity for {outage}: flows will time out");
+            let why = format!("the trace has no capacity for {outage:.3}: flows will time out");
             warnings.push(places.problem(&key, "", why));
         }
         let slowest = course.slowest();
@@ -65,7 +80,7 @@ fn traces(scenario: &Scenario, places: &Places<'_>, warnings: &mut Vec<Problem>)
                 false => "the queue keeps what it had at the rate before",
             };
             let why = format!(
-                "where the trace has only {slowest}, {then}: {} = {} {}",
+                "where the trace has only {slowest:.3}, {then}: {} = {} {}",
                 error.key, error.found, error.allowed
             );
             warnings.push(places.problem(&key, "", why));
@@ -102,7 +117,7 @@ fn access(scenario: &Scenario, places: &Places<'_>, warnings: &mut Vec<Problem>)
     });
     if let (Some(group), true) = (last, sum < link.as_bps()) {
         let why = format!(
-            "the senders' own links carry {} together, less than link.rate = {link}: the link is not the bottleneck",
+            "the senders' own links carry {:.3} together, less than link.rate = {link}: the link is not the bottleneck",
             Rate::from_bps(sum)
         );
         let key = format!("group.{}.access-rate", group.name);
@@ -110,9 +125,25 @@ fn access(scenario: &Scenario, places: &Places<'_>, warnings: &mut Vec<Problem>)
     }
 }
 
-fn control(group: &Group, warn: &mut dyn FnMut(&str, &str, String)) {
+/// Whether the datagrams of the group cannot be more than a twentieth of what its slowest link carries: they build no queue, whoever
+/// shares it with them.
+fn is_little(scenario: &Scenario, group: &Group) -> bool {
+    let (Some(datagrams), Some(index)) = (
+        group.app.datagrams(),
+        scenario.groups.iter().position(|other| other.name == group.name),
+    ) else {
+        return false;
+    };
+    let flows = u64::from(most_flows(scenario, index));
+    let bits = u128::from(datagrams.size.get()) * 8 * u128::from(flows);
+    let gap = u128::from(datagrams.interval.mean.as_nanos()).max(1);
+    bits * 1_000_000_000 / gap * LITTLE <= u128::from(scenario.slowest(group).as_bps())
+}
+
+fn control(scenario: &Scenario, group: &Group, warn: &mut dyn FnMut(&str, &str, String)) {
     let Some(control) = &group.congestion_control else {
-        if group.ecn == EcnSetting::Ect1 && !group.app.responds() {
+        let is_deaf = group.ecn == EcnSetting::Ect1 && !group.app.responds();
+        if is_deaf && !is_little(scenario, group) {
             let why = "datagrams do not respond to marks, which RFC 9331 asks of ECT(1)";
             warn("ecn", group.ecn.name(), why.to_owned());
         }
@@ -177,7 +208,7 @@ fn least_rate(scenario: &Scenario, group: &Group, warn: &mut dyn FnMut(&str, &st
     let least = TWO_PACKETS_BITS * 1_000_000_000 / rtt.as_nanos().max(1);
     if share < least {
         let why = format!(
-            "the fair share of {flows} flows is {} each, below two packets per {rtt}, which is the least window; the original shrinks its packets \
+            "the fair share of {flows} flows is {:.3} each, below two packets per {rtt}, which is the least window; the original shrinks its packets \
              there, quell's does not",
             Rate::from_bps(share)
         );

@@ -6,9 +6,10 @@ use core::fmt;
 /// A unit's spelling and how many base units it holds.
 pub(crate) type Unit = (&'static str, u64);
 
-/// Writes `value` in the largest of `units` (largest first) that it reaches, with the exact
-/// decimal fraction.
+/// Writes `value` in the largest of `units` (largest first) that it reaches, with the exact decimal fraction; with a precision,
+/// `{:.3}`, rounded to so many significant digits.
 pub(crate) fn format_in(f: &mut fmt::Formatter<'_>, value: u64, units: &[Unit]) -> fmt::Result {
+    let value = f.precision().map_or(value, |digits| rounded(value, digits));
     let (name, size) = units
         .iter()
         .find(|(_, size)| value >= *size)
@@ -30,11 +31,24 @@ pub(crate) fn format_in(f: &mut fmt::Formatter<'_>, value: u64, units: &[Unit]) 
             rest %= size;
         }
     }
-    // `pad` honours the width that tables ask for.
     text.push_str(if value == 0 && name == "tbit" {
         "bit"
     } else {
         name
     });
-    f.pad(&text)
+    match f.precision() {
+        // `pad` would cut the text there.
+        Some(_) => f.write_str(&text),
+        // It honours the width that tables ask for.
+        None => f.pad(&text),
+    }
+}
+
+/// `value` to so many significant digits.
+fn rounded(value: u64, digits: usize) -> u64 {
+    let mut place = 1_u64;
+    while value / place >= 10_u64.saturating_pow(digits.clamp(1, 19) as u32) {
+        place *= 10;
+    }
+    value.saturating_add(place / 2) / place * place
 }

@@ -96,7 +96,7 @@ impl Div<u64> for Time {
 }
 
 impl fmt::Display for Time {
-    /// The shortest exact form: `15ms`, `1.5s`, `250us`.
+    /// The shortest exact form: `15ms`, `1.5s`, `250us`; `{:.3}` rounds to three significant digits.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let units = [
             ("s", 1_000_000_000),
@@ -138,6 +138,22 @@ mod tests {
             assert_eq!(time.rounded_up().to_string(), text);
         }
         assert_eq!(Time::MAX.rounded_up(), Time::MAX);
+    }
+
+    #[test]
+    fn a_precision_is_that_of_significant_digits() {
+        for (nanos, text) in [
+            (127_401_983, "127ms"),
+            (1_234_567_890, "1.23s"),
+            (999_600, "1ms"),
+            (20_000_000, "20ms"),
+            (1_500, "1.5us"),
+            (7, "7ns"),
+            (0, "0s"),
+            (u64::MAX, "18400000000s"),
+        ] {
+            assert_eq!(std::format!("{:.3}", Time::from_nanos(nanos)), text);
+        }
     }
 
     #[test]

@@ -72,7 +72,8 @@ def compare(
 ) -> Comparison:
     """Runs a scenario over several queues: `["fifo", "dualpi2:target=5ms"]`, or tables `{"kind": "dualpi2", "target": "5ms"}`.
 
-    Other arguments and errors are those of `run`; `out` is a folder for the results, one folder for each queue.
+    Three seeds each, unless the scenario or `seed` says otherwise (one in the live world). Other arguments and errors are those of `run`;
+    `out` is a folder for the results, one folder for each queue.
     """
     if isinstance(queues, str) or not queues:
         raise ValueError("queues is a list with at least one queue, such as ['fifo', 'dualpi2']")

@@ -75,7 +75,7 @@ fn late(plan: &Plan<'_>, linked: &Linked, warnings: &mut Vec<String>) {
         let late = linked.report.direction(direction).lateness.p99;
         if late > tolerable {
             warnings.push(format!(
-                "the link was late in the {name} direction: p99 {late}, above {TOLERABLE_LATENESS_PERCENT} % of the smallest base RTT of {smallest}; this machine is too slow or too busy"
+                "the link was late in the {name} direction: p99 {late:.3}, above {TOLERABLE_LATENESS_PERCENT} % of the smallest base RTT of {smallest}; this machine is too slow or too busy"
             ));
         }
     }

@@ -282,6 +282,7 @@ fn summary(out: &mut String) {
             "`phases[]`; with `link`, `queues`, `groups` and `jain` as above",
         ),
         ("link", "`link`"),
+        ("fairness", "`fairness[]`"),
         ("queue", "`queues[]`"),
         ("group", "`groups[]`"),
         ("dist", "a distribution; null where there is no value"),

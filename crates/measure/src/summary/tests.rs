@@ -121,6 +121,7 @@ fn takes_each_figure_from_where_it_was_measured() {
         queues,
         groups,
         jain,
+        fairness,
     } = &summary.figures;
     assert_eq!(
         (link.rate_bps, link.utilisation, link.lost_outside),
@@ -151,10 +152,88 @@ fn takes_each_figure_from_where_it_was_measured() {
         (groups[0].count, groups[0].jain, *jain),
         (2, Some(0.8), Some(0.8))
     );
+    // The voice is not elastic, so nothing is shared on its way.
+    let expected = Fairness {
+        hop: "wifi".to_owned(),
+        direction: Direction::Forward,
+        flows: 2,
+        jain: Some(0.8),
+    };
+    assert_eq!(fairness, &[expected]);
     assert_eq!(
         (summary.phases[0].start_s, summary.phases[0].end_s),
         (10.0, 60.0)
     );
+}
+
+/// Elastic groups with these flows, each over those of three link directions: forward and reverse of the first, forward of the second.
+fn shared(groups: &[(&[f64], [bool; 3])]) -> Figures {
+    let info = |index: usize| GroupInfo {
+        name: format!("g{index}"),
+        congestion_control: None,
+        elastic: true,
+    };
+    let infos: Vec<GroupInfo> = (0..groups.len()).map(info).collect();
+    let packets = GroupPackets {
+        packets: 1,
+        marked: 0,
+        dropped: 0,
+        delay_ms: None,
+        crossed_ms: None,
+    };
+    let ways = [
+        (Hop::FIRST, Direction::Forward),
+        (Hop::FIRST, Direction::Reverse),
+        (Hop(1), Direction::Forward),
+    ];
+    let several = groups.iter().any(|(_, way)| way[2]);
+    let links = ways[..if several { 3 } else { 2 }].iter().enumerate();
+    let links = links.map(|(place, &(hop, direction))| {
+        let seen = groups.iter().map(|(_, way)| way[place].then_some(packets));
+        results(hop, direction, &seen.collect::<Vec<_>>()).whole
+    });
+    let links: Vec<LinkFigures> = links.collect();
+    let flows = groups.iter().map(|(rates, _)| GroupFlows {
+        goodput_bps: rates.to_vec(),
+        alive_s: vec![1.0; rates.len()],
+        retransmitted: None,
+        rtt_ms: None,
+    });
+    let flows: Vec<GroupFlows> = flows.collect();
+    Figures::new(&infos, &links.iter().collect::<Vec<_>>(), &flows)
+}
+
+#[test]
+fn fairness_is_that_of_flows_that_compete() {
+    let (down, up) = ([true, false, false], [false, true, false]);
+    let told = |figures: &Figures| -> Vec<(String, Direction, usize, f64)> {
+        let all = figures.fairness.iter();
+        all.map(|one| (one.hop.clone(), one.direction, one.flows, one.jain.unwrap()))
+            .collect()
+    };
+    let wifi = |direction, flows, jain| ("wifi".to_owned(), direction, flows, jain);
+    // Downloads alone: one index says all, as it always did. 8 and 0 are 1/2.
+    let figures = shared(&[(&[8e6], down), (&[0.0], down)]);
+    assert_eq!((figures.jain, figures.fairness.len()), (Some(0.5), 0));
+    // An equal pair down and a lone upload of another rate are each fair; together they would be 0.75.
+    let figures = shared(&[(&[4e6, 4e6], down), (&[1e6], up)]);
+    assert_eq!(figures.jain, None);
+    let both = [
+        wifi(Direction::Forward, 2, 1.0),
+        wifi(Direction::Reverse, 1, 1.0),
+    ];
+    assert_eq!(told(&figures), both);
+    // Uploads alone compete with each other.
+    let figures = shared(&[(&[3.0, 1.0], up)]);
+    assert_eq!(figures.jain, Some(0.8));
+    assert_eq!(told(&figures), [wifi(Direction::Reverse, 2, 0.8)]);
+    // A group without flows competes with nobody.
+    assert_eq!(shared(&[(&[3.0, 1.0], down), (&[], up)]).jain, Some(0.8));
+    // Over two links: one flow crosses both, one the first only.
+    let figures = shared(&[(&[3.0], [true, false, true]), (&[1.0], down)]);
+    assert_eq!(figures.jain, None);
+    let access = ("access".to_owned(), Direction::Forward, 1, 1.0);
+    assert_eq!(told(&figures), [wifi(Direction::Forward, 2, 0.8), access]);
 }
 
 #[test]
@@ -205,19 +284,19 @@ fn keys_are_those_of_the_result_format_in_its_order() {
          queues name hop direction packets bytes marked dropped mark_ratio drop_ratio \
          marks coupled step drops aqm limit delay_ms backlog_bytes \
          groups name count congestion_control goodput_bps alive_s jain packets marked dropped \
-         retransmitted delay_ms links rtt_ms app jain phases",
+         retransmitted delay_ms links rtt_ms app jain fairness hop direction flows jain phases",
     );
     order("delay_ms mean p1 p25 p50 p75 p90 p99 p999 max");
-    order("phases start_s end_s link queues groups jain");
+    order("phases start_s end_s link queues groups jain fairness");
     let value: Value = serde_json::from_str(&text).unwrap();
     for (path, count) in [
-        ("", 14),
+        ("", 15),
         ("/link", 4),
         ("/link/reverse", 2),
         ("/queues/0", 13),
         ("/groups/0", 14),
         ("/queues/0/delay_ms", 9),
-        ("/phases/0", 7),
+        ("/phases/0", 8),
     ] {
         let object = value.pointer(path).and_then(Value::as_object).unwrap();
         assert_eq!(object.len(), count, "{path}");

@@ -37,6 +37,9 @@ const CAUSES: [&str; 2] = ["\"slow_200ms_", "\"slow_1s_"];
 /// A distribution that nobody measured either; keys of other figures come before and after it too.
 const STARTUP: &str = "\"flow_startup_ms\": ";
 
+/// A list that says how evenly each direction of each link was shared, which nobody wrote either.
+const FAIRNESS: &str = "\"fairness\": [";
+
 /// The rows as text, each with the names of its columns: how the file is packed may change, what it says may not.
 fn rows(file: &Path) -> Vec<u8> {
     let reader = SerializedFileReader::new(File::open(file).unwrap()).unwrap();
@@ -54,9 +57,31 @@ fn rows(file: &Path) -> Vec<u8> {
     text.into_bytes()
 }
 
+/// The text without each list [`FAIRNESS`], and without the comma before one that comes last.
+fn without_fairness(text: &str) -> String {
+    let mut out = String::new();
+    let mut indent = None;
+    for line in text.lines() {
+        let own = line.len() - line.trim_start().len();
+        match indent {
+            None if line.trim_start() == FAIRNESS => indent = Some(own),
+            None => out += &format!("{line}\n"),
+            Some(open) if own == open => {
+                indent = None;
+                if line.ends_with(']') {
+                    out.truncate(out.trim_end_matches(",\n").len());
+                    out.push('\n');
+                }
+            }
+            Some(_) => {}
+        }
+    }
+    out
+}
+
 /// The summary as it is, but for the words of its warnings: how many there are is a result, how they are put is not.
 fn summary(file: &Path) -> Vec<u8> {
-    let text = fs::read_to_string(file).unwrap();
+    let text = without_fairness(&fs::read_to_string(file).unwrap());
     let (mut within, mut in_startup) = (false, false);
     let mut out = String::new();
     let hop = format!("\"{}\": {},", HOP.0, HOP.1);

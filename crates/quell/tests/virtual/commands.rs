@@ -131,7 +131,7 @@ fn two_kernels_of_one_version_stay_apart_by_their_names() {
     let arguments = ["compare", "scenario.toml", "--world", "virtual", "--kernel"];
     let mut compare = stage.quell(&arguments);
     let output = compare
-        .args(["true,patched", "--duration", "2s"])
+        .args(["true,patched", "--duration", "2s", "--seed", "1"])
         .output()
         .unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);

@@ -139,7 +139,7 @@ fn worlds_stand_side_by_side_in_one_table() {
     };
     let mut command = stage.quell(&["compare", "scenario.toml", "--world", "sim,virtual"]);
     let output = command
-        .args(["--kernel", "true", "--queue", "dualpi2,fifo"])
+        .args(["--kernel", "true", "--queue", "dualpi2,fifo", "--seed", "1"])
         .output()
         .unwrap();
     let text = String::from_utf8_lossy(&output.stdout);

@@ -166,6 +166,45 @@ fn parts<'a>(source: &'a Source, of: &str) -> Vec<(String, Vec<&'a Value>)> {
     all
 }
 
+/// Each direction of each link that has a rate: its name, its utilisation, and how evenly greedy flows shared it.
+fn directions(source: &Source, summaries: &[&Value]) -> Vec<(String, Option<f64>, Option<f64>)> {
+    let several = parts(source, "links");
+    let links = match several.is_empty() {
+        true => vec![(
+            String::new(),
+            summaries.iter().map(|summary| &summary["link"]).collect(),
+        )],
+        false => several,
+    };
+    let mut all = Vec::new();
+    for (name, parts) in links {
+        let hop = if name.is_empty() { "link" } else { &name };
+        let shared = |direction: &str| mean(&fairness(summaries, hop, direction), &["jain"]);
+        all.push((
+            name.clone(),
+            mean(&parts, &["utilisation"]),
+            shared("forward"),
+        ));
+        let back = mean(&parts, &["reverse", "utilisation"]);
+        if back.is_some() {
+            let name = format!("{name} (reverse)").trim_start().to_owned();
+            all.push((name, back, shared("reverse")));
+        }
+    }
+    all
+}
+
+/// What has the index of one direction of a link in each run: the summary itself where all greedy flows cross the only link forward.
+fn fairness<'a>(summaries: &[&'a Value], hop: &str, direction: &str) -> Vec<&'a Value> {
+    let of_run = |summary: &&'a Value| match summary["fairness"].as_array() {
+        Some(all) => all
+            .iter()
+            .find(|one| one["hop"] == *hop && one["direction"] == *direction),
+        None => (direction == "forward").then_some(*summary),
+    };
+    summaries.iter().filter_map(of_run).collect()
+}
+
 /// Links, queues, groups and what applications report.
 pub(super) fn figures(body: &mut String, sources: &[Source]) {
     let seeds = sources.iter().map(|source| source.runs.len()).max();
@@ -177,20 +216,11 @@ pub(super) fn figures(body: &mut String, sources: &[Source]) {
     for source in sources {
         let summaries: Vec<&Value> = source.runs.iter().map(|run| &run.summary).collect();
         let percent = |value: Option<f64>| digits(value.map(|value| value * 100.0), 4);
-        let jain = digits(mean(&summaries, &["jain"]), 3);
-        let several = parts(source, "links");
-        if several.is_empty() {
+        for (name, used, shared) in directions(source, &summaries) {
             links.push(vec![
-                word(&source.label),
-                percent(mean(&summaries, &["link", "utilisation"])),
-                jain.clone(),
-            ]);
-        }
-        for (name, parts) in several {
-            links.push(vec![
-                word(format!("{} {name}", source.label).trim_start()),
-                percent(mean(&parts, &["utilisation"])),
-                jain.clone(),
+                word(format!("{} {name}", source.label).trim()),
+                percent(used),
+                digits(shared, 3),
             ]);
         }
         for (name, parts) in parts(source, "queues") {

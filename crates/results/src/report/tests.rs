@@ -71,6 +71,28 @@ fn a_report_has_the_figures_the_doubts_and_the_way_to_repeat_it() {
     );
 }
 
+#[test]
+fn fairness_stands_beside_the_direction_that_was_shared() {
+    let folder = tempfile::tempdir().unwrap();
+    let one = folder.path().join("one");
+    result(&one);
+    let file = one.join("summary.json");
+    let mut summary: Value =
+        serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+    let of = |direction, jain| serde_json::json!({ "hop": "link", "direction": direction, "flows": 2, "jain": jain });
+    summary["jain"] = Value::Null;
+    summary["link"]["reverse"] = serde_json::json!({ "rate_bps": 1, "utilisation": 0.875 });
+    summary["fairness"] = serde_json::json!([of("forward", 0.625), of("reverse", 0.75)]);
+    std::fs::write(&file, summary.to_string()).unwrap();
+    let page = html(&plot::read(&[one]).unwrap()).unwrap();
+    let row = |name, used, jain| {
+        format!("<td>{name}</td><td class=\"number\">{used}</td><td class=\"number\">{jain}</td>")
+    };
+    for row in [row("", "50", "0.625"), row("(reverse)", "87.5", "0.75")] {
+        assert!(page.contains(&row), "{row}: {page}");
+    }
+}
+
 /// Nothing is asked for, and only the page's own script runs.
 #[test]
 fn a_report_is_alone_and_only_its_own_script_runs() {

@@ -44,7 +44,7 @@ pub(super) fn visit(summary: &Json, take: &mut dyn FnMut(&str, Value)) {
 
 /// The figures first that concern the whole. JSON objects come sorted, or as written, as the reader was built.
 fn in_order(fields: &Map<String, Json>) -> Vec<(&str, &Json)> {
-    const FIRST: [&str; 8] = [
+    const FIRST: [&str; 9] = [
         "start_s",
         "end_s",
         "duration_s",
@@ -53,6 +53,7 @@ fn in_order(fields: &Map<String, Json>) -> Vec<(&str, &Json)> {
         "queues",
         "groups",
         "jain",
+        "fairness",
     ];
     let rank = |key: &str| FIRST.iter().position(|one| *one == key);
     let mut fields: Vec<(&str, &Json)> = fields
@@ -66,9 +67,9 @@ fn in_order(fields: &Map<String, Json>) -> Vec<(&str, &Json)> {
 fn figure(name: &mut String, key: &str, value: &Json, take: &mut dyn FnMut(&str, Value)) {
     let before = name.len();
     match (key, value) {
-        ("queues", Json::Array(queues)) => {
-            for queue in queues {
-                let of = |key: &str| queue.get(key).and_then(Json::as_str).unwrap_or_default();
+        ("queues" | "fairness", Json::Array(parts)) => {
+            for part in parts {
+                let of = |key: &str| part.get(key).and_then(Json::as_str).unwrap_or_default();
                 if !matches!(of("hop"), "" | "link") {
                     name.push_str(of("hop"));
                     name.push('.');
@@ -76,8 +77,13 @@ fn figure(name: &mut String, key: &str, value: &Json, take: &mut dyn FnMut(&str,
                 if of("direction") == "reverse" {
                     name.push_str("reverse.");
                 }
-                name.push_str("queue.");
-                named(name, queue, take);
+                if key == "queues" {
+                    name.push_str("queue.");
+                    named(name, part, take);
+                } else {
+                    name.push_str(key);
+                    walk(name, part, take);
+                }
                 name.truncate(before);
             }
         }
