@@ -68,8 +68,17 @@ pub(crate) struct Asked<'a> {
     pub(crate) is_page: bool,
 }
 
+/// What a request that is let through has shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shown {
+    /// Nothing: it is for a file of the page.
+    Nothing,
+    /// The token.
+    Token,
+}
+
 /// Lets a request through, or says why not.
-pub(crate) fn check(asked: &Asked<'_>, token: &Token) -> Result<(), Refusal> {
+pub(crate) fn check(asked: &Asked<'_>, token: &Token) -> Result<Shown, Refusal> {
     let host = only(asked.headers, &HOST)
         .filter(|host| asked.uri.authority().is_none() && is_ours(host, asked.local));
     if host.is_none() {
@@ -78,7 +87,7 @@ pub(crate) fn check(asked: &Asked<'_>, token: &Token) -> Result<(), Refusal> {
         ));
     }
     if asked.is_page {
-        return Ok(());
+        return Ok(Shown::Nothing);
     }
     let shown = only(asked.headers, &AUTHORIZATION)
         .and_then(|value| value.strip_prefix("Bearer "))
@@ -102,7 +111,7 @@ pub(crate) fn check(asked: &Asked<'_>, token: &Token) -> Result<(), Refusal> {
             return Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, why));
         }
     }
-    Ok(())
+    Ok(Shown::Token)
 }
 
 /// The value of a header that is there once.

@@ -30,9 +30,10 @@ use tokio::time::timeout;
 
 use crate::Limits;
 use crate::ask::{Ask, Speed};
-use crate::guard::{self, Asked, HEADERS, Refusal};
+use crate::guard::{self, Asked, HEADERS, Refusal, Shown};
 use crate::hub::{self, Hub};
 use crate::page::Page;
+use crate::places::Place;
 use crate::player::{Play, Player};
 use crate::sim::TOLD;
 use crate::token::Token;
@@ -122,7 +123,14 @@ async fn guarded(State(shared): State<Arc<Shared>>, request: Request, next: Next
         }
     };
     let mut response = match allowed {
-        Ok(()) => next.run(request).await,
+        Ok(shown) => {
+            if shown == Shown::Token
+                && let Some(place) = request.extensions().get::<Arc<Place>>()
+            {
+                place.is_known();
+            }
+            next.run(request).await
+        }
         Err(refusal) => refusal.into_response(),
     };
     for (name, value) in HEADERS {

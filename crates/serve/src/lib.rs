@@ -23,6 +23,7 @@ mod live;
 mod pace;
 mod page;
 mod patient;
+mod places;
 mod player;
 mod series;
 mod sim;
@@ -54,6 +55,7 @@ use http::{Facts, Shared};
 use hub::Hub;
 use inside::Inside;
 use live::Live;
+use places::Places;
 use player::Player;
 use sim::Sim;
 use token::Token;
@@ -125,7 +127,7 @@ impl Default for Settings {
 /// The limits of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Connections at once; more are answered with 503.
+    /// Connections at once: for one more the oldest that has not shown the token ends; if all have, it is answered with 503.
     pub connections: usize,
     /// Streams of events at once; more are answered with 503.
     pub streams: usize,
@@ -392,14 +394,14 @@ async fn answer(
 ) -> io::Result<()> {
     let limits = shared.limits;
     let router = http::router(shared.clone());
-    let room = Arc::new(Semaphore::new(limits.connections));
+    let places = Places::new(limits.connections);
     let mut listeners = listeners.into_iter().map(|listener| {
         listener.set_nonblocking(true)?;
         tokio::net::TcpListener::from_std(listener)
     });
     let first = listeners.next().transpose()?;
     let other = listeners.next().transpose()?;
-    let accept = |listener| listen::accept(listener, router.clone(), limits, room.clone(), stop);
+    let accept = |listener| listen::accept(listener, router.clone(), limits, places.clone(), stop);
     match (first, other) {
         (Some(first), Some(other)) => {
             tokio::join!(accept(first), accept(other));

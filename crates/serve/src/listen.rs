@@ -1,4 +1,4 @@
-//! Connections: no more than there is room for, none that takes for ever.
+//! Connections: no more than there are places for, none that takes for ever.
 
 use std::io;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::task::yield_now;
 use tokio::time::{sleep, timeout};
 use tower::Service as _;
 
@@ -21,6 +21,7 @@ use crate::Limits;
 use crate::guard::HEADERS;
 use crate::http::Local;
 use crate::patient::Patient;
+use crate::places::{Place, Places};
 
 /// The longest head of a request.
 const HEAD: usize = 16 << 10;
@@ -32,7 +33,7 @@ pub(crate) async fn accept(
     listener: TcpListener,
     router: Router,
     limits: Limits,
-    room: Arc<Semaphore>,
+    places: Arc<Places>,
     stop: &AtomicBool,
 ) {
     while !stop.load(Ordering::Relaxed) {
@@ -45,26 +46,36 @@ pub(crate) async fn accept(
                 continue;
             }
         };
-        match room.clone().try_acquire_owned() {
-            Ok(permit) => {
+        match places.take() {
+            Some(place) => {
                 let router = router.clone();
                 tokio::spawn(async move {
-                    // Whoever breaks a connection knows it.
-                    let _ = serve(stream, router, limits).await;
-                    drop(permit);
+                    tokio::select! {
+                        // Whoever breaks a connection knows it.
+                        _ = serve(stream, router, limits, place.clone()) => {}
+                        () = place.is_needed() => {}
+                    }
                 });
+                // It may have shown the token already: it is looked at before the next one comes.
+                yield_now().await;
             }
-            Err(_) => refuse(stream),
+            None => refuse(stream),
         }
     }
 }
 
-async fn serve(stream: TcpStream, router: Router, limits: Limits) -> io::Result<()> {
+async fn serve(
+    stream: TcpStream,
+    router: Router,
+    limits: Limits,
+    place: Arc<Place>,
+) -> io::Result<()> {
     let local = Local(stream.local_addr()?);
     stream.set_nodelay(true)?;
     let service = service_fn(move |request: Request<hyper::body::Incoming>| {
         let mut request = request.map(Body::new);
         request.extensions_mut().insert(local);
+        request.extensions_mut().insert(place.clone());
         router.clone().call(request)
     });
     let mut server = http1::Builder::new();

@@ -27,35 +27,85 @@ fn soon<T>(mut act: impl FnMut() -> Option<T>) -> T {
     }
 }
 
+/// A request on a connection that stays, with these further lines in its head.
+fn asks(running: &Running, path: &str, lines: &str) -> String {
+    let host = running.host();
+    format!("GET {path} HTTP/1.1\r\nhost: {host}\r\n{lines}\r\n")
+}
+
+fn with_token(running: &Running, path: &str) -> String {
+    asks(
+        running,
+        path,
+        &format!("authorization: {}\r\n", running.bearer()),
+    )
+}
+
+/// The status of the answer to a request; `None` where the connection has ended.
+fn status(stream: &mut TcpStream, head: &str) -> Option<u16> {
+    // One whose place is needed may be closed already.
+    stream.write_all(head.as_bytes()).ok()?;
+    client::answer(stream).map(|answer| answer.status)
+}
+
 #[test]
 fn of_a_hundred_connections_sixty_four_are_held() {
     let running = Running::start(empty(), &Settings::default());
-    let host = running.host();
-    let head = format!("GET / HTTP/1.1\r\nhost: {host}\r\n\r\n");
+    let head = asks(&running, "/", "");
     let mut held: Vec<TcpStream> = (0..100).map(|_| client::connect(running.address)).collect();
-    let mut statuses = Vec::new();
-    for stream in &mut held {
-        // One that was refused may be closed already.
-        let _ = stream.write_all(head.as_bytes());
-        statuses.push(client::answer(stream).map(|answer| answer.status));
+    // The last one is there, so that all are.
+    let last = held.last_mut().unwrap();
+    assert_eq!(status(last, &head), Some(200));
+    let answered = held.iter_mut().filter_map(|one| status(one, &head));
+    let answered: Vec<u16> = answered.collect();
+    assert_eq!(answered, [200; 64]);
+}
+
+/// Whoever has no token may fill every place: one more connection gets in all the same, and then keeps its place.
+#[test]
+fn connections_without_the_token_keep_nobody_out_who_has_it() {
+    let running = Running::start(empty(), &Settings::default());
+    let about = with_token(&running, "/api/about");
+    let strangers = |count: usize| -> Vec<TcpStream> {
+        let mut all: Vec<TcpStream> = (0..count)
+            .map(|_| client::connect(running.address))
+            .collect();
+        // Half of them hold a place by asking for a file of the page, one by a wrong token.
+        let head = asks(&running, "/", "");
+        for stream in all.iter_mut().skip(count / 2) {
+            status(stream, &head);
+        }
+        let wrong = asks(&running, "/api/about", "authorization: Bearer 0\r\n");
+        status(all.last_mut().unwrap(), &wrong);
+        all
+    };
+    let before = strangers(64);
+    let mut owner = client::connect(running.address);
+    assert_eq!(status(&mut owner, &about), Some(200));
+    let after = strangers(200);
+    assert_eq!(status(&mut owner, &about), Some(200));
+    drop((before, after));
+}
+
+#[test]
+fn where_all_have_shown_the_token_one_more_is_told_that_there_is_no_place() {
+    let limits = Limits {
+        connections: 3,
+        ..Limits::default()
+    };
+    let running = Running::start(empty(), &with(limits));
+    let about = with_token(&running, "/api/about");
+    let mut known: Vec<TcpStream> = (0..3).map(|_| client::connect(running.address)).collect();
+    for stream in &mut known {
+        assert_eq!(status(stream, &about), Some(200));
     }
-    let served = statuses.iter().filter(|status| **status == Some(200));
-    assert_eq!(served.count(), 64, "{statuses:?}");
-    assert!(
-        statuses
-            .iter()
-            .all(|status| [None, Some(200), Some(503)].contains(status)),
-        "{statuses:?}"
-    );
-    drop(held);
-    soon(|| {
-        client::raw(
-            running.address,
-            head.replace("\r\n\r\n", "\r\nconnection: close\r\n\r\n")
-                .as_bytes(),
-        )
-        .filter(|answer| answer.status == 200)
-    });
+    let refused = client::answer(&client::connect(running.address));
+    assert_eq!(refused.map(|answer| answer.status), Some(503));
+    for stream in &mut known {
+        assert_eq!(status(stream, &about), Some(200));
+    }
+    known.pop();
+    soon(|| status(&mut client::connect(running.address), &about).filter(|status| *status == 200));
 }
 
 #[test]
@@ -172,16 +222,17 @@ fn whoever_takes_nothing_of_an_answer_holds_no_place() {
             ..Limits::default()
         }),
     );
-    let host = running.host();
     let mut slow = client::connect(running.address);
-    // More than all buffers hold, and nothing is read.
-    let head = format!("GET /page.js HTTP/1.1\r\nhost: {host}\r\n\r\n");
+    // It has shown the token, so that its place is its own. Then it asks for more than all buffers hold, and reads nothing.
+    let head = asks(&running, "/page.js", "");
+    let about = with_token(&running, "/api/about");
+    assert_eq!(status(&mut slow, &about), Some(200));
     for _ in 0..30 {
         if slow.write_all(head.as_bytes()).is_err() {
             break;
         }
     }
-    let close = head.replace("\r\n\r\n", "\r\nconnection: close\r\n\r\n");
+    let close = asks(&running, "/page.js", "connection: close\r\n");
     soon(|| client::raw(running.address, close.as_bytes()).filter(|answer| answer.status == 200));
     drop(slow);
 }
