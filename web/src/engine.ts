@@ -40,7 +40,14 @@ export interface Link {
     queue: string;
     /** The names of its queues. */
     queues: string[];
+    /** What each packet adds to its IP length on the link. */
+    overhead_bytes: number;
+    /** The rates of its forward and its reverse direction in bit/s, each with the time in ns from which on it holds; null as `rate`. */
+    rates: [TimedRate[], TimedRate[]];
 }
+
+/** From a time in ns on, so many bit/s. */
+export type TimedRate = [number, number | null];
 
 /** What a page needs to read the rows of a run. */
 export interface About {
@@ -54,6 +61,14 @@ export interface About {
     groups: string[];
     /** The first and the last link that each group crosses, by their places. */
     paths: [number, number][];
+    /** The kind of the application of each group. */
+    kinds: string[];
+    /** Whether it takes all that it can get. */
+    greedy: boolean[];
+    /** Whether its data goes up. */
+    uploads: boolean[];
+    /** Its base RTT. */
+    rtts_ns: number[];
     columns: Record<Series | "packets", Column[]>;
 }
 
@@ -200,11 +215,11 @@ export class Run {
         return this.#engine.call("quell_advance", this.#handle, until);
     }
 
-    /** Changes a key from the time on that is reached, and returns the scenario that repeats the run. */
-    change(key: string, value: string): string {
+    /** Changes a key from the time on that is reached, and returns what the run is now: its scenario repeats it. */
+    change(key: string, value: string): About {
         return this.#engine.withText(`${key}=${value}`, (at, length) => {
             this.#engine.call("quell_change", this.#handle, at, length);
-            return this.#engine.answer();
+            return JSON.parse(this.#engine.answer()) as About;
         });
     }
 

@@ -1,12 +1,12 @@
 // What a page remembers of a run: rows of the last minute, and what is drawn of them.
 
-import type { About } from "./engine.js";
+import type { About, TimedRate } from "./engine.js";
 import type { News } from "./session.js";
 
 /** How much is remembered, in ns. */
 export const MEMORY = 60e9;
-/** The most packets of a link, and events of a run, that are remembered. */
-const MOST = { packets: 60_000, events: 20_000 } as const;
+/** The most packets of a link, and events of a run, that are remembered: more packets are thinned, the oldest events forgotten. */
+const MOST = { packets: 60_000, events: 50_000 } as const;
 
 /** One interval of a queue. */
 export interface QueueRow {
@@ -29,7 +29,9 @@ export interface GroupRow {
     length: number;
     flows: number;
     window: number;
+    /** Sum of the smoothed RTTs of those flows that have one, and how many these are. */
     rtt: number;
+    rtts: number;
     retransmitted: number;
 }
 
@@ -71,6 +73,18 @@ function forget<T>(list: T[], time: (row: T) => number, from: number): void {
     if (old > 64 || old === list.length) list.splice(0, old);
 }
 
+/** Every second packet of each queue, those that were dropped by themselves: each stands for two. */
+function thinned(packets: Packet[]): Packet[] {
+    const counts = new Map<number, number>();
+    return packets.filter((packet) => {
+        const kind = 2 * packet.queue + Number(packet.dropped);
+        const count = (counts.get(kind) ?? 0) + 1;
+        counts.set(kind, count);
+        if (count % 2 === 0) packet.weight *= 2;
+        return count % 2 === 0;
+    });
+}
+
 /** A link, forward. */
 export interface LinkHistory {
     readonly name: string;
@@ -78,25 +92,59 @@ export interface LinkHistory {
     readonly packets: Packet[];
 }
 
+/** A group: what its flows do, and its rows. */
+export interface GroupHistory {
+    readonly name: string;
+    /** The kind of its application. */
+    readonly kind: string;
+    /** Whether that takes all that it can get. */
+    readonly isGreedy: boolean;
+    /** Whether its data goes up. */
+    readonly isUpload: boolean;
+    /** Its base RTT. */
+    readonly rtt: number;
+    readonly rows: GroupRow[];
+}
+
+/** Rows that were measured last: those that end after `from` and until `to`. Together they are so long. */
+export interface Window {
+    from: number;
+    to: number;
+    length: number;
+}
+
 /** The last minute of a run. */
 export class History {
     now = 0;
     readonly links: LinkHistory[];
-    readonly groups: { name: string; rows: GroupRow[] }[];
+    readonly groups: GroupHistory[];
     readonly events: Event[] = [];
     /** The link that is looked at, by its place. */
     link = 0;
     /** Whether single packets are told at all. */
     seesPackets = false;
 
-    constructor(readonly about: About) {
+    /** `about` is replaced when the run changes. */
+    constructor(public about: About) {
         this.links = about.links.map(({ name, queues }) => ({ name, queues: queues.map((name) => ({ name, rows: [] })), packets: [] }));
-        this.groups = about.groups.map((name) => ({ name, rows: [] }));
+        this.groups = about.groups.map((name, place) => ({
+            name,
+            kind: about.kinds[place] ?? "",
+            isGreedy: about.greedy[place] ?? false,
+            isUpload: about.uploads[place] ?? false,
+            rtt: about.rtts_ns[place] ?? 0,
+            rows: [],
+        }));
     }
 
     /** The queues of the link that is looked at. */
     get queues(): LinkHistory["queues"] {
         return this.links[this.link]?.queues ?? [];
+    }
+
+    /** How much of the run is remembered, in ns. */
+    get remembered(): number {
+        return Math.min(this.now, MEMORY);
     }
 
     /** Its name, where there are several. */
@@ -115,6 +163,25 @@ export class History {
         return first <= this.link && this.link <= last;
     }
 
+    /** The rate of the link that is looked at, as it is now, in bit/s; undefined if it has no limit or moves. */
+    rate(direction: "forward" | "reverse"): number | undefined {
+        const rates = this.about.links[this.link]?.rates[direction === "forward" ? 0 : 1] ?? [];
+        return rates.reduce<TimedRate>((last, one) => (one[0] <= this.now ? one : last), [0, null])[1] ?? undefined;
+    }
+
+    /**
+     * The rows of the last `span` ns that were measured: whole intervals, and one at least, however long it is. A run that has ended or stands
+     * still keeps them.
+     */
+    window(span: number): Window {
+        const queues = this.links.flatMap(({ queues }) => queues.map(({ rows }) => rows));
+        const all: { time: number }[][] = [...queues, ...this.groups.map(({ rows }) => rows)];
+        const to = Math.max(0, ...all.map((rows) => rows.at(-1)?.time ?? 0));
+        const from = to - span;
+        const began = queues.map((rows) => rows.find(({ time }) => time > from)).map((row) => (row ? row.time - row.length : to));
+        return { from, to, length: to - Math.min(to, ...began) };
+    }
+
     /** Takes what is new. */
     hear(news: News, now: number): void {
         this.now = now;
@@ -126,7 +193,7 @@ export class History {
         for (const { rows } of [...this.links.flatMap(({ queues }) => queues), ...this.groups]) forget<{ time: number }>(rows, (row) => row.time, from);
         for (const { packets } of this.links) {
             forget(packets, (packet) => packet.time, from);
-            if (packets.length > MOST.packets) packets.splice(0, packets.length - MOST.packets);
+            if (packets.length > MOST.packets) packets.splice(0, packets.length, ...thinned(packets));
         }
         forget(this.events, (event) => event.ended, from);
         if (this.events.length > MOST.events) this.events.splice(0, this.events.length - MOST.events);
@@ -168,14 +235,18 @@ export class History {
             const at = time?.[row] ?? 0;
             let last = rows.at(-1);
             if (!last || last.time !== at) {
-                last = { time: at, delivered: 0, length: 0, flows: 0, window: 0, rtt: 0, retransmitted: 0 };
+                last = { time: at, delivered: 0, length: 0, flows: 0, window: 0, rtt: 0, rtts: 0, retransmitted: 0 };
                 rows.push(last);
             }
             last.flows += 1;
             last.delivered += delivered?.[row] ?? 0;
             last.length = Math.max(last.length, length?.[row] ?? 0);
             last.window += window?.[row] || 0;
-            last.rtt += rtt?.[row] || 0;
+            const measured = rtt?.[row] ?? NaN;
+            if (!Number.isNaN(measured)) {
+                last.rtt += measured;
+                last.rtts += 1;
+            }
             last.retransmitted += retransmitted?.[row] || 0;
         }
     }

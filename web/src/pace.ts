@@ -5,6 +5,7 @@
 
 /** What can be simulated. */
 export interface Simulated {
+    /** Goes on until a time, or to its end, and returns the time that is reached. */
     advance(until: number): number;
     readonly isOver: boolean;
 }
@@ -29,6 +30,14 @@ const FIRST = 1e6;
 const LEAST = 1e4;
 /** How fast the memory of speed fades, in ms. */
 const FADES = 2_000;
+
+const areOver = (runs: readonly Simulated[]): boolean => runs.length > 0 && runs.every((run) => run.isOver);
+
+/** Goes on until `until` in all runs, and returns the time that is reached: no time is later than the end of the runs. */
+function advance(runs: readonly Simulated[], until: number): number {
+    const reached = runs.map((run) => run.advance(until));
+    return areOver(runs) ? Math.max(...reached) : until;
+}
 
 /** Paces runs on one clock. */
 export class Pace {
@@ -88,8 +97,7 @@ export class Pace {
 
     /** Goes on by `step` ns of simulated time, however long that takes. */
     step(runs: readonly Simulated[], step: number): Frame {
-        this.#now += step;
-        for (const run of runs) run.advance(this.#now);
+        this.#now = advance(runs, this.#now + step);
         this.#before = undefined;
         return this.#told(runs);
     }
@@ -100,7 +108,7 @@ export class Pace {
             const left = this.budget - (at - began);
             const slice = this.#rate === undefined ? FIRST : Math.max(LEAST, (this.#rate * left) / 2);
             const until = Math.min(target, this.#now + slice);
-            for (const run of runs) run.advance(until);
+            const now = advance(runs, until);
             const after = this.clock();
             // Clocks of pages are coarse: what took no time says nothing.
             if (after > at) {
@@ -109,8 +117,9 @@ export class Pace {
             } else {
                 this.#rate = 2 * (this.#rate ?? FIRST);
             }
-            this.#now = until;
+            this.#now = now;
             at = after;
+            if (now < until) break;
         }
     }
 
@@ -119,7 +128,7 @@ export class Pace {
             now: this.#now,
             wished: this.#speed,
             reached: this.#reached,
-            isOver: runs.length > 0 && runs.every((run) => run.isOver),
+            isOver: areOver(runs),
         };
     }
 }

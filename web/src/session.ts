@@ -37,7 +37,7 @@ export type Told =
     /** A run that cannot be watched yet is so far, in ns. */
     | { told: "progress"; now: number; duration: number }
     | { told: "rows"; frame: Frame; runs: News[] }
-    | { told: "changed"; run: number; scenario: string }
+    | { told: "changed"; run: number; scenario: string; about: About }
     | { told: "finished"; runs: Files[] }
     | { told: "refused"; why: string }
     | { told: "ended"; why: string };
@@ -107,7 +107,8 @@ export class Session {
     #change(key: string, value: string, which?: number): void {
         this.#runs.forEach((run, place) => {
             if (which !== undefined && which !== place) return;
-            this.#tell({ told: "changed", run: place, scenario: run.change(key, value) }, []);
+            const about = run.change(key, value);
+            this.#tell({ told: "changed", run: place, scenario: about.scenario, about }, []);
         });
     }
 

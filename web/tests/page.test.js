@@ -322,9 +322,17 @@ test("the panorama follows the hand after the view latency, and by keys", { skip
     }),
 );
 
-test("the tour goes from step to step and ends", { skip }, () =>
+test("the tour goes from step to step, each of which starts anew, and ends", { skip }, () =>
     withPage("", async (page) => {
+        await fast(page);
+        await reach(page, 20);
+        await setRange(page, "Speed", 0);
         await page.locator("#tour").click();
+        await page.waitForFunction(() => parseFloat(document.querySelector(".now").textContent) < 20);
+        // An idle link, of which nothing is remembered from before.
+        await fast(page);
+        await reach(page, 20);
+        for (const figure of await big(page, "delay")) assert.ok(parseFloat(figure) < 12, figure);
         for (const [place, { title }] of TOUR.entries()) {
             assert.equal(await page.textContent("#tour-title"), `${place + 1} of ${TOUR.length}: ${title}`);
             await reach(page, 0.3);
@@ -411,6 +419,29 @@ test("a scenario in the address runs, with what can change of it; a wrong one is
     await page.waitForSelector(".problem");
     assert.match(await page.textContent(".problem"), /name|link/);
     await context.close();
+});
+
+test("a household of one's own: shares by kind and direction, and an end that keeps its figures", { skip }, async () => {
+    const text = readFileSync(new URL("../../../crates/scenario/src/starts/home.toml", import.meta.url), "utf8").replace('"130s"', '"21s"');
+    await withPage(`#${new URLSearchParams({ scenario: text })}`, async (page) => {
+        await fast(page);
+        await page.waitForFunction(() => document.querySelector(".now")?.textContent === "21.0 s, the end", undefined, { timeout: 300_000 });
+        const tables = await page.locator("#fairness table").evaluateAll((all) =>
+            all.map((table) => ({ caption: table.caption.textContent, rows: [...table.rows].map((row) => [row.cells[0].textContent, row.cells[2].textContent]) })),
+        );
+        assert.deepEqual(tables.map(({ caption }) => caption), [
+            "Rate of each flow, in percent of an equal share of the downloads (50 Mbit/s)",
+            "Rate of each flow, in percent of an equal share of the uploads (20 Mbit/s)",
+        ]);
+        assert.deepEqual(tables[1].rows.map(([name]) => name), ["backup"]);
+        for (const [name, share] of tables.flatMap(({ rows }) => rows)) assert.ok(/^[0-9]+ %$/.test(share) && parseFloat(share) <= 100, `${name}: ${share}`);
+        assert.ok(tables[0].rows.some(([name]) => name === "downloads × 2"), JSON.stringify(tables));
+        assert.ok(parseFloat((await big(page, "fairness"))[0]) > 80, "utilisation");
+        assert.equal(await page.locator("#calls").count(), 1);
+        assert.match((await big(page, "calls")).join("\n"), /satisfied/);
+        const rates = await page.locator("#figures tbody").nth(1).locator("tr td:nth-child(3)").allTextContents();
+        assert.ok(rates.length >= 4 && rates.every((rate) => rate !== "0 bit/s"), `${rates}`);
+    });
 });
 
 test("hostile addresses are told, and do nothing", { skip }, () =>

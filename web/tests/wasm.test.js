@@ -120,7 +120,7 @@ test("what a visitor changes is a scenario that repeats the run", { skip }, asyn
     run.change("link.rate", "2mbit");
     run.advance(6e9);
     assert.throws(() => run.change("group.download.rtt", "1ms"), Refused);
-    const toml = run.change("group.download.count", "3");
+    const { scenario: toml } = run.change("group.download.count", "3");
     assert.match(toml, /\[\[at\]\]\ntime = "6s"/);
     const again = engine.open(toml, { moreFlows: 3 });
     const packets = [run, again].map((each) => {

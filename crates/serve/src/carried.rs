@@ -65,7 +65,8 @@ impl fmt::Debug for Carried {
 impl Carried {
     /// Hears what pages ask, and tells what happens, until the link has ended or `stop` is set.
     pub(crate) fn carry_on(mut self, hub: &Hub, asks: &Receiver<Ask>, stop: &AtomicBool) {
-        let opened = |scenario: &Scenario| told::opened(&[about(scenario, SEED, &[])]);
+        let about = |scenario: &Scenario| about(scenario, SEED, &[]);
+        let opened = |scenario: &Scenario| told::opened(&[about(scenario)]);
         hub.greet(vec![opened(&self.scenario)]);
         hub.tell(&opened(&self.scenario));
         let (mut rows, mut lost_before) = (Rows::default(), 0);
@@ -99,7 +100,8 @@ impl Carried {
                     Ok(Happened::Changed(scenario)) => {
                         // Who comes later sees all of its changes.
                         hub.greet(vec![opened(&scenario)]);
-                        hub.tell(&told::changed(0, &scenario.to_toml()));
+                        let text = scenario.to_toml();
+                        hub.tell(&told::changed(0, &text, &about(&scenario)));
                         self.scenario = *scenario;
                     }
                     Ok(Happened::Finished(finished)) => {

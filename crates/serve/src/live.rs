@@ -78,8 +78,12 @@ impl Plan {
         })
     }
 
+    fn about(&self) -> String {
+        about(&self.scenario, self.seed, &self.warnings)
+    }
+
     fn opened(&self) -> Message {
-        told::opened(&[about(&self.scenario, self.seed, &self.warnings)])
+        told::opened(&[self.about()])
     }
 }
 
@@ -240,11 +244,11 @@ impl Live {
             Happened::Changed(scenario) => {
                 let changed = Scenario::parse(&scenario);
                 let changed = changed.map_err(|problems| problems.to_string())?;
-                if let Some(plan) = &mut self.plan {
-                    plan.scenario = changed;
-                }
+                let plan = self.plan.as_mut().ok_or("no run goes on")?;
+                plan.scenario = changed;
+                let changed = told::changed(0, &scenario, &plan.about());
                 self.greet();
-                self.hub.tell(&told::changed(0, &scenario));
+                self.hub.tell(&changed);
                 Ok(())
             }
             Happened::Finished(finished) => {

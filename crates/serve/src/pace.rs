@@ -22,12 +22,12 @@ const FADES: f64 = 2.0;
 
 /// What can be simulated.
 pub(crate) trait Simulated {
-    /// Goes on until `until`, or to the end of all runs.
+    /// Goes on until `until`, or to the end of all runs, and returns the time that is reached.
     ///
     /// # Errors
     ///
     /// A run fails, in words for people.
-    fn advance(&mut self, until: Time) -> Result<(), String>;
+    fn advance(&mut self, until: Time) -> Result<Time, String>;
     /// Whether every run is over.
     fn is_over(&self) -> bool;
 }
@@ -158,7 +158,7 @@ impl Pace {
                 .rate
                 .map_or(FIRST, |rate| (rate * left.as_secs_f64() / 2.0).max(LEAST));
             let until = target.min(self.now + Time::from_nanos(slice as u64));
-            runs.advance(until)?;
+            let reached = runs.advance(until)?;
             let after = clock();
             let took = after.saturating_duration_since(at).as_secs_f64();
             let rate = (until - self.now).as_nanos() as f64 / took.max(1e-9);
@@ -167,7 +167,8 @@ impl Pace {
                     .map_or(rate, |before| 0.7 * before + 0.3 * rate)
                     .min(1e15),
             );
-            self.now = until;
+            // Nothing is later than the end of the runs.
+            self.now = reached;
             at = after;
         }
         Ok(())
@@ -204,13 +205,13 @@ mod tests {
     }
 
     impl Simulated for Run<'_> {
-        fn advance(&mut self, until: Time) -> Result<(), String> {
+        fn advance(&mut self, until: Time) -> Result<Time, String> {
             let until = until.min(self.end);
             let took = (until - self.now).as_nanos() as f64 * self.cost;
             let took = Duration::from_nanos(took as u64);
             self.clock.set(self.clock.get() + took);
             self.now = until;
-            Ok(())
+            Ok(until)
         }
         fn is_over(&self) -> bool {
             self.now >= self.end
@@ -300,6 +301,7 @@ mod tests {
         }
         let frame = pace.frame_now(true);
         assert!(frame.reached > 100.0, "{frame:?}");
+        assert_eq!(frame.now, run.end, "not a slice later");
         assert_eq!(frame.wished, frame.reached);
     }
 }

@@ -29,11 +29,13 @@ pub(crate) const TOLD: Duration = Duration::from_millis(100);
 struct Runs(Vec<Watched>);
 
 impl Simulated for Runs {
-    fn advance(&mut self, until: Time) -> Result<(), String> {
+    fn advance(&mut self, until: Time) -> Result<Time, String> {
+        let mut reached = None;
         for run in &mut self.0 {
-            run.advance(until).map_err(|error| error.to_string())?;
+            let here = run.advance(until).map_err(|error| error.to_string())?;
+            reached = reached.max(Some(here));
         }
-        Ok(())
+        Ok(reached.unwrap_or(until))
     }
     fn is_over(&self) -> bool {
         self.0.iter().all(Watched::is_over)
@@ -168,7 +170,8 @@ impl Sim {
             if refused.is_err() {
                 break;
             }
-            changed.push(told::changed(place, &run.scenario().to_toml()));
+            let scenario = run.scenario().to_toml();
+            changed.push(told::changed(place, &scenario, &run.about()));
         }
         self.describe();
         self.greet();

@@ -46,9 +46,12 @@ pub(crate) fn opened(abouts: &[String]) -> Message {
     Message::Word(format!("{{\"told\":\"opened\",\"runs\":[{}]}}", abouts.join(",")).into())
 }
 
-/// A run has changed; `scenario` repeats it.
-pub(crate) fn changed(run: usize, scenario: &str) -> Message {
-    word(&json!({ "told": "changed", "run": run, "scenario": scenario }))
+/// A run has changed; `scenario` repeats it, and `about` is JSON and describes it as it is now.
+pub(crate) fn changed(run: usize, scenario: &str, about: &str) -> Message {
+    let scenario = json!(scenario);
+    let text =
+        format!("{{\"told\":\"changed\",\"run\":{run},\"scenario\":{scenario},\"about\":{about}}}");
+    Message::Word(text.into())
 }
 
 /// What was asked for is not done.

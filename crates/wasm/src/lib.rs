@@ -87,8 +87,8 @@ pub extern "C" fn quell_advance(handle: u32, until: f64) -> f64 {
     })
 }
 
-/// Changes a key of a run from the time on that it has reached: `KEY=VALUE` in `length` bytes. The answer is the scenario that repeats
-/// the run, as TOML; 1 is returned.
+/// Changes a key of a run from the time on that it has reached: `KEY=VALUE` in `length` bytes. The answer is about the run as it is
+/// now, as that of [`quell_open`]; 1 is returned.
 ///
 /// # Safety
 ///
@@ -104,8 +104,8 @@ pub unsafe extern "C" fn quell_change(handle: u32, text: *const u8, length: usiz
             .ok_or_else(|| format!("{text}: must be KEY=VALUE"))?;
         run.change(key, value)
             .map_err(|refused| refused.to_string())?;
-        let scenario = run.scenario().to_toml();
-        state.set_answer(scenario);
+        let about = run.about();
+        state.set_answer(about);
         Ok(1.0)
     })
 }

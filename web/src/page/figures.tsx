@@ -2,35 +2,30 @@
 
 import { Fragment } from "preact";
 import { quantile } from "../history.js";
+import { recent } from "../recent.js";
 import { Panel, type Shown } from "./panel.js";
-import { rate, share, time } from "./words.js";
+import { rate, share, span, time } from "./words.js";
 
 const WINDOW = 10e9;
 
 /** The panel. */
 export function Figures({ history }: Shown) {
-    const from = history.now - WINDOW;
+    const window = history.window(WINDOW);
+    const { from, to } = window;
     const all = history.links.flatMap(({ name: link, queues, packets }) => queues.map(({ name, rows }, place) => ({ link, name, rows, place, seen: packets })));
     const queues = all.map(({ link, name, rows, place, seen }) => {
-        const recent = rows.filter(({ time }) => time > from);
-        const sum = (key: "packets" | "marked" | "dropped"): number => recent.reduce((sum, row) => sum + row[key], 0);
+        const inside = rows.filter(({ time }) => time > from);
+        const sum = (key: "packets" | "marked" | "dropped"): number => inside.reduce((sum, row) => sum + row[key], 0);
         const packets = sum("packets");
-        const mean = recent.reduce((all, row) => all + (row.packets > 0 ? row.mean * row.packets : 0), 0) / packets;
-        const delays = seen.filter((packet) => packet.queue === place && !packet.dropped && packet.time > from);
+        const mean = inside.reduce((all, row) => all + (row.packets > 0 ? row.mean * row.packets : 0), 0) / packets;
+        const delays = seen.filter((packet) => packet.queue === place && !packet.dropped && packet.time > from && packet.time <= to);
         const values = delays.map(({ delay, weight }) => ({ value: delay, weight }));
         const high = values.length < 100 ? undefined : quantile(values, 0.99);
         return { link, isFirst: place === 0, name, packets, marked: sum("marked"), dropped: sum("dropped"), mean, high };
     });
-    const groups = history.groups.map(({ name, rows }) => {
-        const recent = rows.filter(({ time }) => time > from);
-        const span = recent.reduce((sum, { length }) => sum + length, 0);
-        const bytes = recent.reduce((sum, { delivered }) => sum + delivered, 0);
-        const flows = recent.at(-1)?.flows ?? 0;
-        const last = recent.at(-1);
-        return { name, flows, rate: span > 0 ? (bytes * 8e9) / span : 0, rtt: last && last.flows > 0 && last.rtt > 0 ? last.rtt / last.flows : undefined };
-    });
+    const groups = history.groups.map((_, place) => recent(history, place, window));
     return (
-        <Panel id="figures" title="Figures of the last 10 s">
+        <Panel id="figures" title={`Figures of the last ${span(window.length)}`}>
             <div class="scroll" tabIndex={0} role="region" aria-label="Figures of queues and groups">
                 <table>
                     <thead>
@@ -65,18 +60,18 @@ export function Figures({ history }: Shown) {
                     </tbody>
                     <thead>
                         <tr>
-                            {["group", "flows", "rate", "per flow", "RTT", ""].map((name) => (name === "" ? <td key={name} /> : <th key={name} scope="col">{name}</th>))}
+                            {["group", "flows", "rate", "per flow", "mean RTT", ""].map((name) => (name === "" ? <td key={name} /> : <th key={name} scope="col">{name}</th>))}
                         </tr>
                     </thead>
                     <tbody>
                         {groups
                             .filter(({ flows, rate }) => flows > 0 || rate > 0)
-                            .map(({ name, flows, rate: all, rtt }) => (
+                            .map(({ name, flows, rate: all, each, rtt }) => (
                                 <tr key={name}>
                                     <th scope="row">{name}</th>
                                     <td>{flows}</td>
                                     <td>{rate(all)}</td>
-                                    <td>{rate(all / Math.max(flows, 1))}</td>
+                                    <td>{rate(each)}</td>
                                     <td>{time(rtt)}</td>
                                     <td />
                                 </tr>

@@ -2,13 +2,12 @@
 
 import { render } from "preact";
 import { useEffect, useMemo, useReducer, useState } from "preact/hooks";
-import { bitsPerSecond, TOUR } from "../bench.js";
-import { read } from "../catalogue.js";
+import { TOUR } from "../bench.js";
 import type { Event } from "../history.js";
 import { SPEEDS } from "../pace.js";
 import { Controls, Field, Links, OwnControls, Slide } from "./controls.js";
 import { Figures } from "./figures.js";
-import { Calls } from "./panels/calls.js";
+import { Calls, CALLS } from "./panels/calls.js";
 import { Cause } from "./panels/cause.js";
 import { Delay } from "./panels/delay.js";
 import { Fairness } from "./panels/fairness.js";
@@ -25,29 +24,27 @@ const DRAWN = { usual: 100, calm: 1_000 } as const;
 
 const WORLDS = { sim: "modelled TCP", virtual: "real Linux TCP", live: "real packets" } as const;
 
-/** Which panels have something to show: of a bench what is switched on, else what was seen. */
+/** Which panels have something to show: of a bench what is switched on, else what its groups do and what was seen. */
 function wanted(store: Store, side: Side): { web: boolean; film: boolean; panorama: boolean; calls: boolean } {
     const seen = (kinds: string[]): boolean => side.history.events.some(({ kind }) => kinds.includes(kind));
     if (store.own !== undefined) {
-        return { web: seen(["item", "object"]), film: seen(["segment"]), panorama: seen(["frame"]), calls: seen(["interval"]) };
+        const calls = side.history.groups.some(({ kind }) => CALLS.includes(kind));
+        return { web: seen(["item", "object"]), film: seen(["segment"]), panorama: seen(["frame"]), calls };
     }
     const users = Object.values(store.bench.users);
     const has = (...extras: string[]): boolean => users.some((user) => user.extras.some((extra) => extras.includes(extra)));
     return { web: users.some(({ items }) => items > 0), film: has("film"), panorama: has("panorama"), calls: has("call", "game") };
 }
 
-/** Rate and RTT of a side as they are now. */
-function path(store: Store, side: Side): { rate: number; rtt: number } {
-    if (store.own === undefined) return { rate: bitsPerSecond(store.bench.rate), rtt: (read(store.bench.rtt) ?? 7e6) / 1e6 };
-    const { link } = side.history;
-    const written = store.parameters.get(`${store.linkKey(link)}.rate`) ?? side.about.links[link]?.rate ?? "0bit";
-    const rtt = /^rtt = "([^"]+)"/m.exec(side.about.scenario)?.[1] ?? "0ms";
-    return { rate: bitsPerSecond(written), rtt: (read(rtt) ?? 0) / 1e6 };
+/** The base RTT of the groups that fetch web items, or of all, in ms: the smallest. */
+function rtt({ history: { groups } }: Side): number {
+    const web = groups.filter(({ kind }) => kind === "web");
+    return Math.min(...(web.length > 0 ? web : groups).map(({ rtt }) => rtt)) / 1e6;
 }
 
 /** One queue with all of its panels. */
 function Column({ store, side, place, calm, hand }: { store: Store; side: Side; place: number; calm: boolean; hand: Hand }) {
-    const shown = { history: side.history, ...path(store, side), calm };
+    const shown = { history: side.history, rtt: rtt(side), isBench: store.own === undefined, calm };
     const show = wanted(store, side);
     const queue = store.queueOf(place);
     const cause = store.cause?.side === place ? store.cause.event : undefined;
@@ -86,14 +83,14 @@ function Clock({ store }: { store: Store }) {
     return (
         <div class="clock">
             <p class="now" aria-label="Time of the run">
-                {((frame?.now ?? 0) / 1e9).toFixed(1)} s
+                {((frame?.now ?? 0) / 1e9).toFixed(1)} s{frame?.isOver ? ", the end" : ""}
             </p>
             {!store.isRealTime && (
                 <>
-                    <button type="button" class="main" id="play" onClick={() => store.pace(store.speed, !store.isPlaying)}>
+                    <button type="button" class="main" id="play" disabled={frame?.isOver === true} onClick={() => store.pace(store.speed, !store.isPlaying)}>
                         {store.isPlaying ? "Pause" : "Play"}
                     </button>
-                    <button type="button" id="step" onClick={() => store.step(100e6)}>
+                    <button type="button" id="step" disabled={frame?.isOver === true} onClick={() => store.step(100e6)}>
                         +0.1 s
                     </button>
                     <Slide name="Speed" value={store.speed} min={SPEEDS.slowest} max={SPEEDS.fastest} log shown={`${store.speed} ×`} onInput={(speed) => store.pace(speed)} />
@@ -135,7 +132,7 @@ function Page({ store }: { store: Store }) {
     const world = WORLDS[store.served?.world ?? "sim"];
     const begin = (): void => {
         const [preset] = TOUR;
-        if (preset) store.set(structuredClone(preset.bench));
+        if (preset) store.begin(structuredClone(preset.bench));
         setStep(0);
     };
     return (
@@ -201,5 +198,5 @@ const place = document.getElementById("page");
 if (place) {
     place.replaceChildren();
     render(<Page store={store} />, place);
-    void store.begin();
+    void store.connect();
 }

@@ -6,9 +6,10 @@ import type { History } from "../history.js";
 /** What every panel is given. */
 export interface Shown {
     history: History;
-    /** The link's rate in bit/s, and the base RTT of the users in ms, as they are now. */
-    rate: number;
+    /** The base RTT of those who fetch web items, in ms. */
     rtt: number;
+    /** Whether the groups are those of the two users of a bench. */
+    isBench: boolean;
     /** Nothing moves by itself. */
     calm: boolean;
 }

@@ -100,7 +100,7 @@ export class Store {
     }
 
     /** Connects, and starts what the address or the server says. */
-    async begin(): Promise<void> {
+    async connect(): Promise<void> {
         if (this.#token) this.served = await served(this.#token);
         if (this.served?.scenario) this.own = this.served.scenario;
         const { speed = 1 } = this.served ?? {};
@@ -127,6 +127,8 @@ export class Store {
         this.#isChanging = false;
         this.cause = undefined;
         this.parameters.clear();
+        // What has ended stands still; a new run goes on.
+        if (this.sides.some(({ files }) => files) && !this.isRealTime) this.pace(this.speed, true);
         const own = this.own;
         const text = own ?? scenario(this.bench);
         const runs = own === undefined ? queueChanges(this.bench) : [[]];
@@ -148,6 +150,15 @@ export class Store {
             this.#isChanging = true;
             for (const { key, value } of changes) this.#connection?.ask({ ask: "change", key, value });
         } else this.open();
+        this.#remember();
+        this.tell();
+    }
+
+    /** Sets up another bench, and starts it anew: what is shown is of it alone. */
+    begin(bench: Bench): void {
+        this.own = undefined;
+        this.bench = bench;
+        this.open();
         this.#remember();
         this.tell();
     }
@@ -216,6 +227,7 @@ export class Store {
             case "opened":
                 this.problem = undefined;
                 this.progress = undefined;
+                this.frame = undefined;
                 this.sides = told.runs.map((about) => ({ about, history: new History(about), scenario: about.scenario }));
                 this.look(this.#link < (this.sides[0]?.about.links.length ?? 0) ? this.#link : 0);
                 break;
@@ -229,7 +241,10 @@ export class Store {
             case "changed": {
                 this.#isAwaited = true;
                 const side = this.sides[told.run];
-                if (side) side.scenario = told.scenario;
+                if (side) {
+                    side.scenario = told.scenario;
+                    side.history.about = told.about;
+                }
                 break;
             }
             case "progress":
@@ -264,7 +279,7 @@ export class Store {
             this.isLost = false;
             this.problem = undefined;
             this.#isAnew = !this.isReadOnly;
-            await this.begin();
+            await this.connect();
         } else this.open();
         this.frame = undefined;
         if (!this.isRealTime) this.pace(this.speed);

@@ -9,7 +9,7 @@ export function Tour({ store, step, onStep }: { store: Store; step: number; onSt
     if (!preset) return null;
     const go = (next: number): void => {
         const found = TOUR[next];
-        if (found) store.set(structuredClone(found.bench));
+        if (found) store.begin(structuredClone(found.bench));
         onStep(found ? next : undefined);
     };
     return (
@@ -35,7 +35,7 @@ export function Tour({ store, step, onStep }: { store: Store; step: number; onSt
 
 /** The benches with a name. */
 export function Presets({ store }: { store: Store }) {
-    const pick = (preset: Preset): void => store.set(structuredClone(preset.bench));
+    const pick = (preset: Preset): void => store.begin(structuredClone(preset.bench));
     return (
         <nav class="presets" aria-label="Presets">
             {PRESETS.map((preset) => (

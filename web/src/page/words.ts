@@ -9,6 +9,12 @@ export function time(ns: number | undefined): string {
     return `${(ns / 1e6).toFixed(2)} ms`;
 }
 
+/** A stretch of time that a figure is of, in ns: `60 s`, `0.3 s`. */
+export function span(ns: number): string {
+    const seconds = ns / 1e9;
+    return `${seconds >= 9.95 ? Math.round(seconds) : Number(seconds.toFixed(1))} s`;
+}
+
 /** A rate in bit/s: `8.11 Mbit/s`. */
 export function rate(bps: number): string {
     for (const [unit, size] of [["Gbit/s", 1e9], ["Mbit/s", 1e6], ["kbit/s", 1e3]] as const) {

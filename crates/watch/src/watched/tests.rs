@@ -116,8 +116,14 @@ fn of_several_links_each_has_its_rows_and_packets_and_changes_by_its_name() {
     let mut run = Watched::open("two.toml", &two, &[], None, preparation, Budget::PAGE).unwrap();
     let about: Value = serde_json::from_str(&run.about()).unwrap();
     let links = json!([
-        { "name": "line", "rate": "9mbit", "queue": "pie", "queues": ["queue"] },
-        { "name": "wifi", "rate": "10mbit", "queue": "dualpi2", "queues": ["l4s", "classic"] },
+        {
+            "name": "line", "rate": "9mbit", "queue": "pie", "queues": ["queue"],
+            "overhead_bytes": 0, "rates": [[[0, 9_000_000]], [[0, null]]],
+        },
+        {
+            "name": "wifi", "rate": "10mbit", "queue": "dualpi2", "queues": ["l4s", "classic"],
+            "overhead_bytes": 0, "rates": [[[0, 10_000_000]], [[0, null]]],
+        },
     ]);
     assert_eq!(about["links"], links);
     assert_eq!(about["paths"], json!([[0, 1], [0, 1]]));

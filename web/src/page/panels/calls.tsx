@@ -3,7 +3,10 @@
 import { quantile } from "../../history.js";
 import { Chart, type Dot } from "../chart.js";
 import { Legend, Panel, type Figure, type Shown } from "../panel.js";
-import { groupColour, time } from "../words.js";
+import { groupColour, span, time } from "../words.js";
+
+/** The applications of which this panel is. */
+export const CALLS = ["voice", "game"];
 
 /** Late packets are shown so long, in ns. */
 const STRIP = 30e9;
@@ -20,15 +23,16 @@ export function sounds(r: number): string {
 /** The panel. */
 export function Calls({ history }: Shown) {
     const windows = history.events.filter(({ kind }) => kind === "interval");
-    const isOne = (name: string): boolean => /(^|-)(call|voice|game)$/.test(name);
     const parties = history.groups
-        .map(({ name }, place) => ({ name, place, colour: groupColour(name, place), packets: history.packets.filter(({ group }) => group === place) }))
-        .filter(({ name, place, packets }) => packets.length > 0 && (isOne(name) || windows.some(({ group }) => group === place)));
+        .map(({ name, kind }, place) => ({ name, kind, place, colour: groupColour(name, place), packets: history.packets.filter(({ group }) => group === place) }))
+        .filter(({ kind }) => CALLS.includes(kind));
     const figures = parties.flatMap(({ name, place, colour, packets }): Figure[] => {
         const heard = windows.filter(({ group }) => group === place).at(-1);
         const delays = packets.filter(({ dropped }) => !dropped).map(({ delay, weight }) => ({ value: delay, weight }));
-        const list: Figure[] = [{ what: `${name}: queue P99`, value: time(delays.length < 100 ? undefined : quantile(delays, 0.99)), colour }];
-        if (heard) list.unshift({ what: `${name}: R`, value: (heard.value / 100).toFixed(1), colour, note: `${sounds(heard.value / 100)}, last 10 s` });
+        const list: Figure[] = [];
+        if (heard) list.push({ what: `${name}: R`, value: (heard.value / 100).toFixed(1), colour, note: `${sounds(heard.value / 100)}, ${span(heard.ended - heard.started)} until ${span(heard.ended)}` });
+        // Where single packets are not told, nobody knows those of a call from others.
+        if (history.seesPackets) list.push({ what: `${name}: queue P99`, value: time(delays.length < 100 ? undefined : quantile(delays, 0.99)), colour, note: span(history.remembered) });
         return list;
     });
     const from = Math.max(0, history.now - STRIP);
@@ -39,7 +43,7 @@ export function Calls({ history }: Shown) {
     );
     return (
         <Panel id="calls" title="Call and game" figures={figures}>
-            <Chart
+            {history.seesPackets && <Chart
                 name="What packets of calls and games wait in the queue, last 30 s"
                 text={figures.map(({ what, value }) => `${what} ${value}`).join(", ") || "no packets yet"}
                 x={{ label: "time, s", from: from / 1e9, to: Math.max(from + STRIP, history.now) / 1e9, written: (value) => value.toFixed(0) }}
@@ -48,7 +52,7 @@ export function Calls({ history }: Shown) {
                 data={[[]]}
                 dots={dots}
                 height={160}
-            />
+            />}
             <Legend of={parties} />
         </Panel>
     );

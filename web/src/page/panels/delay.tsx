@@ -3,7 +3,7 @@
 import { ccdf, quantile, type History, type Packet } from "../../history.js";
 import { Chart, type Dot } from "../chart.js";
 import { Legend, Panel, type Figure, type Shown } from "../panel.js";
-import { queueColour, time } from "../words.js";
+import { queueColour, span, time } from "../words.js";
 
 /** How long the trace is, in ns. */
 const TRACE = 10e9;
@@ -30,7 +30,7 @@ function Intervals({ history }: { history: History }) {
         if (packets === 0) return [];
         const mean = rows.reduce((sum, row) => sum + row.mean * row.packets, 0) / packets;
         const longest = Math.max(...rows.map(({ max }) => max));
-        return [{ what: `mean, queue ${name}`, value: time(mean), colour, note: `at most ${time(longest)}; ${packets} packets, 60 s` }];
+        return [{ what: `mean, queue ${name}`, value: time(mean), colour, note: `at most ${time(longest)}; ${packets} packets, ${span(history.remembered)}` }];
     });
     const recent = all.map(({ name, colour, rows }) => ({ name, colour, rows: rows.filter((row) => row.time >= from) }));
     const xs = [...new Set(recent.flatMap(({ rows }) => rows.map((row) => row.time)))].sort((one, other) => one - other);
@@ -65,7 +65,7 @@ function Packets({ history }: { history: History }) {
     const figures: Figure[] = all.map(({ name, colour, delays }) => {
         const count = delays.reduce((sum, { weight }) => sum + weight, 0);
         const high = count < ENOUGH ? undefined : quantile(delays, 0.99);
-        return { what: `P99, queue ${name}`, value: time(high), colour, note: `${count} packets, 60 s` };
+        return { what: `P99, queue ${name}`, value: time(high), colour, note: `${count} packets, ${span(history.remembered)}` };
     });
 
     const from = Math.max(0, history.now - TRACE);

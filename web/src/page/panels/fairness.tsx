@@ -1,22 +1,13 @@
 // Who gets how much, and what the queues mark and drop.
 
-import type { History, QueueRow } from "../../history.js";
+import type { QueueRow } from "../../history.js";
+import { shares, utilisation, type Shares } from "../../recent.js";
 import { Chart } from "../chart.js";
 import { Legend, Panel, type Figure, type Shown } from "../panel.js";
-import { groupColour, queueColour, rate as rateWords, share } from "../words.js";
+import { groupColour, queueColour, rate, share, span } from "../words.js";
 
-/** Rates are means over so many ns. */
+/** Rates are means over so many ns, or over the last interval if that is longer. */
 const WINDOW = 1e9;
-
-/** Rates of a group over the last second: of all its flows, and how many they are. */
-function rates(history: History): { name: string; colour: string; crosses: boolean; flows: number; rate: number }[] {
-    return history.groups.map(({ name, rows }, place) => {
-        const recent = rows.filter(({ time }) => time > history.now - WINDOW - 1e8);
-        const spans = recent.reduce((sum, { length }) => sum + length, 0);
-        const bytes = recent.reduce((sum, { delivered }) => sum + delivered, 0);
-        return { name, colour: groupColour(name, place), crosses: history.crosses(place), flows: recent.at(-1)?.flows ?? 0, rate: spans > 0 ? (bytes * 8e9) / spans : 0 };
-    });
-}
 
 /** Sums of each second of a queue: shares that are marked and dropped. */
 function seconds(rows: QueueRow[]): { time: number; marked: number; dropped: number }[] {
@@ -37,20 +28,36 @@ function seconds(rows: QueueRow[]): { time: number; marked: number; dropped: num
     }));
 }
 
+/** Those who send in one direction: beside an equal share of the link where there is one, else their rates. */
+function Bars({ what, of: { equal, groups } }: { what: string; of: Shares }) {
+    const most = Math.max(1, ...groups.map(({ each }) => each));
+    return (
+        <table class="bars">
+            <caption>{equal === undefined ? `Rate of each flow, ${what}` : `Rate of each flow, in percent of an equal share of the ${what} (${rate(equal)})`}</caption>
+            <tbody>
+                {groups.map(({ name, place, flows, each, share }) => (
+                    <tr key={name}>
+                        <th scope="row">{flows > 1 ? `${name} × ${flows}` : name}</th>
+                        <td class="bar">
+                            <span style={{ width: `${Math.min(share === undefined ? (100 * each) / most : 50 * share, 100)}%`, background: `var(${groupColour(name, place)})` }} />
+                        </td>
+                        <td>{share === undefined ? rate(each) : `${(100 * share).toFixed(0)} %`}</td>
+                    </tr>
+                ))}
+            </tbody>
+        </table>
+    );
+}
+
 /** The panel. */
-export function Fairness({ history, rate }: Shown) {
-    const groups = rates(history).filter(({ crosses, flows, rate }) => crosses && (flows > 0 || rate > 0));
-    // Downloads share the link; what applications send besides is theirs.
-    const bulk = groups.filter(({ name }) => !name.includes("-") && name !== "udp");
-    const flows = bulk.reduce((sum, { flows }) => sum + flows, 0);
-    const fair = flows > 0 ? rate / flows : 0;
-    const last = history.queues.flatMap(({ rows }) => rows.filter(({ time }) => time > history.now - WINDOW - 1e8));
-    const span = Math.max(...history.queues.map(({ rows }) => rows.filter(({ time }) => time > history.now - WINDOW - 1e8).reduce((sum, { length }) => sum + length, 0)), 0);
-    const bytes = last.reduce((sum, { bytes }) => sum + bytes, 0);
-    const used = span > 0 && rate > 0 ? (bytes * 8e9) / span / rate : NaN;
+export function Fairness({ history }: Shown) {
+    const window = history.window(WINDOW);
+    const [down, up] = [shares(history, false, window), shares(history, true, window)];
+    const used = utilisation(history, window) ?? NaN;
+    const greedy = [...down.groups, ...up.groups].filter(({ place }) => history.groups[place]?.isGreedy);
     const figures: Figure[] = [
-        { what: "Utilisation", value: share(Math.min(used, 1)), note: "last second" },
-        ...bulk.map(({ name, colour, flows, rate }) => ({ what: `${name}: each of ${flows}`, value: rateWords(rate / Math.max(flows, 1)), colour })),
+        { what: "Utilisation", value: share(used), note: `last ${span(window.length)}` },
+        ...greedy.map(({ name, place, flows, each }) => ({ what: `${name}: each of ${flows}`, value: rate(each), colour: groupColour(name, place) })),
     ];
     const lines = history.queues.map(({ name, rows }, place) => ({ name, colour: queueColour(name, place), rows: seconds(rows) }));
     const seen = lines.filter(({ rows }) => rows.length > 0);
@@ -66,24 +73,8 @@ export function Fairness({ history, rate }: Shown) {
     const top = [1, 2, 5, 10, 20, 50, 100].find((top) => top >= most) ?? 100;
     return (
         <Panel id="fairness" title={`Shares of ${history.linkName ?? "the link"}`} figures={figures}>
-            <table class="bars">
-                <caption>Rate of each flow, in percent of an equal share of the downloads ({rateWords(fair)})</caption>
-                <tbody>
-                    {groups.map(({ name, colour, flows, rate }) => {
-                        const each = rate / Math.max(flows, 1);
-                        const percent = fair > 0 ? (100 * each) / fair : 0;
-                        return (
-                            <tr key={name}>
-                                <th scope="row">{flows > 1 ? `${name} × ${flows}` : name}</th>
-                                <td class="bar">
-                                    <span style={{ width: `${Math.min(percent / 2, 100)}%`, background: `var(${colour})` }} />
-                                </td>
-                                <td>{fair > 0 ? `${percent.toFixed(0)} %` : rateWords(each)}</td>
-                            </tr>
-                        );
-                    })}
-                </tbody>
-            </table>
+            {down.groups.length > 0 && <Bars what="downloads" of={down} />}
+            {up.groups.length > 0 && <Bars what="uploads" of={up} />}
             <Chart
                 name="Packets marked and dropped, last 60 s"
                 text={seen.map(({ name, rows }) => `queue ${name}: ${share(rows.at(-1)?.marked ?? 0)} marked, ${share(rows.at(-1)?.dropped ?? 0)} dropped`).join("; ") || "nothing yet"}

@@ -3,7 +3,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import type { Event, History } from "../../history.js";
 import { Panel, type Figure, type Shown } from "../panel.js";
-import { groupColour, time } from "../words.js";
+import { groupColour, span, time } from "../words.js";
 
 /** The frames of the last minute that showed a group a new input: the network latency of that input, and what passed until it was on the screen. */
 function frames(history: History, group: number): { network: number; view: number; ended: number }[] {
@@ -157,7 +157,7 @@ export function Panorama({ history, hand }: Shown & { hand: Hand }) {
         .filter(({ frames }) => frames.length > 0);
     const figures = views.map(({ name, colour, frames }): Figure => {
         const all = frames.map(({ network }) => network);
-        return { what: `${name}: network latency`, value: time(all.at(-1)), colour, note: `${time(Math.min(...all))} to ${time(Math.max(...all))} in 60 s` };
+        return { what: `${name}: network latency`, value: time(all.at(-1)), colour, note: `${time(Math.min(...all))} to ${time(Math.max(...all))} in ${span(history.remembered)}` };
     });
     return (
         <Panel id="panorama" title="Panorama: drag the picture" figures={figures}>

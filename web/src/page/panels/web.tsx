@@ -21,11 +21,11 @@ function taken(event: Event, handshake: boolean): number {
     return event.lastByte - event.started - (handshake || event.kind !== "item" ? 0 : event.value);
 }
 
-/** Groups whose items are shown together: those of a user, or each alone. */
-function owners(history: History): { name: string; colour: string; groups: number[] }[] {
+/** Groups whose items are shown together: those of a user of the bench, or each alone. */
+function owners(history: History, isBench: boolean): { name: string; colour: string; groups: number[] }[] {
     const list: { name: string; colour: string; groups: number[] }[] = [];
     history.groups.forEach(({ name }, place) => {
-        const user = userOf(name);
+        const user = isBench ? userOf(name) : undefined;
         const label = user ? USER_NAMES[user] : name;
         const known = list.find(({ name }) => name === label);
         if (known) known.groups.push(place);
@@ -35,10 +35,10 @@ function owners(history: History): { name: string; colour: string; groups: numbe
 }
 
 /** The panel. */
-export function Web({ history, rate, rtt, onCause }: Shown & { onCause: (event: Event) => void }) {
+export function Web({ history, rtt, isBench, onCause }: Shown & { onCause: (event: Event) => void }) {
     const [handshake, setHandshake] = useState(true);
     const items = history.events.filter((event) => isItem(event) && event.outcome === "complete");
-    const groups = owners(history).map((owner) => ({ ...owner, items: items.filter(({ group }) => owner.groups.includes(group)) }));
+    const groups = owners(history, isBench).map((owner) => ({ ...owner, items: items.filter(({ group }) => owner.groups.includes(group)) }));
     const shown = groups.filter(({ items }) => items.length > 0);
     const figures = shown.flatMap(({ name, colour, items }): Figure[] => {
         const small = items.filter(({ size }) => size <= SMALL).map((event) => ({ value: taken(event, handshake), weight: 1 }));
@@ -58,7 +58,9 @@ export function Web({ history, rate, rtt, onCause }: Shown & { onCause: (event: 
         })),
     );
     const sizes = Array.from({ length: 61 }, (_, step) => 1e3 * 10 ** (step / 20));
-    const idle = sizes.map((bytes) => idleTime(bytes, rate, rtt) - (handshake ? 0 : rtt));
+    // Without a rate that is known there is no such line.
+    const rate = history.rate("forward");
+    const idle = sizes.map((bytes) => (rate === undefined ? null : idleTime(bytes, rate, rtt) - (handshake ? 0 : rtt)));
     const slowest = [...items].sort((one, other) => taken(other, handshake) - taken(one, handshake)).slice(0, LISTED);
     const pick = (x: number, y: number): void => {
         const distance = (event: Event): number =>
@@ -83,7 +85,7 @@ export function Web({ history, rate, rtt, onCause }: Shown & { onCause: (event: 
                 height={260}
                 onPick={pick}
             />
-            <Legend of={[...shown, { name: "idle link", colour: "--ink", sign: "┅" }]} />
+            <Legend of={[...shown, ...(rate === undefined ? [] : [{ name: "idle link", colour: "--ink", sign: "┅" }])]} />
             <label class="switch">
                 <input type="checkbox" checked={handshake} onChange={(event) => setHandshake(event.currentTarget.checked)} /> count the handshake
             </label>
