@@ -158,6 +158,49 @@ def test_ctrl_c_ends_the_program_and_keeps_what_was_measured(tmp_path: Path) -> 
     assert result.summary["groups"][0]["packets"] > 0
 
 
+def _is_gone(process: int) -> bool:
+    """Whether it has ended; nobody may have asked for its exit code."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
+
+
+def _wait_for(what: Callable[[], bool]) -> None:
+    until = time.monotonic() + 60
+    while not what():
+        assert time.monotonic() < until
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_when_python_is_killed_the_program_ends_and_keeps_what_was_measured(tmp_path: Path, number: signal.Signals) -> None:
+    scenario = tmp_path / "small.toml"
+    scenario.write_text(SCENARIO)
+    program, child = _start(tmp_path, scenario, "80000s")
+    time.sleep(1)
+    program.send_signal(number)
+    program.wait(60)
+    _wait_for(lambda: _is_gone(child))
+    result = quell.Result(tmp_path / "out")
+    assert result.partial
+    assert 1 < result.summary["duration_s"] < 80_000
+
+
+def test_when_python_is_killed_a_sweep_ends_and_keeps_whole_cells(tmp_path: Path, scenario: Path) -> None:
+    code = "import sys, quell; quell.Sweep(sys.argv[1], {'link.rate': ['4mbit', '8mbit']}, seeds=range(2000)).run(sys.argv[2])"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "python" / "src")}
+    program = subprocess.Popen([sys.executable, "-c", code, str(scenario), str(tmp_path / "store")], env=environment)
+    cells = tmp_path / "store" / "cells"
+    _wait_for(lambda: cells.is_dir() and any(cells.rglob("summary.json")))
+    (child,) = _processes_of(program.pid)
+    program.kill()
+    program.wait(60)
+    _wait_for(lambda: _is_gone(child))
+    quell.Store(tmp_path / "store").check()
+    assert 0 < len(list(cells.rglob("summary.json"))) < 4_000
+
+
 def test_a_second_ctrl_c_ends_it_at_once(fake: Fake, tmp_path: Path, scenario: Path) -> None:
     fake(f"trap : INT; mkdir {tmp_path}/.out.unfinished; while :; do sleep 0.1; done")
     program, child = _start(tmp_path, scenario, "1s")

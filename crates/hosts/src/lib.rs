@@ -11,6 +11,7 @@
 //! - [`account`], [`terminal`]: another user, and the terminal in front, for programs of people;
 //! - [`tproxy`], [`relayed`]: a far edge that takes every connection of a program, and the sockets of its relay;
 //! - [`masquerade`]: a network behind this host's own routing;
+//! - [`parent_pipe`]: the end of the process that started this one;
 //! - [`entropy`], [`first_process`]: what the first process of a kernel does: random bytes, mounts, the end;
 //! - [`obstacle`]: what keeps a process from a file that is there;
 //! - [`probe`]: what this machine supports, and how to fix what is missing.
@@ -37,6 +38,7 @@ pub mod netlink;
 mod nftables;
 pub mod obstacle;
 pub mod offload;
+pub mod parent_pipe;
 pub mod probe;
 pub mod ready;
 pub mod relayed;

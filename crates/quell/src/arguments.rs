@@ -33,6 +33,9 @@ const LIVE: &str = "Live world";
 #[derive(Debug, Parser)]
 #[command(name = "quell", version, arg_required_else_help = true, after_help = examples::QUELL)]
 pub(crate) struct Arguments {
+    /// End the runs, as Ctrl-C does, when the other end of this pipe closes: for programs that start quell, which hold that end
+    #[arg(long, value_name = "DESCRIPTOR", global = true, hide = true)]
+    pub(crate) parent_pipe: Option<i32>,
     #[command(subcommand)]
     pub(crate) command: Command,
 }

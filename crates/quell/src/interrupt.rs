@@ -1,15 +1,17 @@
-//! Ctrl-C and similar signals. The first signal ends the runs and keeps what was measured; the second ends the process.
+//! Ctrl-C and similar signals. The first signal ends the runs and keeps what was measured; the second ends the process. With
+//! `--parent-pipe` the end of the process that started this one counts as a hangup.
 //!
 //! A program that was interrupted ends *by* the signal, after it has written its results: a shell shows that as 128 + signal
 //! (130 for Ctrl-C), and ends a loop or a script around the program only then. A program that merely exits with 130 counts as
 //! one that has dealt with the signal, and the loop goes on.
 
 use std::fmt::Write as _;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
+use quell_hosts::parent_pipe;
 use quell_lab::{Outcome, Scenario};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGIO, SIGTERM};
 use signal_hook::{flag, low_level};
 
 use crate::Failure;
@@ -17,6 +19,16 @@ use crate::signals::is_ignored;
 
 /// The signals that end a run: Ctrl-C, `kill`, and a closed terminal.
 const SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
+
+/// The descriptor of `--parent-pipe`.
+static PARENT_PIPE: OnceLock<i32> = OnceLock::new();
+
+/// Runs are to end, too, when the other end of this pipe closes.
+pub(crate) fn end_with(pipe: Option<i32>) {
+    if let Some(pipe) = pipe {
+        PARENT_PIPE.get_or_init(|| pipe);
+    }
+}
 
 /// The signal that asked this process to end, if one came.
 #[derive(Debug)]
@@ -38,7 +50,25 @@ impl Interrupt {
         for signal in SIGNALS.into_iter().filter(wanted) {
             interrupt.catch(signal).map_err(Failure::failed)?;
         }
+        if let Some(&pipe) = PARENT_PIPE.get() {
+            interrupt.watch(pipe).map_err(|error| {
+                Failure::input(format!(
+                    "--parent-pipe {pipe}: must be the descriptor of a pipe that this process was started with: {error}"
+                ))
+            })?;
+        }
         Ok(interrupt)
+    }
+
+    fn watch(&self, pipe: i32) -> std::io::Result<()> {
+        // As a hangup: nobody waits any more, and no second one follows that would end the process before it has written its results.
+        flag::register_usize(SIGIO, self.signal.clone(), SIGHUP as usize)?;
+        flag::register(SIGIO, self.stop.clone())?;
+        if parent_pipe::watch(pipe)? {
+            self.signal.store(SIGHUP as usize, Ordering::Relaxed);
+            self.stop.store(true, Ordering::Relaxed);
+        }
+        Ok(())
     }
 
     fn catch(&self, signal: i32) -> std::io::Result<()> {

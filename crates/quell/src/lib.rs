@@ -176,7 +176,14 @@ fn command() -> u8 {
         Ok(arguments) => arguments,
         Err(error) => return answer(&error),
     };
+    interrupt::end_with(arguments.parent_pipe);
     match &arguments.command {
+        Command::Exec(_) | Command::Shell(_) if arguments.parent_pipe.is_some() => {
+            page::complain(
+                "--parent-pipe has no effect with exec and shell: end the program behind the link",
+            );
+            return quell_exec::run::OWN_FAILURE;
+        }
         Command::Exec(arguments) => return exec::exec(arguments),
         Command::Shell(arguments) => return exec::shell(arguments),
         _ => {}

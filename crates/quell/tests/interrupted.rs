@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 use quell_lab::scenario::Scenario;
 use quell_lab::{Options, Task, World};
-use quell_testing::program::{program, text, wait_until};
+use quell_testing::program::{program, refused, text, wait_until};
 use quell_units::Time;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde_json::Value;
@@ -127,6 +127,75 @@ fn an_interrupted_run_says_when_and_ends_by_the_signal() {
             );
         }
     }
+}
+
+/// Whatever ends the process that started quell closes its end of the pipe.
+#[test]
+fn a_run_ends_when_the_other_end_of_its_parent_pipe_closes() {
+    let folder = tempfile::tempdir().unwrap();
+    let arguments = ["run", "long.toml", "--out", "out", "--parent-pipe", "0"];
+    let mut child = quell(folder.path(), &arguments)
+        .stdin(Stdio::piped())
+        .spawn()
+        .unwrap();
+    wait_for(folder.path(), "out");
+    assert!(child.try_wait().unwrap().is_none());
+    drop(child.stdin.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.signal(), Some(Signal::HUP.as_raw()));
+    let errors = text(&output.stderr);
+    assert!(
+        errors.contains("interrupted at ") && errors.contains(" s of 80000 s"),
+        "{errors}"
+    );
+    assert!(folder.path().join("out/summary.json").exists());
+
+    // It is closed already.
+    let mut child = quell(
+        folder.path(),
+        &["run", "long.toml", "--out", "none", "--parent-pipe=0"],
+    )
+    .stdin(Stdio::piped())
+    .spawn()
+    .unwrap();
+    drop(child.stdin.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(
+        output.status.signal(),
+        Some(Signal::HUP.as_raw()),
+        "{output:?}"
+    );
+}
+
+#[test]
+fn a_parent_pipe_that_is_none_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    for (descriptor, word) in [
+        ("77", "Bad file descriptor"),
+        ("-1", "Bad file descriptor"),
+        ("0", "neither a pipe nor a socket"),
+    ] {
+        let pipe = format!("--parent-pipe={descriptor}");
+        let output = quell(folder.path(), &["run", "long.toml", "--out", "out", &pipe])
+            .output()
+            .unwrap();
+        refused(
+            &output,
+            &[
+                &format!("--parent-pipe {descriptor}: must be the descriptor of a pipe"),
+                word,
+            ],
+        );
+        assert!(!folder.path().join("out").exists());
+    }
+    let output = quell(folder.path(), &["exec", "--parent-pipe=0", "--", "true"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(125), "{output:?}");
+    assert!(
+        text(&output.stderr).contains("--parent-pipe has no effect with exec"),
+        "{output:?}"
+    );
 }
 
 #[test]

@@ -1,7 +1,8 @@
 """Runs the program as a child, so that a crash of it is an exception here, and Ctrl-C keeps what was measured.
 
 The child has a session of its own: an interrupt of a notebook or a terminal goes to a whole group of processes, and a second signal would
-end quell at once. It gets one SIGINT from here, writes its partial results, and ends; a second Ctrl-C here kills it.
+end quell at once. It gets one SIGINT from here, writes its partial results, and ends; a second Ctrl-C here kills it. Where Python itself is
+killed, the child sees the end of a pipe whose other end only this process has, and ends as after Ctrl-C.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ import re
 import signal
 import subprocess
 import tempfile
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 from quell import _binary
@@ -40,21 +42,34 @@ def call(arguments: Sequence[str], text: str | None = None) -> Ended:
         if text is not None:
             stdin.write(text.encode("utf-8", "surrogateescape"))
             stdin.seek(0)
-        try:
-            child = subprocess.Popen(
-                [binary, *arguments],
-                stdin=stdin,
-                stdout=out,
-                stderr=error,
-                env={**os.environ, "NO_COLOR": "1"},
-                start_new_session=True,
-            )
-        except (OSError, ValueError) as failure:
-            raise BinaryError(f"{binary} cannot be started: {failure}") from failure
-        interrupted = _wait(child)
+        with _parent_pipe() as pipe:
+            try:
+                child = subprocess.Popen(
+                    [binary, f"--parent-pipe={pipe}", *arguments],
+                    stdin=stdin,
+                    stdout=out,
+                    stderr=error,
+                    env={**os.environ, "NO_COLOR": "1"},
+                    start_new_session=True,
+                    pass_fds=(pipe,),
+                )
+            except (OSError, ValueError) as failure:
+                raise BinaryError(f"{binary} cannot be started: {failure}") from failure
+            interrupted = _wait(child)
         out.seek(0)
         error.seek(0)
         return Ended(child.returncode, out.read(), error.read().decode("utf-8", "replace"), interrupted)
+
+
+@contextmanager
+def _parent_pipe() -> Generator[int, None, None]:
+    """The end of a pipe for the child. No other child gets the end that stays here: it closes with this process."""
+    theirs, ours = os.pipe()
+    try:
+        yield theirs
+    finally:
+        os.close(theirs)
+        os.close(ours)
 
 
 def _wait(child: subprocess.Popen[bytes]) -> bool:
@@ -86,11 +101,24 @@ def _end(child: subprocess.Popen[bytes]) -> None:
     child.wait()
 
 
-def fail(ended: Ended) -> NoReturn:
-    """Raises what the end of the program means."""
+@dataclass(frozen=True)
+class Written:
+    """What was written for the program rather than by a person: errors name this instead of the file."""
+
+    name: str
+    has_lines: bool
+    """Whether its lines are those of the caller."""
+
+
+def fail(ended: Ended, written: Mapping[str, Written] | None = None) -> NoReturn:
+    """Raises what the end of the program means. `written` has what the files were that the caller knows nothing of."""
     message = ended.error.strip().removeprefix("quell: ")
+    problems = (_problems(ended.out) or _written(message)) if ended.code == 2 else ()
+    for file, what in (written or {}).items():
+        name = what.name.replace("\\", r"\\")
+        message = re.sub(re.escape(file) + (r"\b" if what.has_lines else r"\b(:\d+)?"), name, message)
+        problems = tuple(replace(one, file=what.name, line=one.line if what.has_lines else None) if one.file == file else one for one in problems)
     if ended.code == 2:
-        problems = _problems(ended.out) or _written(message)
         raise InputError(message or "the input is wrong", problems)
     if ended.code < 0:
         try:

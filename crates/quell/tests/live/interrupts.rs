@@ -1,6 +1,7 @@
 //! Runs that are interrupted, or held up: their figures are those of the time that they had, or they say what was wrong.
 
 use std::os::unix::process::ExitStatusExt as _;
+use std::process::Stdio;
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -42,6 +43,39 @@ fn an_interrupt_ends_a_run_cleanly_with_what_was_measured() {
         "{errors}"
     );
     recomputed::check(&out, LATE);
+}
+
+#[test]
+fn a_run_ends_when_the_other_end_of_its_parent_pipe_closes() {
+    let test = "a_run_ends_when_the_other_end_of_its_parent_pipe_closes";
+    let _beside = beside_others();
+    if !can_run(test) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    let more = [
+        "--duration",
+        "600s",
+        "--set",
+        "run.warmup=1s",
+        "--parent-pipe",
+        "0",
+        "--out",
+    ];
+    let mut child = run(&more).arg(&out).stdin(Stdio::piped()).spawn().unwrap();
+    sleep(Duration::from_secs(3));
+    assert!(child.try_wait().unwrap().is_none());
+    drop(child.stdin.take());
+    let output = child.wait_with_output().unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(
+        output.status.signal(),
+        Some(Signal::HUP.as_raw()),
+        "{errors}"
+    );
+    assert!(errors.contains(" s of 600 s"), "{errors}");
+    assert!(out.join("summary.json").exists());
 }
 
 #[test]

@@ -42,6 +42,25 @@ fn an_interrupt_leaves_whole_cells_and_ends_by_the_signal() {
 }
 
 #[test]
+fn a_sweep_ends_when_the_other_end_of_its_parent_pipe_closes() {
+    let place = Place::new(&SWEEP.replace("count = 2 }", "count = 40 }"));
+    let mut child = place
+        .command("s.toml --store s --jobs 2 --parent-pipe 0")
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    while cells(&place.tree("s")) < 3 {
+        sleep(Duration::from_millis(5));
+    }
+    drop(child.stdin.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.signal(), Some(Signal::HUP.as_raw()));
+    assert!(err(&output).contains("cells are left"), "{}", err(&output));
+    place.ok("check s");
+}
+
+#[test]
 fn a_time_limit_ends_early_and_the_same_command_goes_on() {
     let place = Place::new(SWEEP);
     place.ok("s.toml --store whole");

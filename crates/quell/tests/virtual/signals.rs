@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::os::unix::process::ExitStatusExt as _;
-use std::process::Child;
+use std::process::{Child, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -18,6 +18,7 @@ pub(crate) fn under_way(stage: &Stage, arguments: &[&str], at: Time) -> Child {
     let child = command
         .args(["--duration", "20000s", "--out", "out"])
         .args(arguments)
+        .stdin(Stdio::piped())
         .spawn()
         .unwrap();
     let is_there = |told: String| told.parse().is_ok_and(|nanos: u64| nanos >= at.as_nanos());
@@ -71,6 +72,26 @@ fn ctrl_c_ends_the_guest_and_keeps_what_was_measured() {
     recomputed::check(&stage.path().join("out"), 1_000_000);
     assert!(stage.path().join("out/run.json").exists());
     assert_eq!(stage.left_over(), [] as [&str; 0]);
+    assert_eq!(kernels_of(&stage), [] as [&str; 0]);
+}
+
+#[test]
+fn the_guest_ends_when_the_other_end_of_the_parent_pipe_closes() {
+    let Some(stage) = Stage::new("the_guest_ends_when_the_other_end_of_the_parent_pipe_closes")
+    else {
+        return;
+    };
+    let mut child = under_way(&stage, &["--parent-pipe", "0"], Time::from_secs(3));
+    drop(child.stdin.take());
+    let output = child.wait_with_output().unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(
+        output.status.signal(),
+        Some(Signal::HUP.as_raw()),
+        "{errors}"
+    );
+    assert!(errors.contains(" s of 20000 s"), "{errors}");
+    assert!(stage.path().join("out/run.json").exists());
     assert_eq!(kernels_of(&stage), [] as [&str; 0]);
 }
 
