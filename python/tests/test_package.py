@@ -84,6 +84,53 @@ def test_pandas_and_polars_take_the_series(kept: quell.Result) -> None:
     assert again["l4s"] == pytest.approx(means["l4s"])
 
 
+def test_the_figures_of_groups_are_a_frame_of_what_is_installed(kept: quell.Result, seeds: quell.Result, scenario: Path, tmp_path: Path) -> None:
+    rows = seeds.frame("list")
+    assert [(row["seed"], row["group"]) for row in rows] == [(1, "l4s"), (1, "classic"), (2, "l4s"), (2, "classic")]
+    group = seeds.seeds[2].summary["groups"][0]
+    assert group["delay_ms"] is not None
+    assert rows[2]["delay_ms.p99"] == group["delay_ms"]["p99"]
+    assert rows[2]["goodput_bps"] == pytest.approx(sum(group["goodput_bps"]) / 2)
+    compared = quell.compare(scenario, ["fifo", "pie"], out=tmp_path / "out")
+    assert [row["queue"] for row in compared.frame("list")] == ["fifo", "fifo", "pie", "pie"]
+    with pytest.raises(ValueError, match="polars"):
+        kept.frame("excel")  # type: ignore[arg-type]
+    pandas = pytest.importorskip("pandas")
+    polars = pytest.importorskip("polars")
+    frame = compared.frame()
+    assert isinstance(frame, pandas.DataFrame)
+    assert isinstance(compared.frame("polars"), polars.DataFrame)
+    assert frame.groupby("queue")["delay_ms.mean"].max()["pie"] == compared.frame("polars").filter(polars.col("queue") == "pie")["delay_ms.mean"].max()
+    # Where one is missing it is the other, and without both a list.
+    code = f"""
+        import sys, quell
+        result = quell.Result({str(kept.folder)!r})
+        for missing in ("pandas", "polars"):
+            sys.modules[missing] = None
+            print(type(result.frame()).__module__.split(".")[0])
+    """
+    assert _python(textwrap.dedent(code), tmp_path).stdout.split() == ["polars", "builtins"]
+
+
+@pytest.mark.slow
+def test_pip_installs_the_package_beside_a_program_that_is_built(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True)
+    bin = tmp_path / "venv" / "bin"
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    shutil.copytree(ROOT / "python", tree / "python", ignore=shutil.ignore_patterns("__pycache__"))
+    for licence in ROOT.glob("LICENSE-*"):
+        shutil.copy(licence, tree)
+    for extra in ([], ["--force-reinstall", "--editable"]):
+        command = [str(bin / "pip"), "--disable-pip-version-check", "install", "--quiet", "--no-index", *extra, str(tree / "python")]
+        subprocess.run(command, env={**os.environ, "QUELL": _binary.find()}, check=True)
+        code = "import quell; from quell import _binary; print(_binary.find(), quell.__file__)"
+        ran = _python(code, tmp_path, str(bin / "python"), QUELL="/nonexistent", PYTHONPATH="")
+        program, package = ran.stdout.split()
+        assert program == str(bin / "quell"), ran.stderr
+        assert package.startswith(str(tree / "python" / "src" if extra else tmp_path / "venv")), package
+
+
 def _snippets(page: Path) -> list[tuple[int, str]]:
     """The Python of a page, each with its line."""
     text = page.read_text()

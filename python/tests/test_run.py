@@ -139,6 +139,41 @@ def test_compare_takes_several_seeds_into_the_default_folder(
     assert " ± " in str(compared)
 
 
+def test_seeds_are_several_of_one_scenario(scenario: Path, tmp_path: Path) -> None:
+    result = quell.run(scenario, seeds=range(3, 5), out=tmp_path / "out")
+    assert sorted(result.seeds) == [3, 4]
+    compared = quell.compare(scenario, ["fifo", "pie"], seeds=[7, 9], out=tmp_path / "both")
+    assert [sorted(one.seeds) for one in compared.values()] == [[7, 9]] * 2
+
+
+@pytest.mark.parametrize(("seeds", "seed", "message"), [(3, None, "list of numbers"), ("12", None, "list of numbers"), ([1], 1, "one of them")])
+def test_seeds_that_are_no_list_are_refused(scenario: Path, seeds: Any, seed: int | None, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        quell.run(scenario, seeds=seeds, seed=seed)
+
+
+TABLE = {
+    "schema": 1,
+    "name": "table",
+    "link": {"rate": "10mbit", "queue": "pie"},
+    "group": [{"name": "one", "rtt": "10ms", "app": "bulk"}],
+    "run": {"duration": "2s", "warmup": "1s"},
+}
+
+
+def test_an_error_in_a_table_names_the_line_that_gave_it_and_in_a_text_its_own(tmp_path: Path) -> None:
+    with pytest.raises(quell.InputError) as caught:
+        quell.run({**TABLE, "link": {"rate": "fast", "queue": "pie"}}, out=tmp_path / "out")
+    error = caught.value
+    line = caught.tb.tb_lineno
+    assert error.file == f"scenario table at test_run.py:{line}"
+    assert (error.line, error.key) == (None, "link.rate")
+    assert f'\nscenario table at test_run.py:{line}: link.rate = "fast": must be a rate' in str(error)
+    with pytest.raises(quell.InputError, match='\nscenario text:4: link.rate = "fast": must be a rate') as caught:
+        quell.run(quell.Text(SCENARIO.replace("10mbit", "fast")), out=tmp_path / "out")
+    assert (caught.value.file, caught.value.line) == ("scenario text", 4)
+
+
 @pytest.mark.parametrize("queues", [[], "fifo"])
 def test_compare_wants_a_list(scenario: Path, queues: object) -> None:
     with pytest.raises(ValueError, match="list"):

@@ -163,9 +163,50 @@ def test_errors_of_a_sweep_have_their_place_and_their_fix(scenario: Path, tmp_pa
     with pytest.raises(quell.InputError) as caught:
         quell.Sweep(scenario, {"link.rat": ["4mbit"]}).plan(tmp_path / "store")
     assert caught.value.key == "link.rat"
-    assert caught.value.line is not None
     assert "did you mean rate" in str(caught.value.fix)
 
+
+def test_errors_of_a_sweep_name_no_file_of_the_package(tmp_path: Path) -> None:
+    """The files that it writes are gone, or nobody knows them."""
+    for scenario, axes, name in (
+        (quell.Text(SCENARIO), {"link.rat": ["4mbit"]}, "sweep at test_sweep.py:"),
+        (quell.Text(SCENARIO.replace("10mbit", "fast")), {"link.queue": ["pie"]}, "scenario text:4: "),
+        ({"schema": 1, "name": "x", "link": {"rate": "fast"}}, {"link.queue": ["pie"]}, "scenario table at test_sweep.py:"),
+    ):
+        sweep = quell.Sweep(scenario, axes)
+        for act in (sweep.plan, sweep.run):
+            with pytest.raises(quell.InputError) as caught:
+                act(tmp_path / "store")
+            text = str(caught.value)
+            assert f"\n{name}" in text
+            assert ".toml" not in text
+            assert str(tmp_path) not in text
+            assert caught.value.file is not None
+            assert caught.value.file.startswith(name.rpartition(":4: ")[0] or name)
+
+
+def test_numbers_of_numpy_are_numbers(scenario: Path, tmp_path: Path) -> None:
+    numpy = pytest.importorskip("numpy")
+    axes = {
+        "group.l4s.count": numpy.arange(1, 3),
+        "link.queue": [{"kind": "dualpi2", "alpha": one} for one in numpy.array([0.125, 0.25])],
+    }
+    sweep = quell.Sweep(scenario, axes, seeds=numpy.arange(1, 3), set={"run.warmup": numpy.str_("1s"), "group.classic.count": numpy.int64(2)})
+    assert sweep.plan(tmp_path / "store").cells == 8
+    table = {
+        "schema": numpy.int64(1),
+        "name": numpy.str_("numbers"),
+        "link": {"rate": "10mbit", "queue": {"kind": "dualpi2", "alpha": numpy.float64(0.125), "any_ect": numpy.bool_(True)}},
+        "group": [{"name": "one", "count": numpy.int32(2), "rtt": "10ms", "app": "bulk"}],
+        "run": {"duration": "2s", "warmup": "1s", "seeds": numpy.array([1, 2])},
+    }
+    result = quell.run(table, set={"link.queue.alpha": numpy.float32(0.25)}, out=tmp_path / "table")
+    assert sorted(result.seeds) == [1, 2]
+    assert 'alpha = "0.25Hz"' in result.seeds[1].scenario
+    assert sorted(quell.run(table, seeds=numpy.arange(4, 6), out=tmp_path / "seeds").seeds) == [4, 5]
+    for wrong in (numpy.float64("nan"), numpy.datetime64("2026-01-01")):
+        with pytest.raises((ValueError, TypeError), match="no value of a scenario"):
+            quell.run(table, set={"link.queue.alpha": wrong})
 
 def test_cells_that_fail_are_an_error_after_all_others(
     fake: Callable[[str], Path], scenario: Path, tmp_path: Path

@@ -49,10 +49,10 @@ def run(engine: str, parts: int, store: Path) -> tuple[float, float, float]:
     if engine == "dask":
         sweep.run(store, engine="dask", jobs=1)
     else:
-        file = sweep._write(store / "python")  # pyright: ignore[reportPrivateUsage]
+        file, written = sweep._write(store / "python")  # pyright: ignore[reportPrivateUsage]
         for part in range(1, parts + 1):
             failed = _sweep._shard(  # pyright: ignore[reportPrivateUsage]
-                ["sweep", f"--store={store}", "--keep=summary", "--jobs=1"], file, part, parts
+                ["sweep", f"--store={store}", "--keep=summary", "--jobs=1"], file, written, part, parts
             )
             if failed:
                 raise SystemExit(failed)

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from quell import _html, _series, _text
+from quell import _frame, _html, _series, _text
 from quell._histogram import Histogram
 from quell._packets import Packets
 from quell._where import Where
@@ -88,6 +88,13 @@ class Result:
     def partial(self) -> bool:
         """Whether the run ended early, or a seed is missing."""
         return bool((self.aggregate if self.seeds else self.summary)["partial"])
+
+    def frame(self, kind: _frame.Kind = None) -> Any:
+        """The figures of the groups: a row per group and seed, a column per figure, such as `delay_ms.p99`; of flows their mean.
+
+        A DataFrame of pandas if that is installed, else of polars, else a list of dicts; `kind` says which: `"pandas"`, `"polars"`, `"list"`.
+        """
+        return _frame.result(self, kind)
 
     def flows(self, columns: Sequence[str] | None = None, where: object = None) -> Any:
         """`flows.parquet` as a `pyarrow.Table`: a row per flow and interval (extra `arrow`).
@@ -223,6 +230,10 @@ class Comparison(Mapping[str, Result]):
 
     def __len__(self) -> int:
         return len(self._results)
+
+    def frame(self, kind: _frame.Kind = None) -> Any:
+        """As of a result, for all queues: the first column is the queue."""
+        return _frame.comparison(self, kind)
 
     @property
     def plot(self) -> ComparisonPlots:

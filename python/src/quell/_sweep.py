@@ -18,9 +18,9 @@ from math import ceil
 from pathlib import Path
 from typing import Any, Literal
 
-from quell import _process, _series, _toml
+from quell import _place, _process, _series, _toml
 from quell._axis import Axis
-from quell._run import Scenario
+from quell._run import Scenario, as_text, called
 from quell.errors import Interrupted, RunError
 
 # A task of an engine lasts about so long: much longer than handing it over, much shorter than a batch job.
@@ -112,6 +112,7 @@ class Sweep:
         world: str | None = None,
     ) -> None:
         self._scenario = scenario
+        self._place = _place.caller()
         table: dict[str, Any] = {"schema": 1}
         for key, value in (
             ("world", world),
@@ -135,7 +136,7 @@ class Sweep:
     def plan(self, store: str | os.PathLike[str] = "store", *, jobs: int | None = None) -> Plan:
         """How many cells there are, how many the store has, and about how long the rest takes. Writes nothing."""
         with tempfile.TemporaryDirectory(prefix="quell-") as folder:
-            return _plan(self._write(Path(folder)), store, jobs)
+            return _plan(*self._write(Path(folder)), store, jobs)
 
     def run(
         self,
@@ -159,20 +160,20 @@ class Sweep:
         # Workers may run elsewhere, so that the file lies in the store, under a name that says what is in it.
         root = Path(store).absolute()
         root.mkdir(parents=True, exist_ok=True)
-        file = self._write(root / "python")
+        file, written = self._write(root / "python")
         command = ["sweep", f"--store={root}", f"--keep={keep}"]
         if retry_failed:
             command.append("--retry-failed")
-        plan = _plan(file, root, 1)
+        plan = _plan(file, written, root, 1)
         tell = _Progress(plan, progress)
         with _engine(engine, jobs, slurm) as submit:
             if submit is None:
                 shards = min(max(1, ceil(plan.estimated_s / 10)), 20) if progress else 1
                 threads = [] if jobs is None else [f"--jobs={jobs}"]
-                tasks: Iterator[str | None] = (_shard([*command, *threads], file, k, shards) for k in range(1, shards + 1))
+                tasks: Iterator[str | None] = (_shard([*command, *threads], file, written, k, shards) for k in range(1, shards + 1))
             else:
                 shards = max(1, min(ceil(plan.estimated_s / _SHARD_SECONDS), plan.to_run))
-                tasks = _all(submit, [*command, "--jobs=1"], file, shards)
+                tasks = _all(submit, [*command, "--jobs=1"], file, written, shards)
             failures: list[str] = []
             for done, failure in enumerate(tasks, 1):
                 if failure:
@@ -182,14 +183,18 @@ class Sweep:
             raise RunError("\n".join(dict.fromkeys(failures)), 1)
         return Store(store)
 
-    def _write(self, folder: Path) -> Path:
+    def _write(self, folder: Path) -> tuple[Path, Mapping[str, _process.Written]]:
+        """The file of the sweep, and what errors call it and that of the scenario."""
         folder.mkdir(parents=True, exist_ok=True)
+        written: dict[str, _process.Written] = {}
         if isinstance(self._scenario, (Mapping, _toml.Text)):
-            text = _toml.scenario(self._scenario) if isinstance(self._scenario, Mapping) else str(self._scenario)
-            scenario = str(_named(folder, "scenario", text))
+            scenario = str(_named(folder, "scenario", as_text(self._scenario)))
+            written[scenario] = called(self._scenario)
         else:
             scenario = os.path.abspath(self._scenario)
-        return _named(folder, "sweep", self.text(scenario))
+        file = _named(folder, "sweep", self.text(scenario))
+        written[str(file)] = _process.Written(f"sweep at {self._place}", has_lines=False)
+        return file, written
 
 
 def _named(folder: Path, kind: str, text: str) -> Path:
@@ -211,7 +216,7 @@ def _values(key: str, one: Sequence[Any] | Axis) -> object:
     return list(one)
 
 
-def _plan(file: Path, store: str | os.PathLike[str], jobs: int | None) -> Plan:
+def _plan(file: Path, written: Mapping[str, _process.Written], store: str | os.PathLike[str], jobs: int | None) -> Plan:
     command = ["sweep", "--dry-run", f"--store={os.fspath(store)}"]
     if jobs is not None:
         command.append(f"--jobs={jobs}")
@@ -219,7 +224,7 @@ def _plan(file: Path, store: str | os.PathLike[str], jobs: int | None) -> Plan:
     if ended.interrupted:
         raise Interrupted("the plan was interrupted", None)
     if ended.code != 0:
-        _process.fail(ended)
+        _process.fail(ended, written)
     said = ended.out.decode("utf-8", "replace")
 
     def number(pattern: str) -> int:
@@ -238,7 +243,7 @@ def _plan(file: Path, store: str | os.PathLike[str], jobs: int | None) -> Plan:
     )
 
 
-def _shard(command: Sequence[str], file: Path, shard: int, shards: int) -> str | None:
+def _shard(command: Sequence[str], file: Path, written: Mapping[str, _process.Written], shard: int, shards: int) -> str | None:
     """Makes sure that the cells of a shard exist; returns what failed. It runs in workers too."""
     ended = _process.call([*command, f"--shard={shard}/{shards}", "--", str(file)])
     if ended.interrupted:
@@ -246,7 +251,7 @@ def _shard(command: Sequence[str], file: Path, shard: int, shards: int) -> str |
     if ended.code == 1:
         return ended.error.strip().removeprefix("quell: ")
     if ended.code != 0:
-        _process.fail(ended)
+        _process.fail(ended, written)
     return None
 
 
@@ -259,8 +264,10 @@ def _done(ended: _process.Ended) -> None:
 _Submit = Callable[[Callable[..., Any], Sequence[tuple[Any, ...]]], Iterator[Any]]
 
 
-def _all(submit: _Submit, command: Sequence[str], file: Path, shards: int) -> Iterator[str | None]:
-    return submit(_shard, [(command, file, shard, shards) for shard in range(1, shards + 1)])
+def _all(
+    submit: _Submit, command: Sequence[str], file: Path, written: Mapping[str, _process.Written], shards: int
+) -> Iterator[str | None]:
+    return submit(_shard, [(command, file, written, shard, shards) for shard in range(1, shards + 1)])
 
 
 @contextmanager

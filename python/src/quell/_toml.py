@@ -6,6 +6,8 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
@@ -22,33 +24,35 @@ def scenario(table: Mapping[str, Any]) -> str:
 
 def value(one: object) -> str:
     """A value as TOML, on one line."""
+    # Of a subclass, as numpy has some, only what it is of these: its own text may be another one.
     if isinstance(one, str):
-        return _text(one)
+        return _text(str.__str__(one))
     if isinstance(one, bool):
         return "true" if one else "false"
     if isinstance(one, int):
-        return str(one)
+        return int.__repr__(one)
     if isinstance(one, float):
         if not math.isfinite(one):
-            raise ValueError(f"{one} is no value of a scenario")
-        return repr(one)
+            raise ValueError(f"{float(one)} is no value of a scenario")
+        return float.__repr__(one)
     if isinstance(one, Mapping):
         inner = ", ".join(f"{_key(str(key))} = {value(inner)}" for key, inner in one.items())
         return f"{{ {inner} }}" if inner else "{}"
-    if isinstance(one, Sequence):
+    if isinstance(one, Sequence) and not isinstance(one, (bytes, bytearray)):
         return "[" + ", ".join(value(inner) for inner in one) + "]"
-    if isinstance(one, range):
-        return value(list(one))
-    # What numpy and the like call an integer or a number.
-    item = getattr(one, "item", None)
-    if callable(item):
-        return value(item())
+    if isinstance(one, (Decimal, Fraction)):
+        return value(int(one) if one == int(one) else float(one))
+    # What numpy, pandas, polars and the like call a number, or an array of numbers.
+    for name in ("tolist", "to_list", "item"):
+        plain = getattr(one, name, None)
+        if callable(plain):
+            return value(plain())
     raise TypeError(f"{type(one).__name__} is no value of a scenario: use text, numbers, bool, lists and dicts")
 
 
 def argument(key: str, one: object) -> str:
     """`KEY=VALUE` for `--set`. Text goes as it is: quell reads `20mbit` without quotes."""
-    return f"{key}={one if isinstance(one, str) else value(one)}"
+    return f"{key}={str.__str__(one) if isinstance(one, str) else value(one)}"
 
 
 def queue(one: str | Mapping[str, Any]) -> str:
