@@ -44,6 +44,10 @@ pub(crate) const MAX_WINDOW: u64 = 32 << 20;
 /// The port of the transparent listeners at the far edge: above the ephemeral ones, for no program of its own.
 pub const RELAY_PORT: u16 = 65_077;
 
+/// Values of `net.ipv4.tcp_ecn`: asking as of RFC 3168, and for AccECN (RFC 9768).
+const CLASSIC: u8 = 1;
+const ACCURATE: u8 = 3;
+
 /// The warning of a result where AccECN was wanted.
 const NO_ACCURATE_ECN: &str = "/proc/sys cannot be written here, as in most containers: TCP asks for ECN as of RFC 3168 and not for AccECN; --world virtual has it";
 
@@ -56,8 +60,8 @@ pub struct NetworkConfig {
     pub mtu: u16,
     /// IPv6 beside IPv4.
     pub ipv6: bool,
-    /// `net.ipv4.tcp_ecn` of both sides.
-    pub ecn: u8,
+    /// `net.ipv4.tcp_ecn` of both sides; `None` for the best that this kernel has.
+    pub ecn: Option<u8>,
     /// Congestion control of the program's side; `None` for the kernel's default.
     pub control: Option<String>,
     /// Congestion control of the far edge.
@@ -160,7 +164,9 @@ pub struct Network {
 #[derive(Debug, Clone, Copy, Default)]
 struct Prepared {
     without: ReadOnly,
-    /// Routes ask for ECN, because the setting cannot be written.
+    /// What TCP does about ECN, as `net.ipv4.tcp_ecn` counts.
+    ecn: u8,
+    /// Routes ask for it, because the setting cannot be written.
     asks_by_route: bool,
     needs_right_to_ports: bool,
 }
@@ -169,11 +175,20 @@ impl Prepared {
     /// Prepares the namespace of the calling thread.
     fn here(config: &NetworkConfig) -> Result<Self> {
         let without = sysctl::prepare_host(MAX_WINDOW, config.ipv6)?;
-        let is_set = sysctl::set_ecn(config.ecn)?;
+        let (wanted, is_set) = match config.ecn {
+            Some(ecn) => (ecn, sysctl::set_ecn(ecn)?),
+            // A kernel without AccECN does not know the value.
+            None => match sysctl::set_ecn(ACCURATE) {
+                Ok(is_set) => (ACCURATE, is_set),
+                Err(_) => (CLASSIC, sysctl::set_ecn(CLASSIC)?),
+            },
+        };
+        // A namespace answers who asks, and asks for nothing itself: as good as never, where no control needs ECN.
+        let asks_by_route = !is_set && !matches!(wanted, 0 | 2);
         Ok(Self {
             without,
-            // The namespace answers who asks, and asks for nothing itself: as good as never, where no control needs ECN.
-            asks_by_route: !is_set && !matches!(config.ecn, 0 | 2),
+            ecn: if asks_by_route { CLASSIC } else { wanted },
+            asks_by_route,
             needs_right_to_ports: false,
         })
     }
@@ -183,14 +198,6 @@ impl Prepared {
         RouteTcp {
             control,
             ecn: self.asks_by_route,
-        }
-    }
-
-    /// What TCP does about ECN where it should do `wanted`.
-    fn ecn(self, wanted: u8) -> u8 {
-        match self.asks_by_route {
-            true => 1,
-            false => wanted,
         }
     }
 }
@@ -319,15 +326,16 @@ impl Network {
             link,
             outside,
             masquerade,
-            ecn: near.ecn(config.ecn),
+            ecn: near.ecn,
             without: near.without.and(far.without),
             needs_right_to_ports: far.needs_right_to_ports,
         })
     }
 
     /// What a result must say, where flows need a window of `needed` bytes and TCP should do `ecn` about ECN.
-    pub(crate) fn warnings(&self, needed: Bytes, ecn: u8) -> Vec<String> {
-        let accurate = (self.ecn < ecn && ecn > 2).then(|| NO_ACCURATE_ECN.to_owned());
+    pub(crate) fn warnings(&self, needed: Bytes, ecn: Option<u8>) -> Vec<String> {
+        let is_less = ecn.is_some_and(|ecn| ecn >= ACCURATE && self.ecn < ecn);
+        let accurate = is_less.then(|| NO_ACCURATE_ECN.to_owned());
         let settings = self.without.warning(needed.get());
         settings.into_iter().chain(accurate).collect()
     }

@@ -194,10 +194,10 @@ pub fn run(mut config: Config) -> Result<std::result::Result<Outcome, (u8, Strin
     }
     let controls = Controls::find(&config)?;
     let ecn = match config.ecn {
-        Some(ecn) => ecn.value(),
+        Some(ecn) => Some(ecn.value()),
         // Without ECN Prague is Reno: both sides ask for the best that there is.
-        None if controls.are_l4s().contains(&true) => sysctl::best_ecn(),
-        None => host_ecn.parse().unwrap_or(2),
+        None if controls.are_l4s().contains(&true) => None,
+        None => Some(host_ecn.parse().unwrap_or(2)),
     };
     // The host is shared with others who do the same; namespaces of our own are not.
     let claim = (config.net == Net::Nat)

@@ -103,6 +103,11 @@ fn places(arguments: &Compare) -> Result<Vec<Place>, String> {
     if !arguments.kernels.is_empty() && places.iter().all(|place| place.world != World::Virtual) {
         return Err("--kernel has an effect only with --world virtual".to_owned());
     }
+    if arguments.place.is_given() && places.iter().all(|place| place.world != World::Virtual) {
+        return Err(
+            "--guest-day and --guest-user have an effect only with --world virtual".to_owned(),
+        );
+    }
     if arguments.realtime.priority.is_some() && places.iter().all(|place| place.realtime.is_none())
     {
         return Err("--realtime has an effect only with --world live".to_owned());

@@ -46,7 +46,7 @@ fn start(loaded: &Loaded, world: World, arguments: &Run, page: &mut Page) -> Res
     }
     if world != World::Virtual && arguments.guest.is_given() {
         return Err(Failure::input(
-            "--kernel, --guest-timeout and --guest-exec have an effect only with --world virtual",
+            "--kernel and the options that begin with --guest have an effect only with --world virtual",
         ));
     }
     loaded.traces.iter().for_each(|trace| page::say(trace));

@@ -107,7 +107,7 @@ fn wrong_input_ends_with_two_and_says_what_is_wrong() {
         ),
         (
             &["run", COEXISTENCE, "--kernel", "none-such"],
-            "--kernel, --guest-timeout and --guest-exec have an effect only with --world virtual",
+            "--kernel and the options that begin with --guest have an effect only with --world virtual",
         ),
         (
             &["run", COEXISTENCE, "--world=virtual", "--guest-timeout=0s"],
