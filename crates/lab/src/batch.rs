@@ -82,7 +82,11 @@ pub(crate) fn side_by_side(
         // The caller listens until all have ended.
         let work = {
             let run_all = &run_all;
-            move || run_all(&mut |progress| drop(told.send(progress)))
+            move || {
+                run_all(&mut |progress| {
+                    let _ = told.send(progress);
+                });
+            }
         };
         match start(scope, jobs.min(plan.runs.len()), work) {
             0 => run_all(progress),

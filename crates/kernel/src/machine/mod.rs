@@ -30,7 +30,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
-use crate::held::{Identity, Own};
+use crate::held::Identity;
 pub use arguments::{Arguments, FOLDER, LEAST_MEMORY, is_plain};
 pub use error::MachineError;
 pub use launch::GuestUser;

@@ -65,7 +65,7 @@ pub(crate) fn run(
     });
     let changed = Condvar::new();
     let smallest = cases.iter().map(|case| case.rate_mbps).min();
-    let threads = arguments.side_by_side / smallest.unwrap_or(1).max(1);
+    let threads = (arguments.side_by_side / smallest.unwrap_or(1).max(1)) as usize;
     together(threads, || {
         while let Some((case, seed)) = take(&work, &changed, arguments, stop) {
             let outcome = one(&case, seed, arguments, store, stop);
