@@ -3,7 +3,7 @@
 #ifndef QUELL_AQM_H
 #define QUELL_AQM_H
 
-/* Generated from crates/aqm-c/src: QUELL_BLESS=1 cargo test -p quell-aqm-c --test header */
+/* Generated from crates/aqm-c/src: QUELL_BLESS=1 cargo test -p quell-aqm-c --test all header */
 
 #include <stdarg.h>
 #include <stdbool.h>

@@ -31,7 +31,7 @@ fn the_header_is_current() {
     let found = fs::read_to_string(path).unwrap_or_default();
     assert!(
         found == header,
-        "include/quell_aqm.h is not current: QUELL_BLESS=1 cargo test -p quell-aqm-c --test header"
+        "include/quell_aqm.h is not current: QUELL_BLESS=1 cargo test -p quell-aqm-c --test all header"
     );
 }
 

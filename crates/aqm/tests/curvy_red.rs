@@ -1,7 +1,7 @@
 //! Curvy RED behind a link: its square-root law as an operating point, and what it does to ECN packets.
 #![allow(clippy::unwrap_used)]
 
-mod common;
+use crate::common;
 
 use common::{Ledger, TestPacket, discipline};
 use quell_aqm::departure_clock::Framing;

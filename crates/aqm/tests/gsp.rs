@@ -5,7 +5,7 @@
 //! timeout to the nanosecond that a gauge shows.
 #![allow(clippy::unwrap_used)]
 
-mod common;
+use crate::common;
 
 use common::{Event, Ledger, TestPacket, discipline};
 use num_rational::BigRational;

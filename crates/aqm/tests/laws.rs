@@ -1,7 +1,7 @@
 //! The laws of every queue discipline, as `quell-laws` has them, and what framing changes.
 #![allow(clippy::unwrap_used)]
 
-mod common;
+use crate::common;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;

@@ -1,7 +1,7 @@
 //! Links that move: rates that follow a trace, and aggregates over a medium.
 #![allow(clippy::unwrap_used)]
 
-mod common;
+use crate::common;
 
 use common::*;
 use proptest::prelude::*;

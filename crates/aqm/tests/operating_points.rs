@@ -5,7 +5,7 @@
 //! `target` and the drop ratio to 1 − 1/λ; PI2, whose drops are the square, comes to p' = √(1 − 1/λ).
 #![allow(clippy::unwrap_used)]
 
-mod common;
+use crate::common;
 
 use common::{TestPacket, discipline};
 use quell_aqm::departure_clock::Framing;

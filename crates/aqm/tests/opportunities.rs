@@ -2,7 +2,7 @@
 //! `link_queue.cc`): every packet leaves at the same time.
 #![allow(clippy::unwrap_used)]
 
-mod common;
+use crate::common;
 
 use common::*;
 use proptest::prelude::*;

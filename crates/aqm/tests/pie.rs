@@ -2,7 +2,7 @@
 //! beside the code.
 #![allow(clippy::unwrap_used)]
 
-mod common;
+use crate::common;
 
 use common::{Event, Ledger, TestPacket, discipline};
 use quell_aqm::disciplines::Discipline;

@@ -4,7 +4,7 @@
 //! them.
 #![allow(clippy::unwrap_used)]
 
-mod common;
+use crate::common;
 
 use common::{Event, Ledger, TestPacket, discipline};
 use quell_aqm::departure_clock::Framing;

@@ -5,7 +5,7 @@
 //! the node is judged.
 #![allow(clippy::unwrap_used)]
 
-mod common;
+use crate::common;
 
 use common::{TestPacket, discipline};
 use quell_aqm::departure_clock::Framing;

@@ -4,7 +4,7 @@
 //! out is not ours to choose: a threshold c leaves each source min(R, v⁻¹(c)), so all get their weighted max-min share of C_v.
 #![allow(clippy::unwrap_used)]
 
-mod common;
+use crate::common;
 
 use common::{TestPacket, discipline};
 use quell_aqm::departure_clock::Framing;

@@ -1,7 +1,7 @@
 //! Building: from a tree that is a real makefile but compiles nothing, so that what surrounds the compiler is tested in seconds.
 #![allow(clippy::unwrap_used)]
 
-mod fake;
+use crate::fake;
 
 use std::fs;
 use std::path::{Path, PathBuf};

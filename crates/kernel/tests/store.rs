@@ -1,7 +1,7 @@
 //! The store: adding, finding, listing, removing, and what cannot be added.
 #![allow(clippy::unwrap_used)]
 
-mod fake;
+use crate::fake;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;

@@ -349,7 +349,7 @@ fn compare(name: &str, rendered: &str) {
     let found = fs::read_to_string(&page).unwrap_or_default();
     assert!(
         found == rendered,
-        "docs/reference/{name} is not current: QUELL_BLESS=1 cargo test -p quell-lab --test docs"
+        "docs/reference/{name} is not current: QUELL_BLESS=1 cargo test -p quell-lab --test all docs"
     );
 }
 

@@ -9,8 +9,8 @@ use std::time::Instant;
 
 use quell_aqm::{Departure, Drop, Observer};
 use quell_link::{
-    CodePoints, Descriptor, Direction, DirectionConfig, Ect1, Error, GroupConfig, Hop, Link, LinkChange,
-    LinkConfig, Port, Wakeup,
+    CodePoints, Descriptor, Direction, DirectionConfig, Ect1, Error, GroupConfig, Hop, Link,
+    LinkChange, LinkConfig, Port, Wakeup,
 };
 use quell_testing::{Missed, Run, bound, live};
 use quell_units::{Rate, Time};

@@ -51,8 +51,8 @@ pub use ran::{Carrier, GroupControl, MarkFeedback};
 pub use recorder::{Recorder, RecorderConfig};
 pub use rows::{FlowRow, QueueRow};
 pub use summary::{
-    Fairness, Figures, GroupInfo, GroupLink, GroupSummary, LinkSummary, NamedLink, NamedReverse, Phase,
-    ReverseLink, RunInfo, Summary,
+    Fairness, Figures, GroupInfo, GroupLink, GroupSummary, LinkSummary, NamedLink, NamedReverse,
+    Phase, ReverseLink, RunInfo, Summary,
 };
 pub use timeline::{Segment, Span, Timeline, Use};
 pub use windows::WindowSamples;

@@ -311,11 +311,12 @@ impl Fairness {
         let is_elastic =
             |&group: &usize| infos[group].elastic && !groups[group].goodput_bps.is_empty();
         let elastic: Vec<usize> = (0..groups.len()).filter(is_elastic).collect();
-        let crosses = |link: &LinkFigures, group: usize| {
-            link.groups.get(group).is_some_and(Option::is_some)
-        };
+        let crosses =
+            |link: &LinkFigures, group: usize| link.groups.get(group).is_some_and(Option::is_some);
         let index = |groups_of: &[usize]| {
-            let flows = groups_of.iter().flat_map(|&group| &groups[group].goodput_bps);
+            let flows = groups_of
+                .iter()
+                .flat_map(|&group| &groups[group].goodput_bps);
             let flows: Vec<f64> = flows.copied().collect();
             (flows.len(), jain(flows))
         };

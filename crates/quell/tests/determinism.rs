@@ -4,8 +4,7 @@
 //! little optimisation; `make test` builds `quell` as users do as well, and names it in QUELL_RELEASE.
 #![allow(clippy::unwrap_used)]
 
-#[path = "common/not_run.rs"]
-mod not_run;
+use crate::not_run;
 
 use std::collections::BTreeMap;
 use std::fs;

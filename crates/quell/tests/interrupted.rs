@@ -1,13 +1,9 @@
 //! Runs that are interrupted: what they write, what they say, and how they end; and `--strict`.
 #![allow(clippy::unwrap_used)]
 
-#[path = "common/not_run.rs"]
-mod not_run;
-#[path = "common/pcapng.rs"]
-#[allow(dead_code)]
-mod pcapng;
-#[path = "common/recomputed.rs"]
-mod recomputed;
+use crate::not_run;
+use crate::pcapng;
+use crate::recomputed;
 
 use std::fs;
 use std::num::NonZeroUsize;

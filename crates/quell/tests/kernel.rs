@@ -2,9 +2,7 @@
 //! a true kernel is asked where there is one.
 #![allow(clippy::unwrap_used)]
 
-mod common {
-    pub(crate) mod not_run;
-}
+use crate::not_run;
 #[path = "../../kernel/tests/fake/mod.rs"]
 mod fake;
 
@@ -15,8 +13,8 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::not_run::not_run;
 use fake::Tree;
+use not_run::not_run;
 use quell_kernel::store::{Store, Version};
 
 /// A folder with a store.

@@ -1,12 +1,9 @@
 //! `quell run --packets` in the simulator: the file agrees with the summary, packet by packet.
 #![allow(clippy::unwrap_used)]
 
-#[path = "common/not_run.rs"]
-mod not_run;
-#[path = "common/pcapng.rs"]
-mod pcapng;
-#[path = "common/tshark.rs"]
-mod tshark;
+use crate::not_run;
+use crate::pcapng;
+use crate::tshark;
 
 use std::fs;
 use std::path::Path;

@@ -5,8 +5,7 @@
 #![allow(clippy::unwrap_used)]
 
 #[allow(dead_code, reason = "values are in the comments, and in nothing else")]
-#[path = "common/pcapng.rs"]
-mod pcapng;
+use crate::pcapng;
 
 use std::collections::BTreeSet;
 use std::fs;

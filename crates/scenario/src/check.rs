@@ -192,7 +192,8 @@ fn flows(
     // One group without flows is a choice; a warning says so where the file makes it.
     let has_flows = (0..scenario.groups.len()).any(|index| most_flows(scenario, index) > 0);
     if !has_flows && index.is_some() {
-        let allowed = "no group ever has a flow; give one of them one, or raise its count in an [[at]]";
+        let allowed =
+            "no group ever has a flow; give one of them one, or raise its count in an [[at]]";
         problems.push(places.problem(&key("count"), group.count, allowed));
     }
     if group.start >= scenario.run.duration {

@@ -256,7 +256,8 @@ pub fn with_colon(text: &str) -> String {
         [] => return text.to_owned(),
         _ if rest.iter().all(|word| word.contains('=')) => {
             let rest = rest.iter();
-            rest.map(|word| word.trim_end_matches(',').to_owned()).collect()
+            rest.map(|word| word.trim_end_matches(',').to_owned())
+                .collect()
         }
         _ if rest.len() % 2 == 0 && rest.iter().all(|word| !word.contains(['=', ',', '"'])) => {
             let pairs = rest.chunks(2);

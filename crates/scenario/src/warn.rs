@@ -52,7 +52,11 @@ pub(super) fn warnings(scenario: &Scenario, places: &Places<'_>) -> Vec<Problem>
 fn empty(scenario: &Scenario, places: &Places<'_>, warnings: &mut Vec<Problem>) {
     for (index, group) in scenario.groups.iter().enumerate() {
         let why = "the group never has a flow; give it one, or raise its count in an [[at]]";
-        let problem = places.problem(&format!("group.{}.count", group.name), group.count, why.to_owned());
+        let problem = places.problem(
+            &format!("group.{}.count", group.name),
+            group.count,
+            why.to_owned(),
+        );
         let is_asked = matches!(problem.origin, Origin::Argument(_));
         if most_flows(scenario, index) == 0 && !is_asked {
             warnings.push(problem);
@@ -130,7 +134,10 @@ fn access(scenario: &Scenario, places: &Places<'_>, warnings: &mut Vec<Problem>)
 fn is_little(scenario: &Scenario, group: &Group) -> bool {
     let (Some(datagrams), Some(index)) = (
         group.app.datagrams(),
-        scenario.groups.iter().position(|other| other.name == group.name),
+        scenario
+            .groups
+            .iter()
+            .position(|other| other.name == group.name),
     ) else {
         return false;
     };

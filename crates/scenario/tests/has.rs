@@ -1,7 +1,7 @@
 //! Adaptive streaming in scenarios: ladders, presets, and what does not go together.
 #![allow(clippy::unwrap_used)]
 
-mod common;
+use crate::common;
 
 use quell_scenario::{Origin, Override, Scenario};
 

@@ -1,7 +1,7 @@
 //! The web in scenarios: laws of sizes, presets, and what is taken from the link.
 #![allow(clippy::unwrap_used)]
 
-mod common;
+use crate::common;
 
 use quell_scenario::{AppConfig, Scenario};
 

@@ -1,6 +1,6 @@
 //! Senders with links of their own, in front of the bottleneck.
 
-mod support;
+use crate::support;
 
 use std::sync::atomic::AtomicBool;
 

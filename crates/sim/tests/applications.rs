@@ -1,6 +1,6 @@
 //! Finite transfers and bursts over modelled hosts, against closed forms.
 
-mod support;
+use crate::support;
 
 use quell_app::{
     AppConfig, BurstReport, Datagrams, Interval, OnOff, OnOffReport, Period, Report, Transfer,

@@ -1,6 +1,6 @@
 //! Calls and games over the simulator: both directions, idle and beside downloads.
 
-mod support;
+use crate::support;
 
 use quell_app::game::report::GameReport;
 use quell_app::voice::report::{Heard, Score, VoiceReport};

@@ -1,6 +1,6 @@
 //! Datagram flows against closed forms.
 
-mod support;
+use crate::support;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

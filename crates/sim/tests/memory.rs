@@ -1,6 +1,6 @@
 //! What a simulation takes from the allocator.
 
-mod support;
+use crate::support;
 
 use quell_measure::{Direction, Hop};
 use quell_sim::FlowConfig;

@@ -1,6 +1,6 @@
 //! Packet values across networks: in front of a link the data of each network get values of the network's own function.
 
-mod support;
+use crate::support;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;

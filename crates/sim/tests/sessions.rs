@@ -1,7 +1,7 @@
 //! Sessions over modelled hosts: items of the web, against closed forms and the laws of the simulator.
 #![allow(clippy::unwrap_used)]
 
-mod support;
+use crate::support;
 
 use quell_app::kinds::web::{ItemsReport, WebReport};
 use quell_app::{AppConfig, Report};

@@ -1,6 +1,6 @@
 //! Several links in a row: what they have in common with one, what gets lost between them, who gets how much.
 
-mod support;
+use crate::support;
 
 use proptest::prelude::*;
 use quell_measure::{Direction, FlowId, Hop, Hops};

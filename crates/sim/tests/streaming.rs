@@ -1,7 +1,7 @@
 //! Adaptive streaming over modelled hosts: on and off against the closed form, what is conserved, and what is allocated.
 #![allow(clippy::unwrap_used)]
 
-mod support;
+use crate::support;
 
 use quell_app::kinds::has::HasReport;
 use quell_app::{AppConfig, Report};

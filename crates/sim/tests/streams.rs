@@ -1,6 +1,6 @@
 //! TCP flows through the bottleneck.
 
-mod support;
+use crate::support;
 
 use quell_aqm::MarkReason;
 use quell_measure::{Direction, FlowId, Hop};

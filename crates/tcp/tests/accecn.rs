@@ -1,7 +1,7 @@
 //! AccECN (RFC 9768) between two ends that have agreed on it: the counters, when ACKs and options
 //! come, and what happens where the path meddles.
 
-mod common;
+use crate::common;
 
 use std::cell::RefCell;
 use std::rc::Rc;

@@ -1,6 +1,6 @@
 //! Once the window has reached its size, nothing is allocated, in loss recovery neither.
 
-mod common;
+use crate::common;
 
 use common::{Fate, Path, config, ms, window};
 use quell_tcp::cc::KINDS;

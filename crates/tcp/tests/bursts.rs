@@ -2,7 +2,7 @@
 //! `net/ipv4/tcp_output.c` (`tcp_tso_autosize`, `tcp_cwnd_test`, `tcp_tso_should_defer`,
 //! `__tcp_transmit_skb`), `tcp_input.c` (`tcp_measure_rcv_mss`), `tcp.c` (`__tcp_cleanup_rbuf`).
 
-mod common;
+use crate::common;
 
 use common::{config, ms};
 use quell_tcp::{EcnMode, Flags, Receiver, ReceiverConfig, Segment, Sender, SenderConfig};

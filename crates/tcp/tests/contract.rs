@@ -2,7 +2,7 @@
 //! test is a scripted exchange; the facts are Linux's (`net/ipv4/tcp_input.c`, `tcp_output.c`,
 //! `tcp_rate.c` of 6.18) and those of Google's trees where they are named.
 
-mod common;
+use crate::common;
 
 use std::cell::RefCell;
 use std::rc::Rc;

@@ -1,7 +1,7 @@
 //! Every call that a control gets, in scripted exchanges: enough for Prague, H-TCP, Compound, and BBR v1,
 //! v2 and v3.
 
-mod common;
+use crate::common;
 
 use std::cell::RefCell;
 use std::rc::Rc;

@@ -1,6 +1,6 @@
 //! Whatever the path does, the stream arrives exactly and the connection ends.
 
-mod common;
+use crate::common;
 
 use common::{Fate, Path, config, ms};
 use quell_tcp::{

@@ -1,6 +1,6 @@
 //! How two ends agree on ECN: RFC 3168 section 6.1.1, RFC 9768 sections 3.1 and 3.2.2.
 
-mod common;
+use crate::common;
 
 use common::ecn::*;
 use common::{Fate, ms};

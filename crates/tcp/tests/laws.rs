@@ -5,7 +5,7 @@
 //! once: where nothing but the window spaces segments, an odd last one of a burst would wait for the
 //! delayed-ACK timer and lengthen the round.
 
-mod common;
+use crate::common;
 
 use common::{Fate, Path, Script, config, control, ms};
 use quell_tcp::{ReceiverConfig, SenderConfig};

@@ -1,6 +1,6 @@
 //! Every option changes something that can be seen, and what it should.
 
-mod common;
+use crate::common;
 
 use std::cell::RefCell;
 use std::rc::Rc;

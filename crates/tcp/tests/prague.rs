@@ -1,6 +1,6 @@
 //! Prague at work in a sender: its rate under random marks, its ECN, and what it does without.
 
-mod common;
+use crate::common;
 
 use common::{Fate, Path, config, control, ms};
 use quell_tcp::{Codepoint, EcnMode, EctScope, FeedbackMode, ReceiverConfig, SenderConfig};

@@ -1,7 +1,7 @@
 //! T9, figure 10 of Cardwell et al. (2016): goodput on 100 Mbit/s and 100 ms where each segment is lost at random, for 60 s; and what is
 //! published of BBR v2 under random loss.
 
-mod common;
+use crate::common;
 
 use common::{Fate, Path, Script, config, ms};
 use quell_tcp::cc::bbr1::Bbr1;

@@ -4,7 +4,7 @@
 //! up to which everything is acknowledged, with SACK blocks; the first block of a duplicate is a
 //! D-SACK. The RTT is 100 ms.
 
-mod common;
+use crate::common;
 
 use common::{Fate, Path, config, drop_data, ms};
 use quell_tcp::cc::State;

@@ -2,7 +2,7 @@
 //! probes among the retransmissions. The ACKs are written by hand and have no timestamps, so that
 //! nothing else shows it.
 
-mod common;
+use crate::common;
 
 use common::{config, ms};
 use quell_tcp::cc::State;

@@ -4,8 +4,7 @@
 //! are driven as a link drives them: `signals` has marks and drops, `queues` limits and scheduler, `protection` queue protection.
 #![allow(clippy::unwrap_used)]
 
-#[path = "../common/mod.rs"]
-mod common;
+use crate::common;
 mod protection;
 mod queues;
 mod signals;

@@ -3,8 +3,8 @@
 use quell_aqm::disciplines::cobalt::law::{INVERSE_ROOTS, Params, Vars, Verdict};
 use quell_aqm::{Random, Time};
 
-use crate::harness::{Law, Source, kernels};
-use crate::traffic::number;
+use crate::kernel::harness::{Law, Source, kernels};
+use crate::kernel::traffic::number;
 
 const SOURCE: Source = Source {
     shim: "cobalt",

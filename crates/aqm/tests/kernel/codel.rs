@@ -5,8 +5,8 @@ use quell_aqm::disciplines::codel::Codel;
 use quell_aqm::disciplines::codel::linux::{Vars, control_law, newton_step};
 
 use crate::common::TestPacket;
-use crate::harness::{Source, kernels};
-use crate::traffic::{self, Given, Reached, Wildness};
+use crate::kernel::harness::{Source, kernels};
+use crate::kernel::traffic::{self, Given, Reached, Wildness};
 
 const SOURCE: Source = Source {
     shim: "codel",

@@ -11,8 +11,8 @@ use quell_aqm::qdisc::Gauge;
 use quell_aqm::{Qdisc, Random, Time};
 
 use crate::common::TestPacket;
-use crate::harness::{Source, kernels};
-use crate::traffic::{self, Given, Reached, Wildness};
+use crate::kernel::harness::{Source, kernels};
+use crate::kernel::traffic::{self, Given, Reached, Wildness};
 
 const SOURCE: Source = Source {
     shim: "dualpi2",

@@ -3,10 +3,10 @@
 use quell_aqm::Random;
 use quell_aqm::disciplines::fq_codel::FqCodel;
 
-use crate::codel;
 use crate::common::TestPacket;
-use crate::harness::{Source, kernels};
-use crate::traffic::{self, Given, Reached, Wildness};
+use crate::kernel::codel;
+use crate::kernel::harness::{Source, kernels};
+use crate::kernel::traffic::{self, Given, Reached, Wildness};
 
 const SOURCE: Source = Source {
     shim: "fq_codel",

@@ -7,9 +7,9 @@ use quell_aqm::Random;
 use quell_aqm::disciplines::fq_pie::FqPie;
 
 use crate::common::TestPacket;
-use crate::harness::{Source, kernels};
-use crate::pie;
-use crate::traffic::{self, Given, Reached, Wildness};
+use crate::kernel::harness::{Source, kernels};
+use crate::kernel::pie;
+use crate::kernel::traffic::{self, Given, Reached, Wildness};
 
 const SOURCE: Source = Source {
     shim: "fq_pie",

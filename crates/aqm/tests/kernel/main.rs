@@ -9,8 +9,7 @@
 //! in the same words. Equality is against what was compiled; where kernels differ, the test says which says what.
 #![allow(clippy::unwrap_used)]
 
-#[path = "../common/mod.rs"]
-mod common;
+use crate::common;
 
 mod cobalt;
 mod codel;

@@ -9,8 +9,8 @@ use quell_aqm::disciplines::pie::Pie;
 use quell_aqm::disciplines::pie::linux::{MAX_PROB, Params, Vars};
 
 use crate::common::TestPacket;
-use crate::harness::{Source, kernels};
-use crate::traffic::{self, Given, MTU, Reached, Wildness};
+use crate::kernel::harness::{Source, kernels};
+use crate::kernel::traffic::{self, Given, MTU, Reached, Wildness};
 
 const SOURCE: Source = Source {
     shim: "pie",

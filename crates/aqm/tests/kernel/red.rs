@@ -9,8 +9,8 @@ use quell_aqm::qdisc::Link;
 use quell_aqm::{Bytes, Random, Rate, Time};
 
 use crate::common::TestPacket;
-use crate::harness::{Source, kernels};
-use crate::traffic::{self, Given, MTU, Reached, Wildness, number};
+use crate::kernel::harness::{Source, kernels};
+use crate::kernel::traffic::{self, Given, MTU, Reached, Wildness, number};
 
 const SOURCE: Source = Source {
     shim: "red",

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use quell_measure::{GroupSummary, Summary};
 
-use crate::run::{each, summary};
-use crate::sheet::{self, Cell};
+use crate::cards::run::{each, summary};
+use crate::cards::sheet::{self, Cell};
 
 /// The queues of a card, with their parameters.
 const QUEUES: [(&str, &str); 5] = [

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use quell_aqm::disciplines::KINDS;
 use quell_measure::{AppSummary, GroupSummary, Summary};
 
-use crate::run::{each, summary};
-use crate::sheet::{self, Cell, ms};
+use crate::cards::run::{each, summary};
+use crate::cards::sheet::{self, Cell, ms};
 
 /// A kind of traffic: its heading, its groups, and the figure of its application.
 struct Traffic {

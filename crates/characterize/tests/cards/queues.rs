@@ -9,7 +9,7 @@ use quell_characterize::{Beside, Card, Figure, Profile, Request, Suite, simulate
 use quell_lab::World;
 use quell_units::Time;
 
-use crate::run::each;
+use crate::cards::run::each;
 
 /// The scenarios of a card.
 const SCENARIOS: [&str; 11] = [

@@ -46,7 +46,11 @@ impl OwnFolder {
         let _ = remove_abandoned(&place, YOUNG);
         let make = || {
             let own = Own::temporary(&place, PREFIX)?;
-            let lock = open(own.folder().path(), FOLDER - OFlags::NOFOLLOW, Mode::empty())?;
+            let lock = open(
+                own.folder().path(),
+                FOLDER - OFlags::NOFOLLOW,
+                Mode::empty(),
+            )?;
             flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
             if let Some(user) = user {
                 own.folder().give(user, user)?;

@@ -118,7 +118,7 @@ fn the_page_of_files_says_what_is_in_the_files() {
     let found = fs::read_to_string(&docs).unwrap_or_default();
     assert!(
         found == page,
-        "docs/reference/files.md is not current: QUELL_BLESS=1 cargo test -p quell-lab --test files"
+        "docs/reference/files.md is not current: QUELL_BLESS=1 cargo test -p quell-lab --test all files"
     );
 
     let folder = results();

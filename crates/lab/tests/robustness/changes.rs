@@ -7,8 +7,8 @@ use quell_lab::scenario::{Memory, Scenario};
 use quell_units::parameter::{Domain, Value};
 use quell_units::{Parameter, Rate};
 
-use crate::measured::measured;
-use crate::space::{agreed, plausible};
+use crate::robustness::measured::measured;
+use crate::robustness::space::{agreed, plausible};
 
 /// The least and the most that a scenario may say, as it says it.
 fn ends(parameter: &Parameter) -> [String; 2] {

@@ -13,8 +13,8 @@ use quell_lab::virtual_world::{guest_memory, guest_scenario};
 use quell_measure::Summary;
 use quell_units::Random;
 
-use crate::any;
-use crate::measured::measured;
+use crate::robustness::any;
+use crate::robustness::measured::measured;
 
 /// What a case may cost; a test build does some millions of events a second.
 const EVENTS: u64 = 150_000;

@@ -5,7 +5,9 @@ use std::process::{Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::support::{COEXISTENCE, LONG, QUELL, begun, json, names, quell, unfinished, wait_until};
+use crate::folders::support::{
+    COEXISTENCE, LONG, QUELL, begun, json, names, quell, unfinished, wait_until,
+};
 
 #[test]
 fn a_closed_terminal_ends_a_run_as_ctrl_c_does() {

@@ -2,8 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod ends;
-#[path = "../common/not_run.rs"]
-mod not_run;
+use crate::not_run;
 mod remains;
 mod seeds;
 mod support;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::support::{COEXISTENCE, begun, names, quell, unfinished, wait_until};
+use crate::folders::support::{COEXISTENCE, begun, names, quell, unfinished, wait_until};
 
 /// A short run; what it said on standard error.
 fn next(folder: &Path, arguments: &[&str]) -> String {

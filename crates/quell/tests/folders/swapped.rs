@@ -9,8 +9,8 @@ use std::process::Child;
 use rustix::process::{Pid, Signal, geteuid, kill_process};
 use tempfile::TempDir;
 
+use crate::folders::support::{COEXISTENCE, LONG, names, quell, wait_until};
 use crate::not_run::not_run;
-use crate::support::{COEXISTENCE, LONG, names, quell, wait_until};
 
 const NOBODY: u32 = 65_534;
 

@@ -9,8 +9,8 @@ use std::process::Command;
 
 use quell_kernel::store::Store;
 
+use crate::folders::support::{COEXISTENCE, QUELL, names};
 use crate::not_run::not_run;
-use crate::support::{COEXISTENCE, QUELL, names};
 
 const SHIM: &str = r#"
 #define _GNU_SOURCE

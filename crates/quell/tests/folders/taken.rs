@@ -4,7 +4,7 @@ use std::fs;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::support::{COEXISTENCE, begun, json, names, quell};
+use crate::folders::support::{COEXISTENCE, begun, json, names, quell};
 
 #[test]
 fn the_second_of_two_runs_with_one_name_is_refused_at_its_start() {

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use crate::support::{CELLS, Place, SWEEP, cells};
+use crate::sweep::support::{CELLS, Place, SWEEP, cells};
 
 /// Makes the sums of a cell right again.
 fn seal(cell: &Path) {
@@ -84,7 +84,9 @@ fn a_half_copied_cell_runs_again_and_what_it_was_is_kept() {
     );
     let output = place.sweep("s.toml --store half");
     assert!(output.status.success());
-    assert!(crate::support::err(&output).contains("lacks histograms.json; it is in damaged now"));
+    assert!(
+        crate::sweep::support::err(&output).contains("lacks histograms.json; it is in damaged now")
+    );
     let mut tree = place.tree("half");
     let before = tree.len();
     tree.retain(|name, _| !name.starts_with("damaged/"));
@@ -159,7 +161,7 @@ fn no_command_takes_a_changed_digit_for_a_figure() {
         );
         let output = place.sweep("s.toml --store changed");
         assert!(output.status.success());
-        let said = crate::support::err(&output);
+        let said = crate::sweep::support::err(&output);
         assert!(said.contains(&format!("{name} was changed")), "{said}");
         let mut tree = place.tree("changed");
         tree.retain(|name, _| !name.starts_with("damaged/"));
@@ -210,7 +212,7 @@ fn a_plan_or_a_summary_that_cannot_be_read_is_an_error_with_its_path() {
     ] {
         fs::write(&summary, text).unwrap();
         let output = place.sweep("table one --out t.csv");
-        let said = crate::support::err(&output);
+        let said = crate::sweep::support::err(&output);
         assert!(!said.contains("panicked"), "{said}");
         assert!(said.contains("summary.json was changed"), "{said}");
         place.fails(1, "check one");
@@ -266,7 +268,7 @@ fn a_cell_that_failed_is_reported_until_it_runs_again() {
     );
     assert!(place.ok("check failed").contains("1 failed"));
     let output = place.sweep("table failed --out t.csv");
-    assert!(crate::support::err(&output).contains("1 of the cells of the plan failed"));
+    assert!(crate::sweep::support::err(&output).contains("1 of the cells of the plan failed"));
     let lines = fs::read_to_string(place.path("t.csv"))
         .unwrap()
         .lines()

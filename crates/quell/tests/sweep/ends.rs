@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::support::{CELLS, Place, QUELL, SWEEP, cells, err};
+use crate::sweep::support::{CELLS, Place, QUELL, SWEEP, cells, err};
 
 #[test]
 fn an_interrupt_leaves_whole_cells_and_ends_by_the_signal() {

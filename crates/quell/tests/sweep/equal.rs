@@ -4,7 +4,7 @@ use std::fs;
 use std::thread::sleep;
 use std::time::Duration;
 
-use crate::support::{CELLS, Place, SWEEP, cells};
+use crate::sweep::support::{CELLS, Place, SWEEP, cells};
 
 #[test]
 fn jobs_and_shards_in_any_order_give_the_same_store_and_table() {
@@ -127,7 +127,7 @@ fn series_can_be_added_later_and_a_cell_is_what_a_run_gives() {
     place.ok("check later");
     let cell = place.first_cell("later");
     let scenario = cell.join("scenario.toml");
-    let run = std::process::Command::new(crate::support::QUELL)
+    let run = std::process::Command::new(crate::sweep::support::QUELL)
         .args(["run", "scenario.toml", "--out"])
         .arg(place.path("run"))
         .current_dir(scenario.parent().unwrap())

@@ -4,8 +4,7 @@
 mod damaged;
 mod ends;
 mod equal;
-#[path = "../common/not_run.rs"]
-mod not_run;
+use crate::not_run;
 mod support;
 mod table;
 mod threads;

@@ -5,7 +5,7 @@ use std::fs;
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
 use serde_json::Value;
 
-use crate::support::{CELLS, Place, SWEEP};
+use crate::sweep::support::{CELLS, Place, SWEEP};
 
 /// A CSV without quotes: the names of the columns, and the rows.
 fn csv(text: &str) -> (Vec<&str>, Vec<Vec<&str>>) {

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use crate::not_run::not_run;
-use crate::support::{Place, QUELL, SWEEP, err};
+use crate::sweep::support::{Place, QUELL, SWEEP, err};
 
 /// A user that runs nothing else: the limit counts all of a user's threads.
 const USER: &str = "1879048191";

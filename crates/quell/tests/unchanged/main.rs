@@ -2,7 +2,7 @@
 //!
 //! `recorded.txt` has a line for each scenario, seed and file: the first 16 digits of the SHA-256 of `summary.json`, `histograms.json`,
 //! `packets.pcapng`, and of the rows of both series by the names of their columns; of a warning only that there is one. Whoever means to
-//! change results records anew with `QUELL_RECORD=1 cargo test -p quell --test unchanged`, and says in the commit which results changed
+//! change results records anew with `QUELL_RECORD=1 cargo test -p quell --test all unchanged`, and says in the commit which results changed
 //! and why.
 #![allow(clippy::unwrap_used)]
 

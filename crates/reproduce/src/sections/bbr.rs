@@ -375,7 +375,7 @@ figure is to be within 2.5 % or 0.1 of Linux 7.2's.
    flight stays below that, so that one probe lasts several round trips, each 1.25 times as fast. The source has one such step in a cycle.
 
 **Random loss** on 100 Mbit/s and 100 ms for 60 s, the share of the limit (1 − p)C, the mean of three seeds. No queue loses at random, so
-this is a test of `quell-tcp` (`cargo test -p quell-tcp --test random_loss -- --include-ignored --nocapture`), which checks the bounds and
+this is a test of `quell-tcp` (`cargo test -p quell-tcp --test all random_loss -- --include-ignored --nocapture`), which checks the bounds and
 these digits:
 
 | loss p | published | bound | share of the limit |

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::{project, read};
+use crate::house::{project, read};
 
 /// The crates of the workspace with those that each depends on, its tests aside.
 fn workspace() -> BTreeMap<String, BTreeSet<String>> {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{names, project, sources};
+use crate::house::{names, project, sources};
 
 /// The crates whose modules are layered.
 const LAYERED: [&str; 18] = [
@@ -43,7 +43,7 @@ fn imports(name: &str) -> BTreeMap<String, BTreeSet<String>> {
     let imports = paths.iter().map(|(module, used)| {
         let used = used
             .iter()
-            .filter_map(|path| path.strip_prefix("crate::"))
+            .filter_map(|path| path.strip_prefix("crate::house::"))
             .map(|path| exports.get(first(path)).copied().unwrap_or(first(path)))
             .filter(|other| other != module && paths.contains_key(*other))
             .map(str::to_owned)

@@ -1,7 +1,7 @@
 //! What a browser has not, the crates that run there do not name. `scripts/portable` compiles them for it as well, but the standard
 //! library of that target has files, threads and clocks, which fail when they are used.
 
-use crate::{names, project, read, sources};
+use crate::house::{names, project, read, sources};
 
 /// Parts of the standard library that a page has not, or that differ from run to run.
 const FORBIDDEN: [&str; 9] = [

@@ -1,6 +1,6 @@
 //! `scripts/advisories`: with a database, with a local copy of it, and without any.
 
-use crate::{Place, said};
+use crate::scripts::{Place, said};
 
 /// Its outcome, and what cargo was called with; `git` reaches what `reached` matches, a pattern of the shell.
 fn check(place: &Place, reached: &str, environment: &[(&str, &str)]) -> (String, String) {

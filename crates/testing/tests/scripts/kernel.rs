@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 
-use crate::{Place, is_root, said};
+use crate::scripts::{Place, is_root, said};
 
 /// Only looks like quell: a build makes a kernel in its store, and `add` copies one.
 const QUELL: &str = r#"#!/bin/bash

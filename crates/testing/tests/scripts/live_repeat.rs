@@ -1,6 +1,6 @@
 //! `scripts/live-repeat`: rounds are counted, failures named, and what was not judged is listed with its figures.
 
-use crate::{Place, said};
+use crate::scripts::{Place, said};
 
 /// A cargo whose second round of tests fails; `--no-run` builds.
 const CARGO: &str = r#"case " $* " in *" --no-run "*) exit 0 ;; esac

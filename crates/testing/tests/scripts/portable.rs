@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::{Place, said};
+use crate::scripts::{Place, said};
 
 /// A machine with Rust `version`, whose cargo notes what it was asked.
 fn machine(version: &str) -> Place {

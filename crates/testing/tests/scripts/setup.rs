@@ -1,6 +1,6 @@
 //! `scripts/setup`: what is installed, what is said before, and who may refuse it.
 
-use crate::{Place, said};
+use crate::scripts::{Place, said};
 
 /// A machine that builds, without clang and libelf.
 fn machine() -> Place {

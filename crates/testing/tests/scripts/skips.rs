@@ -1,6 +1,6 @@
 //! `.ci/skips`: a test that is left out fails the check unless the list allows it for this class of machine.
 
-use crate::{Place, project, said};
+use crate::scripts::{Place, project, said};
 
 /// Success and output for these lines; the list is the one that ships.
 fn judge(class: &str, lines: &[&str]) -> (Option<i32>, String) {

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::{Place, project, said};
+use crate::scripts::{Place, project, said};
 
 /// A package whose data is its only content, in the archive `archive` of the place; its hash.
 fn package(place: &Place, archive: &str, version: &str) -> String {

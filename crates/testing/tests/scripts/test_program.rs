@@ -1,6 +1,6 @@
 //! `scripts/test-program`, by which `make test` runs each test program.
 
-use crate::{Place, said};
+use crate::scripts::{Place, said};
 
 /// A program with the harness of Rust, as far as the script sees it: one test passes, one fails, one is left out. The second waited twice
 /// for its turn. Its help is long, and fails

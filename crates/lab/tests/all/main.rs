@@ -1,0 +1,11 @@
+//! Every test of quell-lab that needs no program of its own, in one: it is linked once.
+#![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
+
+#[path = "../docs.rs"]
+mod docs;
+#[path = "../files/main.rs"]
+mod files;
+#[path = "../results.rs"]
+mod results;
+#[path = "../robustness/main.rs"]
+mod robustness;
