@@ -1,7 +1,7 @@
 //! Makes a card from the store of its cells alone: it has the same bytes whoever ran which of them, and when.
 
 use std::num::NonZeroUsize;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use quell_aqm::disciplines;
 use quell_lab::at_once::each;

@@ -124,7 +124,13 @@ impl Claim {
         }
         for subnet in Subnet::free(depth)? {
             match take(subnet) {
-                Ok(()) => return Ok(Self { subnet, link }),
+                Ok(()) => {
+                    return Ok(Self {
+                        subnet,
+                        link,
+                        without,
+                    });
+                }
                 Err(Error::Host(quell_hosts::Error::System { source, .. }))
                     if source.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),

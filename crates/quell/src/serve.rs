@@ -134,7 +134,7 @@ fn scenario(file: &Path, world: World) -> Result<(Loaded, String), Failure> {
         seed: None,
         duration: None,
     };
-    let loaded = load(file, &changes, Some(world))?;
+    let loaded = load(file, &changes, Vec::new(), Some(world))?;
     let why = "quell serve runs no programs of a scenario; quell run does, with --world virtual, or with --world live --allow-programs";
     let loaded = without_programs(loaded, why)?;
     let text = std::fs::read_to_string(file).ok();

@@ -90,7 +90,7 @@ pub(crate) fn run<'a>(
 ) -> Result<Ran<'a>, Failure> {
     // The world that needs the most decides.
     let worlds = || cases.iter().map(|case| case.place.world);
-    let decides = [World::Live, World::Virtual].into_iter();
+    let mut decides = [World::Live, World::Virtual].into_iter();
     let decides = decides.find(|world| worlds().any(|one| one == *world));
     let place = results(out.map(PathBuf::as_path)).join("case");
     write_as_owner(&place, decides.unwrap_or(World::Sim))?;

@@ -9,8 +9,6 @@
 //! in the same words. Equality is against what was compiled; where kernels differ, the test says which says what.
 #![allow(clippy::unwrap_used)]
 
-use crate::common;
-
 mod cobalt;
 mod codel;
 mod dualpi2;

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use quell_app::{Entry, KINDS};
 
-use crate::{cell, compare, rows};
+use crate::docs::{cell, compare, rows};
 
 const HEAD: &str = "\
 # Applications
