@@ -205,18 +205,6 @@ pub fn set_ecn(value: u8) -> Result<bool> {
     is_set("net.ipv4.tcp_ecn", &value.to_string())
 }
 
-/// The best that this kernel's TCP can ask for, as `net.ipv4.tcp_ecn` counts: AccECN from Linux 6.18 on, else RFC 3168.
-pub fn best_ecn() -> u8 {
-    let release = rustix::system::uname();
-    let release = release.release().to_string_lossy();
-    let mut numbers = release.split(|byte: char| !byte.is_ascii_digit());
-    let mut number = || numbers.next().and_then(|text| text.parse::<u32>().ok());
-    match (number(), number()) {
-        (Some(major), Some(minor)) if (major, minor) >= (6, 18) => 3,
-        _ => 1,
-    }
-}
-
 /// Prepares the namespace of the calling thread for a relay: it answers in the name of any host, at any port. False where ports below 1024
 /// need a right all the same (CAP_NET_BIND_SERVICE).
 pub fn prepare_far_edge() -> Result<bool> {

@@ -20,7 +20,7 @@ use rustix::mount::{
     MountFlags, MountPropagationFlags, mount, mount_bind, mount_change, mount_remount,
 };
 use seccompiler::{
-    SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
     apply_filter,
 };
 
@@ -220,7 +220,8 @@ fn apply(refused: BTreeMap<i64, Vec<SeccompRule>>, errno: i32) {
     let arch = env::consts::ARCH.try_into().unwrap();
     let action = SeccompAction::Errno(errno as u32);
     let filter = SeccompFilter::new(refused, SeccompAction::Allow, action, arch).unwrap();
-    apply_filter(&filter.try_into().unwrap()).unwrap();
+    let program: BpfProgram = filter.try_into().unwrap();
+    apply_filter(&program).unwrap();
 }
 
 /// A folder that everybody may read, with quell and this program; none, and `test` named as not run, where no container can be made.
