@@ -13,7 +13,6 @@
 use std::cmp::Reverse;
 use std::collections::binary_heap::PeekMut;
 use std::collections::{BTreeMap, BinaryHeap};
-use std::fs;
 use std::path::Path;
 
 use quell_aqm::{Drop, DropReason, Observer as _, Packet, QueueId};
