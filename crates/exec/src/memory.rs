@@ -194,6 +194,7 @@ mod tests {
             let frames = f64::from(frames(&plan, Rate::ZERO));
             let memory = LinkMemory::of(&plan, 1_500);
             // Full packets one way, and as many small ones the other.
+            let held: f64 = held;
             let needed = (2.0 * held * 1e6 / 1_500.0).min(f64::from(MOST_FRAMES));
             assert!(frames >= needed, "{name}: {frames} slots, {needed} needed");
             let pool = memory.pool.get() >> 20;

@@ -2,7 +2,6 @@
 #![allow(clippy::unwrap_used)]
 
 use crate::not_run;
-use crate::pcapng;
 use crate::recomputed;
 
 use std::fs;

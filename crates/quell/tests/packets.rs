@@ -1,7 +1,6 @@
 //! `quell run --packets` in the simulator: the file agrees with the summary, packet by packet.
 #![allow(clippy::unwrap_used)]
 
-use crate::not_run;
 use crate::pcapng;
 use crate::tshark;
 

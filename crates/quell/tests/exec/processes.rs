@@ -361,7 +361,7 @@ fn descendants_end_after_the_program_or_with_quell(fake: &Fake) {
     let Output { status, .. } = child.wait_with_output().unwrap();
     assert_eq!(status.code(), Some(3));
     assert!(began.elapsed() < Duration::from_secs(60));
-    assert_eq!(with_word(&long), []);
+    assert!(with_word(&long).is_empty());
     // One that ends within its time is waited for.
     let wait = [
         "exec",
@@ -386,7 +386,7 @@ fn descendants_end_after_the_program_or_with_quell(fake: &Fake) {
     let options = ["--quiet", "--json", report.to_str().unwrap()];
     let (mut child, _) = started(fake, &options, &script);
     assert_eq!(child.wait().unwrap().code(), Some(5));
-    assert_eq!(with_word(&stubborn), []);
+    assert!(with_word(&stubborn).is_empty());
     assert_eq!(read_json(&report)["exec"]["descendants_left"], 1);
 }
 
@@ -417,7 +417,8 @@ fn nothing_is_left_after_kill_9_at_any_instant(fake: &Fake) {
         let gone = || with_word(&word).is_empty() && with_word(&far_word).is_empty();
         // Instants of the start, in ms; then while all of them sleep, which is counted first.
         for instant in [1, 4, 9, 15, 22, 30, 40, 55, 75, 100, 140, 0] {
-            let mut child = fake.run(|| fake.quell(&arguments).spawn().unwrap());
+            let mut command = fake.quell(&arguments);
+            let mut child = fake.run(move || command.spawn().unwrap());
             match instant {
                 0 => wait_until("all of it runs", || sleeping(&word) == 5),
                 ms => thread::sleep(Duration::from_millis(ms)),
@@ -474,7 +475,7 @@ fn root_can_give_the_program_another_user(fake: &Fake) {
     ready.unwrap();
     kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(6));
-    assert_eq!(with_word(&long), []);
+    assert!(with_word(&long).is_empty());
     let (mut child, _) = started(fake, &user[1..], &that_stays(&long));
     wait_until("all of it runs", || sleeping(&long) == 5);
     child.kill().unwrap();

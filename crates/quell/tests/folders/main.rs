@@ -2,7 +2,6 @@
 #![allow(clippy::unwrap_used)]
 
 mod ends;
-use crate::not_run;
 mod remains;
 mod seeds;
 mod support;

@@ -4,7 +4,6 @@
 mod damaged;
 mod ends;
 mod equal;
-use crate::not_run;
 mod support;
 mod table;
 mod threads;

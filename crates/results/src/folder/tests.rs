@@ -10,7 +10,8 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 /// A folder that holds what a result holds.
-fn fill(folder: &Path, text: &str) {
+fn fill(folder: impl AsRef<Path>, text: &str) {
+    let folder = folder.as_ref();
     fs::create_dir_all(folder).unwrap();
     for name in ["run.json", "summary.json"] {
         fs::write(folder.join(name), text).unwrap();
@@ -119,7 +120,7 @@ fn a_file_where_a_folder_should_be_is_no_folder() {
     let file = around.path().join("file");
     fs::write(&file, "").unwrap();
     let error = Folder::exactly(&file.join("out")).unwrap_err();
-    let why = io::Error::from(ErrorKind::NotADirectory).to_string();
+    let why = std::io::Error::from(std::io::ErrorKind::NotADirectory).to_string();
     assert_eq!(
         error.to_string(),
         format!("cannot write {}: {why}", file.display())
