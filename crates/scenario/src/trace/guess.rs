@@ -3,11 +3,11 @@
 //! A guess that is wrong gives a link that nobody wanted, without an error: a column of kbit/s read as mahimahi's milliseconds has a chance
 //! in many seconds. So a text that could well mean something else is refused, with what to write for each meaning.
 
-use quell_aqm::course::ChanceTrace;
-use quell_units::{Rate, Time};
+use quell_aqm::course::{ChanceTrace, Trace};
+use quell_units::Rate;
 
 use super::number::scaled;
-use super::understood::{in_words, understood};
+use super::understood::{in_words, mean_of, understood};
 use super::{Format, TextError, csv, mahimahi, rates, without_mark};
 
 /// No packet-delivery trace of a network that people record has less: chances that are on average further apart than 240 ms.
@@ -57,7 +57,8 @@ fn column(text: &str, (number, first): (usize, &str)) -> Result<Format, TextErro
         Err(error) => format!("as mahimahi its line {} {}", error.line, error.allowed),
     };
     let allowed = format!(
-        "could be times or rates ({because}); name the format: format = \"rates\" with unit = \"kbit\" and interval = \"1s\" or whatever          they are, or format = \"mahimahi\" for milliseconds at which a packet may leave"
+        "could be times or rates ({because}); name the format: format = \"rates\" with unit = \"kbit\" and interval = \"1s\", or whatever \
+         they are, or format = \"mahimahi\" for milliseconds of chances to send"
     );
     Err(TextError::new(number, first, allowed))
 }
@@ -65,18 +66,15 @@ fn column(text: &str, (number, first): (usize, &str)) -> Result<Format, TextErro
 /// Why these are hardly chances.
 fn doubt(chances: &ChanceTrace) -> Option<String> {
     let times = chances.times();
-    let trace = quell_aqm::course::Trace::Chances(chances.clone());
     if times.len() > 1 && times.first() == times.last() {
         let (count, at) = (times.len(), chances.length());
         return Some(format!(
             "as mahimahi they are {count} chances at once, every {at}"
         ));
     }
-    let bits = times.len() as u128 * 12_000 * 1_000_000_000;
-    let mean = bits / u128::from(chances.length().max(Time::from_nanos(1)).as_nanos());
-    let mean = Rate::from_bps(u64::try_from(mean).unwrap_or(u64::MAX));
+    let mean = mean_of(chances);
     (mean < SLOWEST).then(|| {
-        let what = understood(Format::Mahimahi, &trace);
+        let what = understood(Format::Mahimahi, &Trace::Chances(chances.clone()));
         format!("{what}: less than {}", in_words(SLOWEST))
     })
 }

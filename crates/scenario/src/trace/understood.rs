@@ -1,7 +1,7 @@
 //! What was read, in a line: who sees it notices a wrong format, unit or column.
 
-use quell_aqm::course::{Course, Trace};
-use quell_units::Rate;
+use quell_aqm::course::{ChanceTrace, Course, Trace};
+use quell_units::{Rate, Time};
 
 use super::Format;
 
@@ -9,17 +9,18 @@ use super::Format;
 pub(super) fn understood(format: Format, trace: &Trace) -> String {
     let course = Course::new(trace.clone());
     let (name, length) = (format.name(), course.length());
-    let mean = in_words(course.mean_rate());
     let counted = |count: usize, one: &str| match count {
         1 => format!("1 {one}"),
         count => format!("{count} {one}s"),
     };
     match trace {
         Trace::Chances(chances) => {
+            let mean = in_words(mean_of(chances));
             let count = counted(chances.times().len(), "chance");
             format!("{name}: {count} in {length}, mean {mean}")
         }
         Trace::Rates(rates) => {
+            let mean = in_words(course.mean_rate());
             let all = rates.steps().iter().map(|(_, rate)| *rate);
             let (low, high) = (all.clone().min(), all.max());
             let count = counted(rates.steps().len(), "rate");
@@ -32,6 +33,13 @@ pub(super) fn understood(format: Format, trace: &Trace) -> String {
             format!("{name}: {count} in {length}, {range}")
         }
     }
+}
+
+/// Of chances of 1 500 bytes, also where they are further apart than a byte a second.
+pub(super) fn mean_of(chances: &ChanceTrace) -> Rate {
+    let bits = chances.times().len() as u128 * 12_000 * 1_000_000_000;
+    let length = chances.length().max(Time::from_nanos(1));
+    Rate::from_bps((bits / u128::from(length.as_nanos())) as u64)
 }
 
 /// With three digits and the unit that people use for it.
