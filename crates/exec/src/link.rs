@@ -30,9 +30,6 @@ use crate::{Error, Plan, Result};
 /// The longest time between two looks at losses, rows and requests.
 const SLICE: Time = Time::from_millis(5);
 
-/// Changes that repeat are planned so long before they happen: longer than the thread is ever late.
-const AHEAD: Time = Time::from_secs(10);
-
 /// The same once the program has ended, and only what it left is waited for.
 const LAST_SLICES: Time = Time::from_millis(1);
 
@@ -325,16 +322,19 @@ impl Carrier {
         let _ = self.ready.send(());
         let mut lost = Losses::default();
         loop {
-            while let Some((at, change)) = self.later.next_before(link.now() + AHEAD) {
-                link.plan(at, change);
-            }
             let last = self.stop.load(Ordering::Relaxed);
             if !last {
                 let slice = match self.slices.short.load(Ordering::Relaxed) {
                     true => LAST_SLICES,
                     false => SLICE,
                 };
-                link.run(link.now() + slice, &self.stop)?;
+                let until = link.now() + slice;
+                let due = self.later.next_time().map_or(until, |due| due.min(until));
+                link.run(due, &self.stop)?;
+                let now = link.now() + Time::from_nanos(1);
+                while let Some((_, change)) = self.later.next_before(now) {
+                    link.change(vec![change]);
+                }
             }
             self.answer(&mut link)?;
             let now = link.now();

@@ -67,7 +67,6 @@ pub(crate) struct Waiting {
 #[derive(Debug)]
 pub(crate) struct Running {
     kept: Kept<enclosure::Started, OwnedFd>,
-    name: String,
 }
 
 /// Who keeps it, and what is known of it there.
@@ -115,7 +114,7 @@ impl Waiting {
             }
         };
         Ok(match started {
-            Ok(kept) => Ok(Running { kept, name }),
+            Ok(kept) => Ok(Running { kept }),
             Err(error) => {
                 let code = match error.kind() {
                     io::ErrorKind::NotFound => NOT_FOUND,

@@ -458,11 +458,6 @@ impl<O: Observer<Descriptor>> Link<O> {
         }
         at
     }
-    /// Plans one more change, at a time that is not decided yet; what is planned for the same time already comes first. Its rate is at most
-    /// [`LinkConfig::fastest`], or one that the link has had.
-    pub fn plan(&mut self, at: Time, change: LinkChange) {
-        self.lanes[change.direction().index()].path.plan(at, change);
-    }
     /// Packets lost behind the queue of one direction of a link because the configuration says so.
     pub fn impaired(&self, hop: Hop, direction: Direction) -> u64 {
         self.lanes[direction.index()].path.impaired_at(hop)

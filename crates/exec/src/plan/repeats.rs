@@ -98,15 +98,18 @@ impl Later {
         }
     }
 
+    /// When the next one comes.
+    pub(crate) fn next_time(&self) -> Option<Time> {
+        let cycle = self.count.checked_div(self.first.len())? + 1;
+        let (at, _) = &self.first[self.count % self.first.len()];
+        let at = *at + self.length * cycle as u64;
+        (at < self.until).then_some(at)
+    }
+
     /// The next one, if it comes before `horizon`.
     pub(crate) fn next_before(&mut self, horizon: Time) -> Option<(Time, LinkChange)> {
-        let all = self.first.len();
-        let (cycle, place) = (self.count.checked_div(all)? + 1, self.count % all);
-        let (at, change) = &self.first[place];
-        let at = *at + self.length * cycle as u64;
-        if at >= horizon.min(self.until) {
-            return None;
-        }
+        let at = self.next_time().filter(|at| *at < horizon)?;
+        let (_, change) = &self.first[self.count % self.first.len()];
         self.count += 1;
         Some((at, change.clone()))
     }

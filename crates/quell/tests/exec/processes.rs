@@ -446,8 +446,8 @@ fn the_program_has_process_ids_of_its_own_and_proc_shows_them(fake: &Fake) {
     };
     assert_eq!((parent, end), ("1", "end"));
     assert!(line.starts_with("sh -c echo $PPID"), "{line}");
-    // The first process, the shell, ls and grep.
-    assert_eq!(processes, "4");
+    // The first process, the shell, ls and perhaps grep.
+    assert!(["3", "4"].contains(&processes), "{processes}");
 }
 
 fn root_can_give_the_program_another_user(fake: &Fake) {
