@@ -28,7 +28,7 @@ FLAGS = $$(cat target/setup/cargo-flags)
 SHELL_SCRIPTS := .ci/run .ci/skips .ci/unjudged $(wildcard examples/cluster/*.sh) $(addprefix scripts/,advisories cluster debian-archive fuzz kernel \
     linux-source live-repeat no-std portable property-tests python setup test-program unprivileged wasm wasm-library web)
 
-.PHONY: help setup build kernel demo test test-all property-test unjudged live-repeat check docs-check bench validate validate-grid validate-controls validate-applications validate-sim parity fuzz wheel sdist python-test browser-test wasm page wasm-test cluster-test clean
+.PHONY: help setup build kernel demo test test-all property-test unjudged live-repeat check docs-check bench validate validate-grid validate-controls validate-recovery validate-applications validate-sim parity fuzz wheel sdist python-test browser-test wasm page wasm-test cluster-test clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
@@ -136,6 +136,9 @@ validate-applications: setup ## Compare applications in simulator and virtual wo
 
 validate-controls: setup ## Compare the newer controls in simulator and virtual world, in half an hour; resumes where it was stopped
 	cargo run --release --locked --package quell-validate --bin validate $(FLAGS) -- --controls $(VALIDATE)
+
+validate-recovery: setup ## Compare loss recovery on paths that reorder, in simulator and virtual world, in half an hour; resumes where it was stopped
+	cargo run --release --locked --package quell-validate --bin validate $(FLAGS) -- --recovery $(VALIDATE)
 
 validate-sim: setup ## Simulate the points of every comparison anew, beside what they recorded of Linux, in minutes
 	cargo run --release --locked --package quell-validate --bin validate $(FLAGS) -- --recorded $(VALIDATE)

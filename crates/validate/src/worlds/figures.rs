@@ -35,6 +35,8 @@ pub enum Figure {
     Marks,
     /// Dropped / (delivered + dropped), over all, %.
     Drops,
+    /// Retransmitted beyond what was dropped / delivered, of the group under test, per thousand.
+    Needless,
     /// What the application of the group under test reports.
     App(&'static AppFigure),
 }
@@ -161,6 +163,7 @@ impl Figure {
             Self::CubicDelayP99 => "CUBIC delay p99, ms",
             Self::Marks => "marks, %",
             Self::Drops => "drops, %",
+            Self::Needless => "sent again for each packet held back",
             Self::App(figure) => figure.title,
         }
     }
@@ -177,8 +180,8 @@ impl Figure {
     /// The figure of a column.
     pub fn named(title: &str) -> Option<Self> {
         let of_apps = APP_FIGURES.iter().map(Self::App);
-        let mut all = Self::ALL.into_iter().chain(of_apps);
-        all.find(|figure| figure.title() == title)
+        let all = Self::ALL.into_iter().chain([Self::Needless]);
+        all.chain(of_apps).find(|figure| figure.title() == title)
     }
 
     /// How far the simulator may be from a reference of value `value`, standard errors apart; `None` where nothing is asked.
@@ -196,8 +199,10 @@ impl Figure {
             (Self::TestDelayP99 | Self::CubicDelayP99, Reference::Virtual) => {
                 relative(0.15).max(0.5)
             }
-            (Self::Marks | Self::Drops, Reference::Live) => relative(0.25),
+            (Self::Marks | Self::Drops | Self::Needless, Reference::Live) => relative(0.25),
             (Self::Marks | Self::Drops, Reference::Virtual) => relative(0.20),
+            // One in a hundred at least: of so few a single recovery decides.
+            (Self::Needless, Reference::Virtual) => relative(0.20).max(0.01),
             (Self::App(figure), _) => relative(f64::from(figure.percent) / 100.0)
                 .max(f64::from(figure.thousandths) / 1_000.0),
         })
@@ -224,6 +229,10 @@ impl Figure {
             Self::CubicDelayP99 => p99(cubic?),
             Self::Marks => Some(percent(test.marked, test.packets)),
             Self::Drops => Some(drops(figures)),
+            Self::Needless => {
+                let again = test.retransmitted? as f64 - test.dropped as f64;
+                Some(1_000.0 * again / test.packets.max(1) as f64)
+            }
             Self::App(figure) => figure.of(test.app.as_ref()?),
         }
     }

@@ -1,11 +1,11 @@
 //! `make validate` and its like: the same scenarios in several worlds, and the tables in `docs/evidence/validation.md`.
 //!
 //! ```text
-//! cargo run --release -p quell-validate --features bpf-cc --bin validate -- [--grid | --controls | --applications | --recorded] [--quick] [--help]
+//! cargo run --release -p quell-validate --features bpf-cc --bin validate -- [--grid | --controls | --recovery | --applications | --recorded] [--quick] [--help]
 //! ```
 //!
 //! Without either: simulator, virtual and live world. With `--grid`: simulator and virtual world, at many more kinds of queues. With
-//! `--controls`: the newer controls at those queues, in the same two. With `--applications`: what a person feels, in the same two, and at a few points live. With
+//! `--controls`: the newer controls at those queues, in the same two. With `--recovery`: paths that reorder, in the same two. With `--applications`: what a person feels, in the same two, and at a few points live. With
 //! `--recorded`: the simulator alone, at the points of all of them, beside what they recorded of Linux.
 //! Each finished run is kept under `target/validate` and not repeated: a comparison that was stopped goes on where it was.
 //! Simulations are made again when the program has changed, virtual runs when what runs inside the guest has.
@@ -24,6 +24,7 @@ mod misses;
 mod night;
 mod point;
 mod recorded;
+mod recovery;
 mod simulated;
 mod store;
 mod three;
@@ -54,11 +55,14 @@ pub(crate) struct Arguments {
     /// The simulator against the virtual world, with the newer controls, each at every kind of queue, and as many seeds of each point
     #[arg(long, conflicts_with = "grid")]
     controls: bool,
+    /// The simulator against the virtual world, with one flow on paths that reorder
+    #[arg(long, conflicts_with_all = ["grid", "controls", "applications"])]
+    recovery: bool,
     /// The simulator against the virtual world, with applications behind four queues; a few of them live as well
     #[arg(long, conflicts_with_all = ["grid", "controls"])]
     applications: bool,
     /// The simulator alone, at the points of every comparison, beside the figures of Linux that they recorded; `jobs` at once
-    #[arg(long, conflicts_with_all = ["grid", "controls", "applications", "quick"])]
+    #[arg(long, conflicts_with_all = ["grid", "controls", "recovery", "applications", "quick"])]
     recorded: bool,
     /// A quarter of the points, with two seeds; writes no document
     #[arg(long)]
@@ -133,8 +137,11 @@ pub fn main() -> ExitCode {
 
 fn compare(arguments: &mut Arguments) -> Result<(), Box<dyn std::error::Error>> {
     // While there is one thread only.
-    let has_no_live =
-        arguments.grid || arguments.controls || arguments.recorded || arguments.no_live;
+    let has_no_live = arguments.grid
+        || arguments.controls
+        || arguments.recovery
+        || arguments.recorded
+        || arguments.no_live;
     let unprepared = match has_no_live {
         true => None,
         false => quell_lab::live::prepare().err(),
@@ -155,6 +162,10 @@ fn compare(arguments: &mut Arguments) -> Result<(), Box<dyn std::error::Error>> 
     if arguments.controls {
         kernels?;
         return newer_controls(arguments, &store, &stop);
+    }
+    if arguments.recovery {
+        kernels?;
+        return loss_recovery(arguments, &store, &stop);
     }
     if arguments.applications {
         kernels?;
@@ -234,6 +245,29 @@ fn newer_controls(
         name,
         &controls::sheet(&measured),
         |explanations| controls::part(&measured, arguments, explanations),
+    )
+}
+
+fn loss_recovery(
+    arguments: &mut Arguments,
+    store: &Store,
+    stop: &AtomicBool,
+) -> Result<(), Box<dyn std::error::Error>> {
+    arguments.most = arguments.seeds;
+    let mut points = recovery::points();
+    points.retain(|point| is_named(arguments, &point.case().id));
+    let cases = points.iter().map(recovery::Point::case).collect();
+    let measured = night::measure(cases, arguments, store, stop)?;
+    let runs = measured.into_iter().map(|(_, runs)| runs);
+    let measured: Vec<_> = points.into_iter().zip(runs).collect();
+    print(&recovery::differences(&measured));
+    println!("{}", recovery::summary(&measured, arguments));
+    write(
+        arguments,
+        stop,
+        "make validate-recovery",
+        &recovery::sheet(&measured),
+        |explanations| recovery::part(&measured, arguments, explanations),
     )
 }
 
