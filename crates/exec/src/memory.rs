@@ -178,12 +178,6 @@ mod tests {
                 200,
             ),
             (
-                "no rate later",
-                plan(Some("1mbit"), Some("100ms"), later("down=unlimited")),
-                0.1,
-                200,
-            ),
-            (
                 "ten thousand packets",
                 plan(Some("1mbit"), None, queue("fifo:limit=10000p")),
                 15.0,

@@ -269,13 +269,14 @@ impl Build<'_> {
         }
         let folder = self.work.path(put::NEW);
         let new = self.work.held().make(put::NEW, 0o755);
-        let new = new.map_err(Error::at("make", &folder))?.path();
+        // Open as long as something is put into it: its path leads through the descriptor.
+        let new = new.map_err(Error::at("make", &folder))?;
         let take = |from: &Path, name: &str| {
-            fs::rename(from, new.join(name)).map_err(Error::at("move", from))
+            fs::rename(from, new.path().join(name)).map_err(Error::at("move", from))
         };
         if self.kept.is_some() {
             let from = make.kernel();
-            fs::copy(&from, new.join("linux")).map_err(Error::at("copy", &from))?;
+            fs::copy(&from, new.path().join("linux")).map_err(Error::at("copy", &from))?;
         } else {
             take(&make.kernel(), "linux")?;
         }

@@ -6,7 +6,7 @@
 //! from it, and its name is compared with it (device and inode) before the name is removed.
 //!
 //! [`Held::path`] leads to the open folder through /proc/self/fd, for functions that take a path. Such a path is good in this process
-//! only; [`real`] gives its present name, for messages and for other processes.
+//! only, as long as the folder is held; [`real`] gives its present name, for messages and for other processes.
 
 mod own;
 
@@ -141,7 +141,8 @@ impl Held {
         Err(ErrorKind::ResourceBusy.into())
     }
 
-    /// A way to the open folder that nobody can change, for this process alone. Where there is no /proc, the path by which it was opened.
+    /// A way to the open folder that nobody can change, for this process alone, and no longer than this value is there: afterwards it leads
+    /// nowhere, or to something else. Where there is no /proc, the path by which it was opened.
     pub fn path(&self) -> PathBuf {
         let path = Path::new(OPEN).join(self.folder.as_raw_fd().to_string());
         if path.exists() {

@@ -19,7 +19,10 @@ pub(crate) fn completions(shell: Shell, page: &mut Page) -> Result<(), Failure> 
     let mut script = Vec::new();
     let mut command = with_words(Arguments::command());
     clap_complete::generate(shell, &mut command, "quell", &mut script);
-    let script = String::from_utf8(script).map_err(Failure::failed)?;
+    let mut script = String::from_utf8(script).map_err(Failure::failed)?;
+    if shell == Shell::Fish {
+        fish_words(&command, "", &mut script);
+    }
     page.line(script.trim_end());
     Ok(())
 }
@@ -33,6 +36,30 @@ fn with_words(command: Command) -> Command {
         words => argument.value_parser(PossibleValuesParser::new(words)),
     });
     command.mut_subcommands(with_words)
+}
+
+/// Adds what `clap_complete` leaves out for fish: the words of arguments without an option. `above` is the condition of the
+/// command, empty for the first.
+fn fish_words(command: &Command, above: &str, script: &mut String) {
+    for command in command.get_subcommands() {
+        let name = command.get_name();
+        let condition = match above {
+            "" => format!("__fish_quell_using_subcommand {name}"),
+            above => format!("{above}; and __fish_seen_subcommand_from {name}"),
+        };
+        let words = command.get_positionals().flat_map(Arg::get_possible_values);
+        let words: Vec<String> = words
+            .filter(|word| !word.is_hide_set())
+            .map(|word| word.get_name().to_owned())
+            .collect();
+        if !words.is_empty() {
+            let words = words.join(" ");
+            script.push_str(&format!(
+                "complete -c quell -n \"{condition}\" -f -a \"{words}\"\n"
+            ));
+        }
+        fish_words(command, &condition, script);
+    }
 }
 
 /// What an argument of a command may begin with; nothing where nobody knows.

@@ -21,13 +21,13 @@ use serde_json::Value;
 
 const QUELL: &str = env!("CARGO_BIN_EXE_quell");
 
-/// Longer than any test, and slow enough to be cheap.
+/// Longer than any test, and slow enough to be cheap. Its step is no shorter than the time of a packet, or each run would have a warning.
 const LONG: &str = r#"
 schema = 1
 name = "long"
 [link]
 rate = "2mbit"
-queue = { kind = "dualpi2" }
+queue = { kind = "dualpi2", step_thresh = "6ms" }
 [[group]]
 name = "l4s"
 count = 2

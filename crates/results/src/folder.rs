@@ -178,7 +178,7 @@ impl Inner {
     /// Puts the folder into its place, which is returned, once everything in it is on the disk.
     pub fn finish(mut self) -> Result<PathBuf, Error> {
         let name = self.own.name();
-        let wanted = self.result.path().join(name);
+        let wanted = self.result.named().join(name);
         sync_tree(&self.path()).map_err(Error::writing(&wanted))?;
         let placed = self.own.around().rename(name, &self.result, name);
         placed.map_err(Error::writing(&wanted))?;

@@ -55,8 +55,8 @@ fn every_scenario_is_right_described_and_named_as_its_file() {
                 group.ecn == EcnSetting::Ect1
                     || group.ecn == EcnSetting::Ect0 && group.is_scalable()
             });
-        // Calls and games at home send little and evenly, without a congestion control.
-        let names = ["udp-into-l4s", "unresponsive", "evening", "call-l"];
+        // What sends much without a congestion control.
+        let names = ["udp-into-l4s", "unresponsive", "call-l"];
         let unresponsive = names.contains(&loaded.scenario.name.as_str());
         // Not scalable by its definition, and in an L4S queue as the slides have it.
         let in_l4s = text.contains(r#"{ name = "bbr2", ecn = true }"#);

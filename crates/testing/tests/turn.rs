@@ -26,7 +26,7 @@ fn a_turn_excludes_other_processes_and_threads_and_ends_with_its_process() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("lock");
     let mut child = Command::new(std::env::current_exe().expect("this program"))
-        .args(["--exact", "role_of_a_process_that_has_the_turn"])
+        .args(["--exact", "turn::role_of_a_process_that_has_the_turn"])
         .args(["--nocapture", "--test-threads=1"])
         .env(LOCK, &path)
         .stdout(Stdio::piped())

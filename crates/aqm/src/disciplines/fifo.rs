@@ -235,7 +235,13 @@ impl ControlLaw for Law {
             (Rule::BytesLoose, Amount::Time(time)) => QueueLimit::Bytes(link.rate.bytes_in(time)),
             (Rule::BytesStrict, Amount::Time(_) | Amount::DefaultTime(_)) => {
                 // The byte that this rule never uses.
-                let slowest = QueueLimit::at_rate(limit, Link { rate: Rate::ZERO, ..link });
+                let slowest = QueueLimit::at_rate(
+                    limit,
+                    Link {
+                        rate: Rate::ZERO,
+                        ..link
+                    },
+                );
                 QueueLimit::at_rate(limit, link).at_least(slowest.bytes() + Bytes::new(1))
             }
             _ => QueueLimit::at_rate(limit, link),

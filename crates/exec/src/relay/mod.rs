@@ -3,6 +3,7 @@
 //! What TPROXY hands to the listeners of the far edge gets an ordinary socket of the host. At most [`MOST_CONNECTIONS`] connections; more
 //! are reset and counted.
 
+mod events;
 mod maker;
 mod tally;
 pub mod targets;
@@ -23,7 +24,7 @@ use quell_link::monotonic;
 use quell_measure::Direction;
 use quell_units::Time;
 use rustix::buffer::spare_capacity;
-use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
+use rustix::event::epoll::{self, CreateFlags, Event, EventFlags};
 use rustix::event::{EventfdFlags, Timespec, eventfd};
 use rustix::io::Errno;
 use rustix::net::{SocketFlags, acceptfrom_with, getsockname, sockopt};
@@ -32,6 +33,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use crate::error::Doing as _;
 use crate::network::{Network, RELAY_PORT, within};
 use crate::{Error, Result};
+use events::{CLIENT, DATAGRAMS, FAR, NEAR, OF_PAIRS, SERVER, STREAMS, WAKE, watch};
 use maker::Maker;
 use tally::Tally;
 pub use tally::{Bin, Counts};
@@ -188,16 +190,6 @@ fn room() -> usize {
     usize::try_from(connections).map_or(MOST_CONNECTIONS, |room| room.min(MOST_CONNECTIONS))
 }
 
-// Kinds of events, in the lowest bits of their data.
-const STREAMS: u64 = 0;
-const DATAGRAMS: u64 = 1;
-const CLIENT: u64 = 2;
-const SERVER: u64 = 3;
-const NEAR: u64 = 4;
-const FAR: u64 = 5;
-const WAKE: u64 = 6;
-const KIND_BITS: u32 = 3;
-
 /// The thread's.
 struct Work {
     epoll: OwnedFd,
@@ -232,17 +224,13 @@ impl Work {
         wake: Arc<OwnedFd>,
     ) -> io::Result<Self> {
         let epoll = epoll::create(CreateFlags::CLOEXEC)?;
-        let add = |socket: &OwnedFd, kind: u64, index: usize| {
-            let data = EventData::new_u64((index as u64) << KIND_BITS | kind);
-            epoll::add(&epoll, socket, data, EventFlags::IN)
-        };
         for (index, socket) in sockets.streams.iter().enumerate() {
-            add(socket, STREAMS, index)?;
+            watch(&epoll, socket, (STREAMS, index), EventFlags::IN)?;
         }
         for (index, socket) in sockets.datagrams.iter().enumerate() {
-            add(socket, DATAGRAMS, index)?;
+            watch(&epoll, socket, (DATAGRAMS, index), EventFlags::IN)?;
         }
-        add(&wake, WAKE, 0)?;
+        watch(&epoll, &wake, (WAKE, 0), EventFlags::IN)?;
         let most = room();
         Ok(Self {
             epoll,
@@ -292,12 +280,8 @@ impl Work {
                 self.advance(place);
             }
             for event in &events {
-                let data = event.data.u64();
-                self.heed(
-                    data & ((1 << KIND_BITS) - 1),
-                    (data >> KIND_BITS) as usize,
-                    event.flags,
-                );
+                let (kind, place) = events::of(event);
+                self.heed(kind, place, event.flags);
             }
             self.free.append(&mut self.gone);
             self.tally.counts.rounds.fetch_add(1, Ordering::Release);
@@ -391,23 +375,20 @@ impl Work {
         let Some((to, target)) = to.and_then(|to| Some((to, self.targets.of(to)?))) else {
             return Err(refuse(&client, Refusal::Forbidden));
         };
-        // On a loopback the answer is known at once.
-        let server = relayed::stream_to(target).or_else(|error| match targets::beside(target) {
-            Some(other) if error.kind() == io::ErrorKind::ConnectionRefused => {
-                relayed::stream_to(other)
-            }
-            _ => Err(error),
+        let mut other = targets::beside(target);
+        let server = relayed::stream_to(target).or_else(|error| match other.take() {
+            Some(other) => relayed::stream_to(other),
+            None => Err(error),
         });
         let Ok(server) = server else {
             return Err(refuse(&client, Refusal::Unreachable));
         };
         let now = self.now();
-        let pair = Pair::new(client, server, to, now.as_nanos());
+        let mut pair = Pair::new(client, server, to, now.as_nanos());
+        pair.other = other;
         let place = self.free.pop().unwrap_or(self.pairs.len());
-        let wanted = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
         for (socket, kind) in [(&pair.client.socket, CLIENT), (&pair.server.socket, SERVER)] {
-            let data = EventData::new_u64((place as u64) << KIND_BITS | kind);
-            if epoll::add(&self.epoll, socket, data, wanted).is_err() {
+            if watch(&self.epoll, socket, (kind, place), OF_PAIRS).is_err() {
                 if place < self.pairs.len() {
                     self.free.push(place);
                 }
@@ -444,6 +425,9 @@ impl Work {
         };
         if !pair.is_connected && !is_client && (over || flags.contains(EventFlags::OUT)) {
             if over {
+                if self.turn_to_other(place) {
+                    return;
+                }
                 Counts::add(&self.tally.counts.unreachable, 1);
                 return self.close(place, "refused");
             }
@@ -452,6 +436,21 @@ impl Work {
             return self.close(place, "reset");
         }
         self.advance(place);
+    }
+
+    /// Connects to where else a connection's service may be, where there is such a place.
+    fn turn_to_other(&mut self, place: usize) -> bool {
+        let Some(pair) = self.pairs.get_mut(place).and_then(Option::as_mut) else {
+            return false;
+        };
+        let Some(Ok(server)) = pair.other.take().map(relayed::stream_to) else {
+            return false;
+        };
+        let is_watched = watch(&self.epoll, &server, (SERVER, place), OF_PAIRS).is_ok();
+        if is_watched {
+            pair.turn_to(server);
+        }
+        is_watched
     }
 
     fn advance(&mut self, place: usize) {
@@ -551,8 +550,7 @@ impl Work {
             return Ok(());
         };
         for (socket, kind) in [(&exchange.near, NEAR), (&exchange.far, FAR)] {
-            let data = EventData::new_u64((place as u64) << KIND_BITS | kind);
-            epoll::add(&self.epoll, socket, data, EventFlags::IN)?;
+            watch(&self.epoll, socket, (kind, place), EventFlags::IN)?;
         }
         Ok(())
     }

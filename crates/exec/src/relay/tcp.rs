@@ -91,6 +91,8 @@ pub(super) struct Pair {
     pub(super) is_connected: bool,
     /// Where the program wanted to go.
     pub(super) to: SocketAddr,
+    /// Where else its service may be, if it is refused.
+    pub(super) other: Option<SocketAddr>,
     /// When it was accepted, in ns of the run.
     pub(super) began: u64,
     flows: [Flow; 2],
@@ -128,10 +130,16 @@ impl Pair {
             server: Side::new(server),
             is_connected: false,
             to,
+            other: None,
             began,
             flows: Default::default(),
             window_limited: Time::ZERO,
         }
+    }
+
+    /// Takes another socket of the host's, where the first one was refused.
+    pub(super) fn turn_to(&mut self, server: OwnedFd) {
+        self.server = Side::new(server);
     }
 
     /// How much longer the program's window has kept the far edge from sending since the last look.

@@ -12,6 +12,8 @@ fn transfer(client: &mut Connection, server: &mut Connection) -> Vec<(Time, Segm
     let mut now = Time::from_secs(1);
     let mut flying: Vec<(Time, bool, Segment)> = Vec::new();
     client.open(now);
+    // A request: an end that has written nothing gives the connection up when it closes.
+    client.write(100);
     server.write(100 * 1_448);
     server.close();
     client.close();

@@ -20,8 +20,8 @@ use rustix::mount::{
     MountFlags, MountPropagationFlags, mount, mount_bind, mount_change, mount_remount,
 };
 use seccompiler::{
-    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
-    apply_filter,
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
+    SeccompRule, apply_filter,
 };
 
 use crate::Case;
@@ -136,10 +136,11 @@ fn mask() -> std::io::Result<()> {
     )?;
     mount("proc", "/proc", "proc", MountFlags::empty(), None)?;
     let closed = MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
-    for name in READ_ONLY {
-        let path = format!("/proc/{name}");
-        mount_bind(&path, &path)?;
-        mount_remount(&path, MountFlags::BIND | closed, "")?;
+    // As an engine does: what this kernel does not have needs no cover.
+    let paths = READ_ONLY.map(|name| format!("/proc/{name}"));
+    for path in paths.iter().filter(|path| Path::new(path).exists()) {
+        mount_bind(path, path)?;
+        mount_remount(path, MountFlags::BIND | closed, "")?;
     }
     for name in MASKED_FILES {
         let path = format!("/proc/{name}");
@@ -364,6 +365,10 @@ fn where_a_container_allows_no_network_the_first_line_names_the_virtual_world(fa
             );
         }
         let doctor = image.run(fake, kind, "doctor", ("", ""));
-        assert!(text(&doctor.stdout).contains("--world virtual"), "{kind:?}");
+        // Its lines are broken between words.
+        let said = text(&doctor.stdout);
+        let words: Vec<&str> = said.split_whitespace().collect();
+        let names_it = words.windows(2).any(|two| two == ["--world", "virtual"]);
+        assert!(names_it, "{kind:?}: {said}");
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -137,6 +138,7 @@ pub(crate) fn err(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
+/// A sweep that runs may move a file or folder between a look at its name and one at what it holds: such a file is left out.
 fn tree(root: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut folders = vec![root.to_owned()];
@@ -151,7 +153,10 @@ fn tree(root: &Path) -> BTreeMap<String, Vec<u8>> {
                     .unwrap()
                     .to_string_lossy()
                     .into_owned();
-                found.insert(name, fs::read(&path).unwrap());
+                match fs::read(&path) {
+                    Err(error) if error.kind() == ErrorKind::NotFound => continue,
+                    content => found.insert(name, content.unwrap()),
+                };
             }
         }
     }

@@ -283,11 +283,6 @@ fn each_mistake_is_named_with_file_line_key_what_was_found_and_what_is_allowed()
         ),
         (
             "count = 2",
-            "count = 0",
-            "f.toml:10: group.a.count = 0: no group ever has a flow; give one of them one, or raise its count in an [[at]]",
-        ),
-        (
-            "count = 2",
             "ecn = \"off\"",
             "f.toml:10: group.a.ecn = \"off\": must be ect0 or ect1: dctcp needs ECN",
         ),

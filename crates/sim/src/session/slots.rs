@@ -77,7 +77,7 @@ pub(super) struct Slots {
 
 /// Bytes that a connection takes before it has sent anything: both ends, their timers and numbers. The
 /// most on any platform.
-pub const CONNECTION_MEMORY: u64 = 4_864;
+pub const CONNECTION_MEMORY: u64 = 4_992;
 
 impl Slots {
     /// What a connection takes here.

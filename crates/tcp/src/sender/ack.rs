@@ -477,12 +477,10 @@ impl Sender {
     /// from the timestamp where there is no other.
     fn update_rtt(&mut self, flag: &AckFlags, segment: &Segment, now: Time) -> Option<Time> {
         let usable = flag.acked_sent.filter(|_| !flag.retrans_data_acked);
-        let mut newest = flag.sacked_sent.or(usable).map(|(_, last)| now - last);
+        let newest = flag.sacked_sent.or(usable).map(|(_, last)| now - last);
         let mut oldest = usable.or(flag.sacked_sent).map(|(first, _)| now - first);
         if oldest.is_none() && flag.data_acked && !segment.echo.is_zero() {
-            // In whole milliseconds, and at least one (`tcp_rtt_tsopt_us`).
-            oldest = Some((timestamp(now) - segment.echo).max(Time::from_millis(1)));
-            newest = oldest;
+            oldest = Some(now - segment.echo);
         }
         let oldest = oldest?;
         self.rtt.update_min_rtt(newest.unwrap_or(oldest), now);

@@ -341,7 +341,7 @@ fn what_has_no_effect_is_refused() {
         (
             "limit",
             "1000B",
-            "limit = 1000B: is 1kB and never accepts a packet of 1500B",
+            "limit = 1000B: never accepts a packet of 1500B; it must be 1500B or more",
         ),
         (
             "target",

@@ -320,7 +320,7 @@ fn what_cannot_work_or_does_nothing_is_refused() {
         ),
         (
             &[("limit", "1kB"), ("threshold", "500B")],
-            "limit = 1kB: is 1kB and never accepts a packet of 1500B",
+            "limit = 1kB: never accepts a packet of 1500B; it must be 1500B or more",
         ),
     ] {
         assert_eq!(gsp(given).unwrap_err().to_string(), message);
@@ -335,11 +335,17 @@ fn what_cannot_work_or_does_nothing_is_refused() {
 /// Only where the rate has fallen so far that the limit, in time, is less than a packet.
 #[test]
 fn a_loss_to_the_limit_of_an_empty_queue_has_drained_it() {
-    let given = [("threshold", "3ms"), ("limit", "9ms"), ("adaptive", "true")];
+    // A limit in time holds packets at any rate; one in bytes may be below a packet that is larger than the usual ones.
+    let given = [
+        ("threshold", "500B"),
+        ("limit", "1500B"),
+        ("adaptive", "true"),
+    ];
     let mut gsp = gsp(&given).unwrap();
     let mut fates = Fates::default();
-    gsp.set_rate(Rate::from_bps(8_000), Time::ZERO, &mut fates);
-    gsp.enqueue(packet(Ecn::NotEct, Time::ZERO), Time::ZERO, &mut fates);
+    let mut large = TestPacket::new(0, 2_000, Ecn::NotEct);
+    large.set_arrival(Time::ZERO);
+    gsp.enqueue(large, Time::ZERO, &mut fates);
     assert_eq!(fates.0, "L");
     assert_eq!(gauge(&gsp, "overflow", Time::ZERO), Gauge::Count(2));
 }

@@ -367,7 +367,7 @@ fn what_cannot_be_is_refused_with_its_reason() {
         ),
         (
             &[("limit_classic", "1000B")],
-            "limit_classic = 1kB: is 1kB and never accepts a packet of 1500B",
+            "limit_classic = 1kB: never accepts a packet of 1500B; it must be 1500B or more",
         ),
     ] {
         assert_eq!(made(given).unwrap_err().to_string(), message);
