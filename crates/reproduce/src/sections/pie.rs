@@ -28,7 +28,9 @@ pub static SECTION: Section = Section {
                 id: "mean-delay",
                 published: "mean delay 6.04 to 17.3 ms",
                 bound: "within 15 % in each of 14 rows",
-                expected: Expected::Reproduced,
+                expected: Expected::Differs(
+                    "a lone flow at 100 ms waits 4.92 ms and not 6.04, 18.5 % less; the cause was not examined, and Linux 7.2 was not measured again since the simulated TCP changed",
+                ),
             },
             Statement {
                 id: "p99-delay",
@@ -337,8 +339,8 @@ fn line((control, ecn, classic, _): &Row, who: &str, figures: &Figures) -> Vec<S
 }
 
 const RESULT: &str = "\
-**Result.** Every figure of the 14 rows is within 15 % of the source, or within the counting error of its one run, except the drops in
-one row. They are 25.4 % fewer, just beyond the 24.3 % that two deviations of the source's 68 drops are; with quell's own counting error two
+**Result.** Every figure of the 14 rows is within 15 % of the source, or within the counting error of its one run, except the mean
+delay of a lone flow at 100 ms, which is 18.5 % shorter, and the drops in one row. They are 25.4 % fewer, just beyond the 24.3 % that two deviations of the source's 68 drops are; with quell's own counting error two
 deviations are 27 %, so chance alone can be the reason. Linux 7.2 in the virtual world is closer to quell than to the source.
 ";
 
