@@ -106,7 +106,7 @@ pub fn run_program(
         live: LiveOptions::default(),
         memory: memory.get(),
         day,
-        reaches: [&[program.directory.clone()], &program.reaches[..]].concat(),
+        reaches: [std::slice::from_ref(&program.directory), &program.reaches].concat(),
         user: None,
     };
     let done = guest.carry_out(task, &held, &mut |_| copy(), stop);

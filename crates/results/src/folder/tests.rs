@@ -56,7 +56,7 @@ fn a_result_whose_name_was_lost_is_kept_beside_it() {
     let path = root.path().join("out");
     for (number, kept) in [(1, "out-2"), (2, "out-3")] {
         let folder = Folder::exactly(&path).unwrap();
-        fill(&folder.path(), "mine");
+        fill(folder.path(), "mine");
         fs::create_dir(&path).unwrap();
         let error = folder.finish().unwrap_err();
         assert!(!error.is_refusal());
