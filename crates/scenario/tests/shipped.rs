@@ -50,7 +50,9 @@ fn every_scenario_is_right_described_and_named_as_its_file() {
             "{path:?} should say where it comes from"
         );
         // These are there to show what goes wrong.
-        let droptail = loaded.scenario.links[0].forward.queue.kind == "fifo"
+        // A game at home sends too little to be in doubt.
+        let droptail = loaded.scenario.name != "evening"
+            && loaded.scenario.links[0].forward.queue.kind == "fifo"
             && loaded.scenario.groups.iter().any(|group| {
                 group.ecn == EcnSetting::Ect1
                     || group.ecn == EcnSetting::Ect0 && group.is_scalable()

@@ -315,7 +315,11 @@ impl Store {
                 Err(Errno::EXIST | Errno::NOTEMPTY) => {}
                 Err(error) => return Err(writing()(io::Error::from(error))),
             }
-            match (state_of(&around.path().join(&name)), state_of(&path)) {
+            // The path of an open folder is a link; with the dot it is the folder.
+            match (
+                state_of(&around.path().join(&name)),
+                state_of(&path.join(".")),
+            ) {
                 // A result is worth more than an error.
                 (State::Done { .. } | State::Measured, State::Failed) => return Ok(Put::Same),
                 (State::Done { .. } | State::Measured, _) => {
