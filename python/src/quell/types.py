@@ -9,6 +9,19 @@ if TYPE_CHECKING:
     from typing_extensions import NotRequired
 
 
+class Fairness(TypedDict):
+    """`fairness`."""
+
+    direction: Literal['forward', 'reverse']
+    """direction of the data."""
+    flows: int
+    """`bulk` flows whose data crosses it."""
+    hop: str
+    """name of the link; `link` if there is only one."""
+    jain: Union[float, None]
+    """Jain's fairness index over them; null where there is nothing to share."""
+
+
 class Bulk(TypedDict):
     """`app.bulk`."""
 
@@ -764,10 +777,14 @@ class Phase(TypedDict):
 
     end_s: float
     """s; end: the next change, or the end of the run."""
+    fairness: NotRequired[list[Fairness]]
+    """the same for each direction of each link that `bulk` flows cross; absent where they all cross the only link forward."""
     groups: list[Group]
     """every group, in the order of the scenario."""
     jain: Union[float, None]
-    """Jain's fairness index over all `bulk` flows; null where there is nothing to share."""
+    """Jain's fairness index over all `bulk` flows; null where there is nothing to share, or where they do not all cross the same links in
+    the same direction.
+    """
     link: Link
     """the bottleneck; of several links the first one, with the losses of all."""
     links: NotRequired[list[NamedLink]]
@@ -783,10 +800,14 @@ class Summary(TypedDict):
 
     duration_s: float
     """s; length of the run, with its warm-up."""
+    fairness: NotRequired[list[Fairness]]
+    """the same for each direction of each link that `bulk` flows cross; absent where they all cross the only link forward."""
     groups: list[Group]
     """every group, in the order of the scenario."""
     jain: Union[float, None]
-    """Jain's fairness index over all `bulk` flows; null where there is nothing to share."""
+    """Jain's fairness index over all `bulk` flows; null where there is nothing to share, or where they do not all cross the same links in
+    the same direction.
+    """
     link: Link
     """the bottleneck; of several links the first one, with the losses of all."""
     links: NotRequired[list[NamedLink]]
