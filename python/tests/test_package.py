@@ -92,7 +92,8 @@ def test_the_figures_of_groups_are_a_frame_of_what_is_installed(kept: quell.Resu
     assert rows[2]["delay_ms.p99"] == group["delay_ms"]["p99"]
     assert rows[2]["goodput_bps"] == pytest.approx(sum(group["goodput_bps"]) / 2)
     compared = quell.compare(scenario, ["fifo", "pie"], out=tmp_path / "out")
-    assert [row["queue"] for row in compared.frame("list")] == ["fifo", "fifo", "pie", "pie"]
+    rows = compared.frame("list")
+    assert [(row["queue"], row["seed"]) for row in rows[::2]] == [(queue, seed) for queue in ("fifo", "pie") for seed in (1, 2, 3)]
     with pytest.raises(ValueError, match="polars"):
         kept.frame("excel")  # type: ignore[arg-type]
     pandas = pytest.importorskip("pandas")

@@ -51,7 +51,7 @@ before(async () => {
   folder = mkdtempSync(join(tmpdir(), "quell-browser-"));
   writeFileSync(join(folder, "s.toml"), SCENARIO);
   const quell = (...words) => execFileSync(QUELL, words, { cwd: folder, encoding: "utf8" });
-  quell("compare", "s.toml", "--queue", "fifo:limit=100ms,pie,dualpi2", "--out", "r", "--report", "r.html");
+  quell("compare", "s.toml", "--queue", "fifo:limit=100ms,pie,dualpi2", "--seed", "1", "--out", "r", "--report", "r.html");
   for (const kind of KINDS) quell("plot", "r", "--kind", kind, "-o", `${kind}.svg`);
   report = pathToFileURL(join(folder, "r.html")).href;
   browser = await launch();

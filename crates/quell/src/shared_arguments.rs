@@ -77,7 +77,7 @@ pub(crate) struct GuestPlace {
 /// The user of a guest's kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum GuestUserArgument {
-    /// One that owns nothing, or the owner of the kernel [default]
+    /// One that owns nothing, or the owner of the kernel: what is taken where nothing is said
     Own,
     /// Root, without capabilities: for programs that only root may read. The kernel reads what they read
     Caller,
