@@ -22,9 +22,9 @@ fn a_connection_in_steady_state_allocates_nothing() {
         });
         path.now = ms(1_000);
         path.start();
-        path.run_until(Time::from_secs(480));
+        path.run_until(Time::from_secs(600));
         let before = path.sender.stats();
-        let allocated = allocation_counter::measure(|| path.run_until(Time::from_secs(600)));
+        let allocated = allocation_counter::measure(|| path.run_until(Time::from_secs(720)));
         let after = path.sender.stats();
         assert!(after.retransmitted > before.retransmitted + 20);
         assert!(after.rto_count > before.rto_count);

@@ -387,5 +387,5 @@ these digits:
 | 0.1 %, CUBIC | a tenth | ≤ 0.2 | 0.061 |
 
 The receiver is that of 2016, which acknowledges every segment behind a gap. Today's gathers such ACKs for a millisecond, and sends one before
-a range is left out: at 15 % its share is 0.977 too.
+a range is left out: at 15 % its share is 0.976.
 ";
