@@ -14,7 +14,7 @@ use quell_characterize::{Prepared, Profile, Request, Suite, simulated};
 use quell_lab::scenario::contract::{Listener, Row, Unwritten};
 use quell_lab::{Scenario, World, sim};
 use quell_measure::Summary;
-use quell_units::Time;
+use quell_units::{Rate, Time};
 
 struct Nobody;
 
@@ -116,6 +116,44 @@ fn every_item_that_runs_has_a_scenario_that_measures_something() {
             let ran = ran.contains(item.id) || matches!(item.content, Content::Description);
             assert!(ran != without, "{}", item.id);
         }
+    }
+}
+
+/// A profile that no suite has as its own: the home has its rate down, a fifth of it up, and its base RTT, and every other suite's scenarios
+/// follow it too.
+#[test]
+fn every_suite_obeys_a_profile_of_ones_own() {
+    let text = "name = \"mine\"\nrate = \"35mbit\"\nrtt = \"33ms\"\nduration = \"7s\"";
+    let profile = Profile::read("mine.toml", text).unwrap();
+    for suite in suites() {
+        let prepared = prepared(suite, profile.clone());
+        let usual = self::prepared(suite, Profile::named("100mbit").unwrap());
+        let usual: BTreeSet<&str> = usual
+            .files()
+            .iter()
+            .map(|(_, text)| text.as_str())
+            .collect();
+        for cell in &prepared.cells {
+            let scenario = prepared.resolved(cell).unwrap();
+            let run = &scenario.run;
+            let id = cell.item.id;
+            if suite == Suite::Access {
+                let [link] = &scenario.links[..] else {
+                    panic!("{id}");
+                };
+                let rates = (link.forward.rate, link.reverse.rate);
+                assert_eq!(rates, (Rate::from_mbps(35), Rate::from_mbps(7)), "{id}");
+                let rtts = scenario.groups.iter().map(|group| group.rtt);
+                assert!(rtts.eq(vec![Time::from_millis(33); scenario.groups.len()]));
+                assert_eq!(run.duration - run.warmup, Time::from_secs(7), "{id}");
+            }
+        }
+        let same = prepared
+            .files()
+            .iter()
+            .filter(|(_, text)| usual.contains(text.as_str()));
+        let same: Vec<&str> = same.map(|(name, _)| name.as_str()).collect();
+        assert!(same.is_empty(), "the profile changes nothing of {same:?}");
     }
 }
 
