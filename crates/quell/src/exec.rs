@@ -110,13 +110,14 @@ fn plan(arguments: &Behind) -> Result<Plan, Error> {
         }
         None => None,
     };
-    let rate = |own: &Option<String>| own.clone().or_else(|| arguments.rate.clone());
+    let (down, down_trace) = pace(&arguments.down, &arguments.rate, &arguments.down_trace);
+    let (up, up_trace) = pace(&arguments.up, &arguments.rate, &arguments.up_trace);
     let options = LinkOptions {
         scenario,
-        down: rate(&arguments.down),
-        up: rate(&arguments.up),
-        down_trace: arguments.down_trace.clone(),
-        up_trace: arguments.up_trace.clone(),
+        down,
+        up,
+        down_trace,
+        up_trace,
         rtt: arguments.rtt.clone(),
         delay: arguments.delay.clone(),
         loss: arguments.loss.clone(),
@@ -133,6 +134,23 @@ fn plan(arguments: &Behind) -> Result<Plan, Error> {
         ..LinkOptions::default()
     };
     Plan::new(&options)
+}
+
+/// The rate of a direction, or the trace that it follows. No rate is the name of a file, so a file in its place is a trace.
+fn pace(
+    own: &Option<String>,
+    both: &Option<String>,
+    trace: &Option<String>,
+) -> (Option<String>, Option<String>) {
+    let rate = own.as_ref().or(both.as_ref());
+    let is_file = |rate: &&String| {
+        let name = rate.split(':').next().unwrap_or_default();
+        Path::new(name).is_file()
+    };
+    match rate.filter(is_file) {
+        Some(file) => (None, Some(file.clone())),
+        None => (rate.cloned(), trace.clone()),
+    }
 }
 
 /// What says nothing, or something else, where this host itself routes.

@@ -40,7 +40,7 @@ pub(crate) struct Behind {
     #[arg(long, value_name = "RATE", help_heading = LINK)]
     pub(crate) up: Option<String>,
     /// Both rates
-    #[arg(long, value_name = "RATE", conflicts_with_all = ["down", "up"], help_heading = LINK)]
+    #[arg(long, value_name = "RATE", alias = "bandwidth", conflicts_with_all = ["down", "up"], help_heading = LINK)]
     pub(crate) rate: Option<String>,
     /// Let the rate towards the program follow a trace: FILE, or FILE:offset=2s,scale=0.5,repeat=false with the keys of `rate` in a scenario
     #[arg(long, value_name = "FILE", conflicts_with_all = ["down", "rate"], help_heading = LINK)]
@@ -52,7 +52,7 @@ pub(crate) struct Behind {
     #[arg(long, value_name = "TIME", help_heading = LINK)]
     pub(crate) rtt: Option<String>,
     /// The same as a delay one way: --delay 20ms is --rtt 40ms
-    #[arg(long, value_name = "TIME", conflicts_with = "rtt", help_heading = LINK)]
+    #[arg(long, alias = "latency", value_name = "TIME", conflicts_with = "rtt", help_heading = LINK)]
     pub(crate) delay: Option<String>,
     /// Lose this share of the packets in each direction behind its queue: 1%, or 0.01
     #[arg(long, value_name = "SHARE", help_heading = LINK)]

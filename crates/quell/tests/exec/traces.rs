@@ -45,7 +45,8 @@ fn a_download_follows_a_trace_of_rates(fake: &Fake) {
     live("a_download_follows_a_trace_of_rates", |run| {
         let _ = fs::remove_dir_all(&out);
         let options = [
-            "--down-trace",
+            // A file in the place of a rate is a trace.
+            "--down",
             path(&trace),
             "--rtt",
             "10ms",
