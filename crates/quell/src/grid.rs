@@ -411,7 +411,7 @@ mod tests {
             // A line for each row where it fits, otherwise one more for what is below the means.
             let lines = text.lines().count();
             assert!(
-                lines == if width >= 64 { 3 } else { lines.max(5) },
+                lines == if width >= 61 { 3 } else { lines.max(5) },
                 "{width}\n{text}"
             );
             assert!(width < 45 || lines <= 5, "{width}\n{text}");

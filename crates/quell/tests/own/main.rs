@@ -13,10 +13,10 @@ mod outside;
 mod refused;
 
 mod queue {
-    quell_laws::queue_laws!(crate::own::blue::Blue);
+    quell_laws::queue_laws!(crate::blue::Blue);
 }
 mod control {
-    quell_laws::control_laws!(crate::own::gaimd::Gaimd);
+    quell_laws::control_laws!(crate::gaimd::Gaimd);
 }
 
 use std::path::{Path, PathBuf};
