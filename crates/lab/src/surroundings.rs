@@ -108,20 +108,23 @@ fn find_along(name: &str, along: &OsStr) -> Result<PathBuf, String> {
     if let Some(found) = places.iter().find(|path| executable(path)) {
         return Ok(found.clone());
     }
-    // A folder of PATH that may not be entered is no news where the program is in none.
     let hidden = places.iter().find_map(|path| obstacle::on_the_way_to(path));
     Err(match places.iter().find(|path| path.exists()) {
         Some(path) => format!("{} cannot be executed", path.display()),
-        None if hidden.is_some() => {
-            let why = hidden.map_or_else(String::new, |hidden| hidden.to_string());
-            format!("{name} cannot be found: you may not {why}")
+        None if name.contains('/') => match hidden {
+            Some(hidden) => format!("{name} cannot be found: you may not {hidden}"),
+            None => {
+                format!("there is no {name}; a path is relative to the folder in which quell runs")
+            }
+        },
+        None => {
+            let hidden = hidden.map_or_else(String::new, |hidden| {
+                format!("; of these folders you may not {hidden}")
+            });
+            format!(
+                "there is no program {name} in the folders of PATH{hidden}; install it, or give its path"
+            )
         }
-        None if name.contains('/') => {
-            format!("there is no {name}; a path is relative to the folder in which quell runs")
-        }
-        None => format!(
-            "there is no program {name} in the folders of PATH; install it, or give its path"
-        ),
     })
 }
 

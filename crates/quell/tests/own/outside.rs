@@ -45,7 +45,7 @@ fn compiles(name: &str) {
 
 #[test]
 #[ignore = "takes long: make test-all"]
-fn the_examples_compile_in_folders_of_their_own() {
+fn the_examples_compile_in_folders_of_their_own_takes_10_minutes() {
     compiles("own-queue");
     compiles("own-control");
 }

@@ -73,7 +73,7 @@ fn a_true_kernel_without_memory_panics_and_says_so() {
     let linux = stage.path().join("kernels/true/linux");
     // The last word counts; what comes behind is for the first process.
     let body = format!(
-        "for word do shift; case $word in mem=*) word=mem=14M;; esac; set -- \"$@\" \"$word\"; done\nexec {} \"$@\"",
+        "for word do shift; case $word in mem=*) word=mem=12400K;; esac; set -- \"$@\" \"$word\"; done\nexec {} \"$@\"",
         linux.display()
     );
     stage.fake_kernel("starved", &body, true);

@@ -345,7 +345,10 @@ fn a_program_that_this_host_does_not_have_is_refused_with_file_line_and_key() {
     assert!(errors.contains(expected), "{errors}");
     let mut check = stage.quell(&["check", "t.toml", "--world", "virtual"]);
     let checked = check.output().unwrap();
-    assert!(String::from_utf8_lossy(&checked.stderr).contains(expected));
+    assert!(
+        String::from_utf8_lossy(&checked.stderr).contains(expected),
+        "{checked:?}"
+    );
     for (world, why) in [("sim", "modelled hosts"), ("live", expected)] {
         let mut command = stage.quell(&["run", "t.toml", "--world", world]);
         let output = command.output().unwrap();
