@@ -408,7 +408,7 @@ mod tests {
                 expected.sort_unstable();
                 assert_eq!(found, expected, "{width}\n{text}");
             }
-            // A line for each row where it fits, otherwise one more for what is below the means.
+            // A line for each row where its 61 characters fit, otherwise one more for what is below the means.
             let lines = text.lines().count();
             assert!(
                 lines == if width >= 61 { 3 } else { lines.max(5) },

@@ -22,6 +22,7 @@ fn a_connection_in_steady_state_allocates_nothing() {
         });
         path.now = ms(1_000);
         path.start();
+        // Compound allocates for the last time between 510 and 520 s.
         path.run_until(Time::from_secs(600));
         let before = path.sender.stats();
         let allocated = allocation_counter::measure(|| path.run_until(Time::from_secs(720)));

@@ -108,7 +108,7 @@ pub(super) const FACTS: &[(&str, &str, &str)] = &[
     (
         "build",
         "",
-        "state of the repository that it was built from",
+        "state of the repository that it was built from; `debug` of a program built without `--release`",
     ),
     ("host", "", "name of the machine"),
     (
