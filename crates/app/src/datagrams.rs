@@ -104,6 +104,19 @@ pub struct DatagramReport {
     pub delays: Delays,
     /// Interarrival jitter at the end (RFC 3550 section 6.4.1); the mean over several applications.
     pub jitter: Time,
+    /// What was sent before this stretch and arrived in it: not among the above.
+    pub earlier: Earlier,
+}
+
+/// Datagrams that were in flight when counting started: the stretch before has them as lost, and the run as a whole does not.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Earlier {
+    received: u64,
+    reordered: u64,
+    delay_sum: u128,
+    delays: Delays,
+    /// Those after the last one that arrived, if nothing of this stretch did.
+    unseen: u64,
 }
 
 impl DatagramReport {
@@ -199,7 +212,45 @@ impl KindReport for DatagramReport {
             mean_delay,
             delays,
             jitter: mean(self.jitter, other.jitter),
+            earlier: {
+                let mut earlier = std::mem::take(&mut self.earlier);
+                earlier.merge(&other.earlier);
+                earlier
+            },
         };
+    }
+    fn append(&mut self, next: &Self) {
+        let (lost_last, earlier) = (self.lost_last, std::mem::take(&mut self.earlier));
+        self.merge(next);
+        self.earlier = earlier;
+        // It goes on where it was.
+        self.jitter = next.jitter;
+        let late = &next.earlier;
+        self.lost_last = next.lost_last + late.unseen.min(lost_last);
+        self.lost = self.lost.saturating_sub(late.received);
+        if late.received > 0 {
+            let mean = self.mean_delay.map_or(0, |mean| mean.as_nanos());
+            let sum = u128::from(mean) * u128::from(self.received) + late.delay_sum;
+            self.received += late.received;
+            self.mean_delay = Some(Time::from_nanos((sum / u128::from(self.received)) as u64));
+        }
+        self.reordered += late.reordered;
+        self.delays.merge(&late.delays);
+    }
+}
+
+impl Earlier {
+    fn count(&mut self, delay: Time) {
+        self.received += 1;
+        self.delay_sum += u128::from(delay.as_nanos());
+        self.delays.record(delay);
+    }
+    fn merge(&mut self, other: &Self) {
+        self.received += other.received;
+        self.reordered += other.reordered;
+        self.unseen += other.unseen;
+        self.delay_sum += other.delay_sum;
+        self.delays.merge(&other.delays);
     }
 }
 
@@ -218,6 +269,9 @@ pub struct Receiver {
     transit: Option<i64>,
     /// In sixteenths of a nanosecond, as in RFC 3550 appendix A.8.
     jitter: u64,
+    /// As `expected`, of those that do not count.
+    earlier_expected: u64,
+    earlier: Earlier,
 }
 
 impl Receiver {
@@ -241,6 +295,10 @@ impl Application for Receiver {
         };
         self.count_jitter(now, sent);
         if sequence < self.first {
+            let is_overtaken = self.received > 0 || sequence < self.earlier_expected;
+            self.earlier.reordered += u64::from(is_overtaken);
+            self.earlier_expected = self.earlier_expected.max(sequence.saturating_add(1));
+            self.earlier.count(now - sent);
             return;
         }
         if sequence < self.expected {
@@ -257,6 +315,11 @@ impl Application for Receiver {
         *self = Self {
             first: sent,
             expected: sent,
+            earlier_expected: if self.received > 0 {
+                self.expected
+            } else {
+                self.earlier_expected
+            },
             transit: self.transit,
             jitter: self.jitter,
             ..Self::default()
@@ -276,6 +339,14 @@ impl Application for Receiver {
             mean_delay: mean.map(|mean| Time::from_nanos(mean as u64)),
             delays: self.delays.clone(),
             jitter: Time::from_nanos(self.jitter >> 4),
+            earlier: Earlier {
+                unseen: if self.received > 0 {
+                    0
+                } else {
+                    self.first.saturating_sub(self.earlier_expected)
+                },
+                ..self.earlier.clone()
+            },
         })
     }
 }
@@ -341,6 +412,50 @@ mod tests {
         let report = receiver.report(4).unwrap();
         assert_eq!((report.sent, report.received, report.lost), (1, 1, 0));
         assert_eq!(report.delays.max(), Some(Time::from_millis(1)));
+    }
+
+    #[test]
+    fn what_a_stretch_of_the_run_leaves_in_flight_is_not_lost_in_the_whole() {
+        // (sequence, delay in µs) in the order of arrival; 4 never arrives.
+        let arrivals = [
+            (0, 1_000),
+            (1, 2_000),
+            (3, 9_000),
+            (2, 9_000),
+            (5, 4_000),
+            (6, 1_000),
+        ];
+        let arrive = |receiver: &mut Receiver, of: &[(u64, u64)]| {
+            for &(sequence, delay) in of {
+                arrive(receiver, sequence, 20 * sequence, delay);
+            }
+        };
+        let mut uncut = Receiver::default();
+        arrive(&mut uncut, &arrivals);
+        let expected = uncut.report(8).unwrap();
+        assert_eq!(
+            (expected.lost, expected.lost_last, expected.reordered),
+            (2, 1, 1)
+        );
+        // Each cut leaves other datagrams in flight.
+        for cut in 0..=arrivals.len() {
+            for sent in [4, 6, 7] {
+                let (before, after) = arrivals.split_at(cut);
+                if before.iter().any(|(sequence, _)| *sequence >= sent) {
+                    continue;
+                }
+                let mut receiver = Receiver::default();
+                arrive(&mut receiver, before);
+                let mut whole = receiver.report(sent).unwrap();
+                receiver.start_counting(sent);
+                arrive(&mut receiver, after);
+                whole.append(&receiver.report(8).unwrap());
+                let mean = |report: &DatagramReport| report.mean_delay.unwrap().as_nanos();
+                assert!(mean(&whole).abs_diff(mean(&expected)) <= 2, "{cut} {sent}");
+                whole.mean_delay = expected.mean_delay;
+                assert_eq!(whole, expected, "{cut} {sent}");
+            }
+        }
     }
 
     #[test]

@@ -81,7 +81,7 @@ pub use connection::ConnectionId;
 pub use contract::{
     Action, Application, Content, Data, Ends, Input, Role, Session, Transport, UNSENT,
 };
-pub use datagrams::{DatagramReport, Datagrams, Delays, MAX_DATAGRAM, MIN_DATAGRAM};
+pub use datagrams::{DatagramReport, Datagrams, Delays, Earlier, MAX_DATAGRAM, MIN_DATAGRAM};
 pub use durations::Durations;
 pub use event::{Carrier, Event, EventInfo, Outcome};
 pub use kind::{ApplicationKind, Path, PresetSettings};

@@ -15,6 +15,8 @@ pub(crate) struct LinkTally {
     rate_since: Time,
     /// End of the last transmission.
     busy_until: Time,
+    /// When it began, and its link bytes; those of an aggregate are together on the link.
+    last: (Time, u64),
     /// Whether use is judged by what the link offers.
     by_offer: bool,
     segment: LinkUse,
@@ -27,7 +29,7 @@ pub(crate) struct LinkUse {
     pub(crate) busy: Time,
     /// The rate over time, in bit/s × ns.
     capacity: u128,
-    /// Link bytes of the transmissions that started.
+    /// Link bytes of the transmissions; of one across an end, the part by time.
     carried: u64,
     /// The link had no rate limit for a while.
     unlimited: bool,
@@ -41,6 +43,7 @@ impl LinkTally {
             rate,
             rate_since: Time::ZERO,
             busy_until: Time::ZERO,
+            last: (Time::ZERO, 0),
             by_offer: false,
             segment: LinkUse::default(),
             whole: LinkUse::default(),
@@ -67,7 +70,13 @@ impl LinkTally {
     pub(crate) fn transmit(&mut self, departure: &Departure) {
         // Packets of one aggregate are on the link at the same time.
         self.segment.busy += departure.end - departure.start.max(self.busy_until);
-        self.segment.carried += departure.link_bytes.get();
+        let bytes = departure.link_bytes.get();
+        self.segment.carried += bytes;
+        self.last = if departure.start < self.busy_until {
+            (self.last.0, self.last.1 + bytes)
+        } else {
+            (departure.start, bytes)
+        };
         self.busy_until = departure.end;
     }
     pub(crate) fn set_rate(&mut self, rate: Rate, now: Time) {
@@ -97,6 +106,12 @@ impl LinkTally {
         let mut used = std::mem::take(&mut self.segment);
         used.busy = used.busy - beyond;
         self.segment.busy = beyond;
+        let (began, bytes) = self.last;
+        let length = u128::from((self.busy_until - began).as_nanos()).max(1);
+        let later = u128::from(bytes) * u128::from(beyond.min(self.busy_until - began).as_nanos());
+        let later = ((later / length) as u64).min(used.carried);
+        used.carried -= later;
+        self.segment.carried = later;
         if measured {
             self.whole.busy += used.busy;
             self.whole.capacity += used.capacity;

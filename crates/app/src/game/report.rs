@@ -136,6 +136,18 @@ impl KindReport for GameReport {
     fn merge(&mut self, other: &Self) {
         self.states.merge(&other.states);
         self.commands.merge(&other.commands);
+        self.add(other);
+    }
+    fn append(&mut self, next: &Self) {
+        self.states.append(&next.states);
+        self.commands.append(&next.commands);
+        self.add(next);
+    }
+}
+
+impl GameReport {
+    /// Everything but the datagrams.
+    fn add(&mut self, other: &Self) {
         self.command_to_state.merge(&other.command_to_state);
         self.network_rtt.merge(&other.network_rtt);
         self.late += other.late;

@@ -212,6 +212,12 @@ impl KindReport for OnOffReport {
             (Self::Stream(_) | Self::Datagrams(_), _) => {}
         }
     }
+    fn append(&mut self, next: &Self) {
+        match (self, next) {
+            (Self::Datagrams(report), Self::Datagrams(next)) => report.append(next),
+            (mine, next) => mine.merge(next),
+        }
+    }
 }
 
 /// The times of a source.

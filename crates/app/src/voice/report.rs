@@ -152,6 +152,16 @@ impl Heard {
 
     fn merge(&mut self, other: &Self) {
         self.datagrams.merge(&other.datagrams);
+        self.add(other);
+    }
+
+    fn append(&mut self, next: &Self) {
+        self.datagrams.append(&next.datagrams);
+        self.add(next);
+    }
+
+    /// Everything but the datagrams.
+    fn add(&mut self, other: &Self) {
         self.late += other.late;
         self.wait.merge(&other.wait);
         self.mouth_to_ear.merge(&other.mouth_to_ear);
@@ -309,7 +319,7 @@ impl KindReport for VoiceReport {
     }
     fn append(&mut self, next: &Self) {
         for (mine, next) in self.directions(next) {
-            mine.merge(next);
+            mine.append(next);
             if mine.calls.is_empty() {
                 mine.calls.clone_from(&next.calls);
                 continue;
