@@ -89,6 +89,10 @@ fn split(text: &str) -> Option<(&str, &str)> {
         .find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_'))
         .unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
+    // No unit makes a 0 right: it is out of range.
+    if number.chars().all(|c| matches!(c, '0' | '.' | '_')) {
+        return None;
+    }
     // A message should not grow with what was written.
     (!number.is_empty() && text.len() <= 32).then(|| (number, unit.trim()))
 }

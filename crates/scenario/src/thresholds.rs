@@ -17,7 +17,7 @@
 
 use quell_aqm::medium::Medium;
 use quell_units::parameter::{Threshold, Value};
-use quell_units::{Rate, Settings, Time};
+use quell_units::{Bytes, Rate, Settings, Time};
 
 use super::keys::MTU;
 use super::places::Places;
@@ -64,9 +64,9 @@ fn doubt(
                 Threshold::Standing => "on average",
             };
             return Some(format!(
-                "is shorter than what a packet waits for its medium, {how} {}, so the queue signals where none stands; {name} = {} avoids that",
+                "is shorter than what a packet waits for its medium, {how} {}, so the queue signals where none stands; {} avoids that",
                 wait.rounded_up(),
-                advised(kind, wait)
+                advice(name, advised(kind, wait), &spec.queue.settings, packet)
             ));
         }
     }
@@ -93,10 +93,30 @@ fn doubt(
     };
     Some(format!(
         "is shorter than a packet of {MTU} takes at {rate}, {}{sometimes}: the queue signals where no more than a packet or two wait; \
-         {name} = {}{also} avoids that",
+         {}{also} avoids that",
         packet.rounded_up(),
-        advised(kind, packet)
+        advice(name, advised(kind, packet), &spec.queue.settings, packet)
     ))
+}
+
+/// The threshold that would do, with a limit above it: a queue that drops before it signals never reaches its threshold.
+fn advice(name: &str, advised: Time, settings: &Settings, packet: Time) -> String {
+    let packets = (advised * 2).as_nanos().div_ceil(packet.as_nanos().max(1));
+    let (limit, enough) = match settings.applicable_value("limit") {
+        Some(Value::Time(limit)) => (limit, (advised * 2).to_string()),
+        Some(Value::Packets(limit) | Value::Integer(limit)) => {
+            (packet * limit, format!("{packets}p"))
+        }
+        Some(Value::Bytes(limit)) => {
+            let enough = Bytes::new(MTU.get().saturating_mul(packets));
+            (packet * (limit.get() / MTU.get()), enough.to_string())
+        }
+        _ => (Time::MAX, String::new()),
+    };
+    if limit > advised {
+        return format!("{name} = {advised}");
+    }
+    format!("{name} = {advised} with limit = {enough}")
 }
 
 /// The threshold that would do.

@@ -29,7 +29,7 @@ pub(super) fn parse(text: &str, spacing: Spacing) -> Result<RateTrace, TextError
             return Err(TextError::too_many(number));
         }
         steps.push((end, rate));
-        end = end + spacing.interval;
+        end += spacing.interval;
     }
     RateTrace::new(steps, end).map_err(TextError::whole)
 }

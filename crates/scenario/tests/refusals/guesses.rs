@@ -75,6 +75,14 @@ fn units_of_other_tools_are_answered_with_those_of_quell() {
         let told = answer("rate = \"40mbit\"", &format!("rate = {value}"));
         assert!(told.ends_with(&format!("{rate}{hint}")), "{value}: {told}");
     }
+    // No unit makes these right.
+    for value in ["0", "\"0\"", "\"0 Mbps\"", "\"0.0M\""] {
+        let told = answer("rate = \"40mbit\"", &format!("rate = {value}"));
+        assert!(
+            told.ends_with("must be a rate from 1kbit to 1tbit"),
+            "{told}"
+        );
+    }
     for (from, to, hint) in [
         (
             "duration = \"10s\"",

@@ -179,6 +179,24 @@ fn the_remedy_of_a_step_is_a_longer_one_or_one_that_spares_a_packet() {
 }
 
 #[test]
+fn a_limit_that_the_advised_threshold_would_not_reach_is_advised_with_it() {
+    for (limit, advice) in [
+        ("30ms", "target = 45ms with limit = 90ms avoids that"),
+        ("1p", "target = 45ms with limit = 3p avoids that"),
+        ("1500B", "target = 45ms with limit = 4.5kB avoids that"),
+        ("3kB", "target = 45ms avoids that"),
+        ("1s", "target = 45ms avoids that"),
+    ] {
+        let link = format!("rate = \"400kbit\"\nqueue = {{ kind = \"pi2\", limit = \"{limit}\" }}");
+        let found = warnings(&link, "");
+        assert!(
+            found.iter().any(|(_, why)| why.ends_with(advice)),
+            "{found:?}"
+        );
+    }
+}
+
+#[test]
 fn the_rate_of_half_of_the_time_counts() {
     let at = |times: &[(u64, &str)]| -> String {
         let at = times.iter();

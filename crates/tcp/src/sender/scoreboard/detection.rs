@@ -185,7 +185,7 @@ mod tests {
             let mut now = MS(100);
             let mut newest = (Time::ZERO, 0);
             for _ in 0..60 {
-                now = now + MS(1);
+                now += MS(1);
                 let index = board.head() + random.below(board.packets_out().into());
                 let entry = *board.entry(index);
                 match random.below(8) {
