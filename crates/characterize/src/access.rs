@@ -18,6 +18,20 @@ pub fn rtt(profile: &Profile) -> Time {
     profile.asked_rtt.unwrap_or(RTT)
 }
 
+/// The home's path downwards and upwards.
+pub fn paths(profile: &Profile) -> [Profile; 2] {
+    let down = Profile {
+        rtt: rtt(profile),
+        ..profile.clone()
+    };
+    let up = down.at_rate(up(profile));
+    [down, up]
+}
+
+fn up(profile: &Profile) -> Rate {
+    Rate::from_bps(profile.rate.as_bps() / ASYMMETRY)
+}
+
 /// Every one.
 pub const ITEMS: &[Item] = &[
     Item {
@@ -25,20 +39,19 @@ pub const ITEMS: &[Item] = &[
         source: "quell: scenarios/home/evening.toml",
         weight: "quell",
         title: "two downloads, a backup, a film, a call, a game and a browser",
-        content: Content::Runs(Run::new(evening).in_both_ways()),
+        content: Content::Runs(Run::new(evening).at_home()),
     },
     Item {
         id: "upload",
         source: "quell",
         weight: "quell",
         title: "four uploads beside a call and a browser",
-        content: Content::Runs(Run::new(upload).in_both_ways()),
+        content: Content::Runs(Run::new(upload).at_home()),
     },
 ];
 
 fn line(setting: &Setting<'_>, groups: impl IntoIterator<Item = Group>) -> Traffic {
-    let up = setting.profile.rate.as_bps() / ASYMMETRY;
-    Traffic::of(groups).reverse(Rate::from_bps(up))
+    Traffic::of(groups).reverse(up(setting.profile))
 }
 
 fn cubic(setting: &Setting<'_>, name: &str) -> Group {

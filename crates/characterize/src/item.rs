@@ -52,6 +52,8 @@ pub struct Run {
     pub phases: bool,
     /// Packets that every queue holds, if not the bandwidth-delay product of the profile.
     pub buffer: Option<u64>,
+    /// Whether it is on the access link of [`access`](crate::access), which has a bandwidth-delay product of its own each way.
+    pub home: bool,
     /// Whether a queue that can choose marks ECN-capable packets, also where it would drop them by default.
     pub marks: bool,
     /// What stands in the first of two links in a row; `None` with one link. The queue of the card is that of the second.
@@ -81,6 +83,7 @@ impl Run {
             directions: false,
             phases: false,
             buffer: None,
+            home: false,
             marks: false,
             first: None,
         }
@@ -96,6 +99,12 @@ impl Run {
     pub const fn with_buffer(mut self, packets: u64) -> Self {
         self.buffer = Some(packets);
         self
+    }
+
+    /// On the access link of [`access`](crate::access), with the queue in both directions.
+    pub const fn at_home(mut self) -> Self {
+        self.home = true;
+        self.in_both_ways()
     }
 
     /// A queue that has a parameter `ecn` marks.

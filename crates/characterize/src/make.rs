@@ -133,15 +133,15 @@ fn of_runs(
 
 impl PathRecord {
     fn new(prepared: &Prepared) -> Self {
-        let profile = &prepared.request.profile;
+        let mut profile = prepared.request.profile.clone();
+        if prepared.request.suite == Suite::Access {
+            [profile, _] = access::paths(&profile);
+        }
         let levels = [Congestion::Mild, Congestion::Medium, Congestion::Heavy];
         Self {
             name: profile.name.clone(),
             rate_bps: profile.rate.as_bps(),
-            rtt_ms: millis(match prepared.request.suite {
-                Suite::Access => access::rtt(profile),
-                Suite::Rfc7928 | Suite::L4s | Suite::All => profile.rtt,
-            }),
+            rtt_ms: millis(profile.rtt),
             measured_s: millis(profile.duration) / 1e3,
             warmup_s: millis(profile.warmup()) / 1e3,
             buffer_packets: profile.buffer(),
@@ -388,7 +388,8 @@ fn notes(prepared: &Prepared) -> Vec<String> {
     let request = &prepared.request;
     let profile = &request.profile;
     let runs = prepared.cells.iter().filter_map(Cell::run);
-    let (own, usual): (Vec<&Run>, Vec<&Run>) = runs.partition(|run| run.buffer.is_some());
+    let (own, usual): (Vec<&Run>, Vec<&Run>) =
+        runs.partition(|run| run.buffer.is_some() || run.home);
     let mut notes = Vec::new();
     if !usual.is_empty() {
         notes.push(format!(
@@ -405,9 +406,13 @@ fn notes(prepared: &Prepared) -> Vec<String> {
         );
     }
     if matches!(request.suite, Suite::Access | Suite::All) {
+        let [down, up] = access::paths(profile);
         notes.push(format!(
-            "The home of the suite access has the profile's rate down, a fifth of it up, and {} ms of base RTT.",
-            millis(access::rtt(profile))
+            "The home of the suite access has the profile's rate down, a fifth of it up, and {} ms of base RTT. Its queues hold a \
+             bandwidth-delay product: {} packets down, {} up.",
+            millis(down.rtt),
+            down.buffer(),
+            up.buffer()
         ));
     }
     if own.iter().any(|run| run.marks) {

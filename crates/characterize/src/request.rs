@@ -10,6 +10,7 @@ use quell_lab::scenario::{Direction, Override};
 use quell_lab::sweep::Plan;
 use quell_lab::{GuestOptions, RunError, Scenario, World};
 
+use crate::access;
 use crate::item::{Content, First, Item, Run, Setting};
 use crate::profile::{PACKET, Profile};
 use crate::queue::{is_given, marks, numbers, scaled, with};
@@ -222,7 +223,8 @@ impl Request {
 
     /// A queue as a run has it: with a buffer of the run's own, and with ECN where the run wants marks and nobody has decided.
     fn of_run(&self, queue: &Queue, run: &Run) -> Result<String, String> {
-        let spec = match run.buffer {
+        let own = run.home.then(|| access::paths(&self.profile)[0].buffer());
+        let spec = match run.buffer.or(own) {
             Some(packets) => self.queue(&queue.name, packets)?.spec,
             None => queue.spec.clone(),
         };
@@ -236,8 +238,8 @@ impl Request {
         Ok(spec)
     }
 
-    /// The queues of a run with `spec`, each under its key. The first of two links comes last.
-    fn set(&self, run: &Run, spec: &str) -> Vec<(String, String)> {
+    /// The queues of a run with `spec`, each under its key. The first of two links comes last. `queue` is the same without a buffer.
+    fn set(&self, run: &Run, spec: &str, queue: &Queue) -> Result<Vec<(String, String)>, String> {
         let mut set = Vec::new();
         let mut add = |key: String, spec: &str| set.push((key, spec.to_owned()));
         match run.first {
@@ -251,10 +253,13 @@ impl Request {
                 }
             }
         }
-        if run.both_ways {
+        if run.home {
+            let packets = access::paths(&self.profile)[1].buffer();
+            add(BACK.to_owned(), &self.queue(&queue.name, packets)?.spec);
+        } else if run.both_ways {
             add(BACK.to_owned(), spec);
         }
-        set
+        Ok(set)
     }
 
     /// A queue with one parameter doubled: its target, if that may be, else the first that may.
@@ -339,8 +344,8 @@ impl Prepared {
         let specs = self.queues.iter();
         let specs = specs.map(|queue| self.request.of_run(queue, run));
         let specs = specs.collect::<Result<Vec<String>, String>>()?;
-        for spec in &specs {
-            match self.check(&file, spec, run) {
+        for (queue, spec) in specs.iter().enumerate() {
+            match self.check(&file, spec, run, queue) {
                 Ok(()) => {}
                 // The world cannot run it, whatever the queue.
                 Err(why) if self.request.world != World::Sim => {
@@ -351,7 +356,7 @@ impl Prepared {
             }
         }
         for (queue, spec) in specs.iter().enumerate() {
-            self.push(item, run, &control, queue, None, &file, spec);
+            self.push(item, run, &control, queue, None, &file, spec)?;
         }
         Ok(())
     }
@@ -360,11 +365,11 @@ impl Prepared {
         let control = self.request.newreno();
         let file = self.file(item, run, &control, false);
         let base = self.queues[0].clone();
-        if let Err(why) = self.check(&file, &base.spec, run) {
+        if let Err(why) = self.check(&file, &base.spec, run, 0) {
             self.not_run.push((item, first_line(&why)));
             return Ok(());
         }
-        self.push(item, run, &None, 0, None, &file, &base.spec);
+        self.push(item, run, &None, 0, None, &file, &base.spec)?;
         let before = self.cells.len();
         for (name, value) in numbers(&base.spec)? {
             for (word, scaled) in [
@@ -373,9 +378,9 @@ impl Prepared {
             ] {
                 let Some(scaled) = scaled else { continue };
                 let spec = with(&base.spec, name, &scaled.to_string());
-                if self.check(&file, &spec, run).is_ok() {
+                if self.check(&file, &spec, run, 0).is_ok() {
                     let variant = Some((name.to_owned(), format!("{scaled} ({word})")));
-                    self.push(item, run, &None, 0, variant, &file, &spec);
+                    self.push(item, run, &None, 0, variant, &file, &spec)?;
                 }
             }
         }
@@ -397,8 +402,8 @@ impl Prepared {
         variant: Option<(String, String)>,
         file: &str,
         spec: &str,
-    ) {
-        let set = self.request.set(run, spec);
+    ) -> Result<(), String> {
+        let set = self.request.set(run, spec, &self.queues[queue])?;
         self.cells.push(Cell {
             item,
             control: control.clone(),
@@ -407,6 +412,7 @@ impl Prepared {
             file: file.to_owned(),
             set,
         });
+        Ok(())
     }
 
     /// Makes the scenario file of an item, and returns its name.
@@ -422,7 +428,13 @@ impl Prepared {
             control,
         };
         let head = head(item);
-        let text = (run.traffic)(&setting).scenario(&name, &head, &self.request.profile);
+        let [home, _] = access::paths(&self.request.profile);
+        let path = if run.home {
+            &home
+        } else {
+            &self.request.profile
+        };
+        let text = (run.traffic)(&setting).scenario(&name, &head, path);
         let file = format!("scenarios/{name}.toml");
         if self.files.iter().all(|(present, _)| *present != file) {
             self.files.push((file.clone(), text));
@@ -430,10 +442,10 @@ impl Prepared {
         file
     }
 
-    fn check(&self, file: &str, queue: &str, run: &Run) -> Result<(), String> {
+    fn check(&self, file: &str, spec: &str, run: &Run, queue: usize) -> Result<(), String> {
         let found = self.files.iter().find(|(name, _)| name == file);
         let text = found.map_or("", |(_, text)| text.as_str());
-        let set = self.request.set(run, queue);
+        let set = self.request.set(run, spec, &self.queues[queue])?;
         self.request.resolve(file, text, &set).map(drop)
     }
 

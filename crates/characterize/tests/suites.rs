@@ -14,6 +14,7 @@ use quell_characterize::{Prepared, Profile, Request, Suite, simulated};
 use quell_lab::scenario::contract::{Listener, Row, Unwritten};
 use quell_lab::{Scenario, World, sim};
 use quell_measure::Summary;
+use quell_units::parameter::Value;
 use quell_units::{Rate, Time};
 
 struct Nobody;
@@ -140,6 +141,11 @@ fn every_suite_obeys_a_profile_of_ones_own() {
             let link = &scenario.links[0];
             let rates = (link.forward.rate, link.reverse.rate);
             assert_eq!(rates, (Rate::from_mbps(35), Rate::from_mbps(7)), "{id}");
+            // A bandwidth-delay product each way.
+            for (queue, packets) in [(&link.forward.queue, 96), (&link.reverse.queue, 19)] {
+                let limit = queue.settings.applicable_value("limit");
+                assert_eq!(limit, Some(Value::Packets(packets)), "{id}");
+            }
             let mut rtts = scenario.groups.iter().map(|group| group.rtt);
             assert!(rtts.all(|rtt| rtt == Time::from_millis(33)), "{id}");
             assert_eq!(run.duration - run.warmup, Time::from_secs(7), "{id}");
