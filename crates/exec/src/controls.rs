@@ -1,6 +1,7 @@
 //! The congestion controls of the program's side and of the far edge.
 
 use quell_hosts::cc::{self, Control, Modules};
+use quell_scenario::ControlSpec;
 
 use crate::Result;
 use crate::network::Network;
@@ -16,8 +17,8 @@ impl Controls {
     /// Looks for them; none is loaded.
     pub(crate) fn find(config: &Config) -> Result<Self> {
         let find = |name: &Option<String>| {
-            let control = name.as_ref().map(|name| cc::find(name, Modules::Leave));
-            control.transpose()
+            let find = |name| cc::find(ControlSpec::new(name).kernel_name(), Modules::Leave);
+            name.as_deref().map(find).transpose()
         };
         Ok(Self {
             inside: find(&config.control)?,

@@ -40,6 +40,8 @@ pub(crate) struct LinkThread {
     stop: Arc<AtomicBool>,
     rows: Receiver<QueueRow>,
     asks: Sender<Ask>,
+    /// The thread waits until it is told, or this is gone.
+    begin: Option<Sender<Time>>,
     /// Packets of the program that are in the link.
     inside: Arc<AtomicBool>,
     slices: Arc<Slices>,
@@ -93,8 +95,6 @@ pub(crate) struct Start<'a> {
     pub(crate) namespace: &'a Namespace,
     /// Largest packet, in bytes.
     pub(crate) mtu: u16,
-    /// The instant of CLOCK_MONOTONIC that times count from.
-    pub(crate) epoch: Time,
     /// Whether somebody may change it.
     pub(crate) changes: bool,
     /// Ports of remote hosts whose packets continue with ECT(1) where they arrive with ECT(0); an empty list is all.
@@ -123,6 +123,7 @@ struct Carrier {
     sides: Vec<Side>,
     stop: Arc<AtomicBool>,
     asks: Receiver<Ask>,
+    begins: Receiver<Time>,
     inside: Arc<AtomicBool>,
     slices: Arc<Slices>,
     lost: Arc<[AtomicU64; 2]>,
@@ -131,7 +132,7 @@ struct Carrier {
 }
 
 impl LinkThread {
-    /// Starts the thread; returns when its ports are open.
+    /// Starts the thread; returns when its ports are open. Packets wait in them until it [begins](Self::begin).
     pub(crate) fn start(start: Start<'_>) -> Result<Self> {
         let config = config(&start);
         let Start {
@@ -155,11 +156,13 @@ impl LinkThread {
         let (rows, rows_out) = mpsc::channel();
         let (ready, is_ready) = mpsc::channel();
         let (asks, asked) = mpsc::channel();
+        let (begin, begins) = mpsc::channel();
         let carrier = Carrier {
             later: plan.later(),
             sides,
             stop: stop.clone(),
             asks: asked,
+            begins,
             inside: inside.clone(),
             slices: slices.clone(),
             lost: lost.clone(),
@@ -185,6 +188,7 @@ impl LinkThread {
             stop,
             rows: rows_out,
             asks,
+            begin: Some(begin),
             inside,
             slices,
             lost,
@@ -199,6 +203,12 @@ impl LinkThread {
     /// Whether the thread has ended by itself, which only an error makes it do.
     pub(crate) fn has_failed(&self) -> bool {
         self.thread.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+
+    /// It carries packets from now on. Times count from `epoch`, of CLOCK_MONOTONIC.
+    pub(crate) fn begin(&self, epoch: Time) {
+        // A thread that has ended says why when it is joined.
+        let _ = self.begin.as_ref().map(|begin| begin.send(epoch));
     }
 
     /// Where it is asked.
@@ -234,6 +244,7 @@ impl LinkThread {
 
     /// Ends the link; returns what it measured, and the rows that came since they were last asked for.
     pub(crate) fn finish(mut self) -> Result<(Linked, Vec<QueueRow>)> {
+        self.begin = None;
         self.stop.store(true, Ordering::Relaxed);
         let thread = self.thread.take().ok_or(Error::Gone("the link"))?;
         let linked = thread.join().map_err(|_| Error::Gone("the link"))??;
@@ -243,6 +254,7 @@ impl LinkThread {
 
 impl Drop for LinkThread {
     fn drop(&mut self) {
+        self.begin = None;
         self.stop.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
             // Nobody is left to report it to.
@@ -268,7 +280,6 @@ fn config(start: &Start<'_>) -> LinkConfig {
     });
     config.behind = behind.collect();
     config.mtu = mtu;
-    config.epoch = start.epoch;
     // All packets are the program's; port 0 is nobody's. Some ports of remote hosts may be treated in another way.
     let ports = start.ect1.unwrap_or(&[]);
     let all = GroupConfig {
@@ -320,6 +331,11 @@ fn open<O: Observer<Descriptor>>(
 impl Carrier {
     fn carry<O: Observer<Descriptor> + Recording>(mut self, mut link: Link<O>) -> Result<Linked> {
         let _ = self.ready.send(());
+        match self.begins.recv() {
+            Ok(epoch) => link.begin_at(epoch),
+            // It is given up.
+            Err(_) => self.stop.store(true, Ordering::Relaxed),
+        }
         let mut lost = Losses::default();
         loop {
             let last = self.stop.load(Ordering::Relaxed);

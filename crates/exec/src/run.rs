@@ -282,19 +282,16 @@ pub fn run(mut config: Config) -> Result<std::result::Result<Outcome, (u8, Strin
     let packets = packets
         .map(|file| LivePackets::of_live::<Descriptor>(config.plan.scenario(), config.world, file));
     let packets = packets.transpose()?;
-    let epoch = monotonic();
     let link = LinkThread::start(link::Start {
         plan: &config.plan,
         namespace: &network.link,
         mtu: config.mtu,
-        epoch,
         changes: config.socket.is_some() || config.watcher.is_some(),
         ect1: config.ect1.as_deref(),
         is_l4s: controls.are_l4s(),
         keeper: keeper.clone(),
         packets: packets.clone(),
     })?;
-    let remote = Remote::new(link.asks(), epoch, config.plan.clone());
     let sockets = match config.net {
         Net::Relay => Some(Sockets::open(&network, ipv6)?),
         Net::None | Net::Nat | Net::Pasta => None,
@@ -307,6 +304,24 @@ pub fn run(mut config: Config) -> Result<std::result::Result<Outcome, (u8, Strin
     for file in config.out.as_deref().into_iter().chain(socket) {
         may_write(file)?;
     }
+    if !own_ids {
+        set_child_subreaper(Some(rustix::process::getpid())).doing("look after orphans")?;
+    }
+    let front = Front::now();
+    child::leave_keys_to_others();
+    let signals = Signals::new([SIGTERM, SIGHUP, SIGUSR1, SIGUSR2]).doing("catch signals")?;
+    let far = match far.map(Waiting::start).transpose()? {
+        Some(Ok(far)) => Some(far),
+        Some(Err(refused)) => return Ok(Err(refused)),
+        None => None,
+    };
+    if let Some(far) = &far {
+        far::wait_until_it_listens(far);
+    }
+    // The run begins here: what it took until a server was there is no part of it.
+    let epoch = monotonic();
+    link.begin(epoch);
+    let remote = Remote::new(link.asks(), epoch, config.plan.clone());
     let interval = config.plan.scenario().run.interval;
     let (bins, bins_out) = mpsc::channel();
     let relay = sockets.map(|sockets| {
@@ -326,21 +341,6 @@ pub fn run(mut config: Config) -> Result<std::result::Result<Outcome, (u8, Strin
         )
     });
     let relay = relay.transpose()?;
-
-    if !own_ids {
-        set_child_subreaper(Some(rustix::process::getpid())).doing("look after orphans")?;
-    }
-    let front = Front::now();
-    child::leave_keys_to_others();
-    let signals = Signals::new([SIGTERM, SIGHUP, SIGUSR1, SIGUSR2]).doing("catch signals")?;
-    let far = match far.map(Waiting::start).transpose()? {
-        Some(Ok(far)) => Some(far),
-        Some(Err(refused)) => return Ok(Err(refused)),
-        None => None,
-    };
-    if let Some(far) = &far {
-        far::wait_until_it_listens(far);
-    }
     let watcher = config.watcher.take();
     let watcher = watcher.map(|watcher| Watching::begin(watcher, remote.clone()));
     let watching = watcher.transpose()?;

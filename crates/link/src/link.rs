@@ -425,6 +425,10 @@ impl<O: Observer<Descriptor>> Link<O> {
         Ok(woken)
     }
 
+    /// Times count from this instant of CLOCK_MONOTONIC, and not from that of the configuration. For a link that has not run yet.
+    pub fn begin_at(&mut self, epoch: Time) {
+        self.clock.begin_at(epoch);
+    }
     /// Time since the epoch.
     pub fn now(&self) -> Time {
         self.clock.read()

@@ -2,6 +2,7 @@
 //! can load.
 
 use quell_hosts::cc::{self, Modules};
+use quell_lab::scenario::ControlSpec;
 use quell_lab::scenario::control::defaults;
 use quell_tcp::cc::{kinds, own};
 use quell_units::parameter::Parameter;
@@ -112,7 +113,8 @@ fn object(row: &Row) -> Value {
 }
 
 fn load(name: &str, modules: Modules, page: &mut Page) -> Result<(), Failure> {
-    let control = cc::find(name, modules).map_err(Failure::failed)?;
+    let control =
+        cc::find(ControlSpec::new(name).kernel_name(), modules).map_err(Failure::failed)?;
     if control.is_bpf() {
         page.paragraph(
             0,

@@ -53,6 +53,11 @@ impl Clock {
         clock.measure_offset();
         clock
     }
+    /// It shows zero at the monotonic instant `epoch`.
+    pub(crate) fn begin_at(&mut self, epoch: Time) {
+        self.epoch = epoch;
+    }
+
     /// Time since the epoch; of an exact clock as of the first reading since [`Clock::slept`].
     pub(crate) fn now(&self) -> Time {
         if !self.exact {
