@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use quell_exec::run::OWN_FAILURE;
 use quell_exec::{Found, LinkMemory, Plan};
 use quell_hosts::first_process::is_in_guest;
-use quell_kernel::held::Own;
+use quell_lab::results::claim::Claim;
 use quell_lab::results::folder::Folder;
 use quell_lab::virtual_world::{
     GUEST_DAY, GUEST_FOLDER, GuestProgram, program_memory, run_program,
@@ -160,7 +160,7 @@ enum Place {
     /// The result, unfinished.
     Kept(Folder),
     /// Gone at the end.
-    Passing(Own),
+    Passing(Claim),
 }
 
 impl Place {
@@ -169,7 +169,7 @@ impl Place {
             Some(out) => Folder::exactly(out)
                 .map(Self::Kept)
                 .map_err(|error| error.to_string()),
-            None => Own::temporary(&env::temp_dir(), "quell-exec-")
+            None => Claim::temporary(&env::temp_dir(), "quell-exec-")
                 .map(Self::Passing)
                 .map_err(|error| format!("cannot make a folder for temporary files: {error}")),
         }
@@ -178,7 +178,7 @@ impl Place {
     fn path(&self) -> PathBuf {
         match self {
             Self::Kept(folder) => folder.path(),
-            Self::Passing(own) => own.folder().path(),
+            Self::Passing(claim) => claim.folder().path(),
         }
     }
 

@@ -10,7 +10,9 @@ use std::fs::{File, TryLockError};
 use std::io::{self, ErrorKind, Read, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
 
+use quell_confine::user::is_of_its_own;
 use quell_kernel::held::{Held, Own};
 use rustix::fs::OFlags;
 
@@ -52,6 +54,20 @@ impl Claim {
             }
         }
         Err(ErrorKind::ResourceBusy.into())
+    }
+
+    /// One in `place`, where temporary files go, whose name begins with `prefix`. Those that killed processes left there go.
+    ///
+    /// # Errors
+    ///
+    /// None can be made there, or not locked.
+    pub fn temporary(place: &Path, prefix: &str) -> io::Result<Self> {
+        remove_abandoned(place, prefix);
+        loop {
+            if let Some(claim) = Self::of_new(Own::temporary(place, prefix)?)? {
+                return Ok(claim);
+            }
+        }
     }
 
     /// Locks a folder that was just made; `None` where somebody took it for abandoned.
@@ -101,12 +117,31 @@ impl Claim {
     }
 }
 
+/// Removes the folders in `place` whose names begin with `prefix` and whose makers are gone.
+fn remove_abandoned(place: &Path, prefix: &str) {
+    let Ok(place) = Held::open(place) else { return };
+    for name in place.names().unwrap_or_default() {
+        if !name.to_string_lossy().starts_with(prefix) {
+            continue;
+        }
+        if let Some(claim) = Claim::abandoned(&place, &name) {
+            log::info!(
+                "removed {}, which a killed run left",
+                claim.folder().named().display()
+            );
+        }
+    }
+}
+
 /// The lock, held from now on, if the folder is this user's and nobody else holds it.
 fn lock_of_abandoned(own: &Own) -> Option<File> {
     let mut lock = own.folder().file(LOCK, OFlags::RDWR).ok()?;
     let found = lock.metadata().ok()?;
     let is_ours = found.is_file() && found.nlink() == 1 && is_users(found.uid());
-    if !is_ours || !is_this_users(own.folder()) || lock.try_lock().is_err() {
+    // Root gives the folder of a guest, but not the lock, to a user of the guest's own.
+    let is_guests = |owner| rustix::process::geteuid().is_root() && is_of_its_own(owner);
+    let owner = own.folder().owner().ok()?;
+    if !is_ours || !(is_users(owner) || is_guests(owner)) || lock.try_lock().is_err() {
         return None;
     }
     let mut name = Vec::new();
@@ -149,7 +184,6 @@ mod tests {
     use super::*;
     use std::fs;
     use std::os::unix::fs::{chown, symlink};
-    use std::path::Path;
 
     fn around(path: &Path) -> (Held, &OsStr) {
         let around = Held::open(path.parent().unwrap()).unwrap();
@@ -255,6 +289,11 @@ mod tests {
         chown(at("claim"), Some(65_534), Some(65_534)).unwrap();
         assert!(abandoned(&at("claim")).is_none());
         assert!(at("claim/precious").exists());
+        // What a killed run left, whose folder was its guest's.
+        let guest = quell_confine::user::of_its_own(7, 0);
+        chown(at("claim"), Some(guest), Some(guest)).unwrap();
+        drop(abandoned(&at("claim")).unwrap());
+        assert!(!at("claim").exists());
     }
 
     #[test]

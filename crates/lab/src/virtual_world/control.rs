@@ -18,7 +18,7 @@ use std::io::{self, Read as _};
 use std::os::unix::fs::{chown, symlink};
 use std::path::{Path, PathBuf};
 
-use quell_kernel::held::{Held, Identity, Own};
+use quell_kernel::held::{Held, Identity};
 use quell_kernel::machine::is_plain;
 use quell_measure::GroupControl;
 use quell_results::claim::Claim;
@@ -110,17 +110,11 @@ impl Control {
         } else {
             "/tmp".into()
         };
-        remove_abandoned(&place);
-        loop {
-            let own = Own::temporary(&place, PREFIX).map_err(RunError::writing(&place))?;
-            let claim = Claim::of_new(own).map_err(RunError::writing(&place))?;
-            if let Some(claim) = claim {
-                return Ok(Self {
-                    path: claim.folder().path(),
-                    folder: Some(claim),
-                });
-            }
-        }
+        let claim = Claim::temporary(&place, PREFIX).map_err(RunError::writing(&place))?;
+        Ok(Self {
+            path: claim.folder().path(),
+            folder: Some(claim),
+        })
     }
 
     /// The guest's view of the folder at `path`.
@@ -208,22 +202,6 @@ impl Control {
         let path = self.path.join(name);
         let write = || fs::write(&path, serde_json::to_vec(value)?);
         write().map_err(RunError::writing(&path))
-    }
-}
-
-/// Removes the folders that killed hosts left.
-fn remove_abandoned(place: &Path) {
-    let Ok(place) = Held::open(place) else { return };
-    for name in place.names().unwrap_or_default() {
-        if !name.to_string_lossy().starts_with(PREFIX) {
-            continue;
-        }
-        if let Some(claim) = Claim::abandoned(&place, &name) {
-            log::info!(
-                "removed {}, which a killed run left",
-                claim.folder().named().display()
-            );
-        }
     }
 }
 
