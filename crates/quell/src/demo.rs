@@ -56,7 +56,7 @@ pub(crate) fn coexistence(arguments: &Demo, page: &mut Page) -> Result<(), Failu
     page.line("");
     page.paragraph(0, CONCLUSION);
     page.line(format_args!("  quell run {}{}", SCENARIO.0, place(world)));
-    page.line(IN_A_BROWSER);
+    page.paragraph(0, IN_A_BROWSER);
     page.line("  quell serve");
     arguments.reported.make(ran.outcomes(), Some(page))?;
     ran.check(&arguments.strict)

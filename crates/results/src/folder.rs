@@ -201,7 +201,7 @@ fn remove_abandoned(around: &Held) {
         match keep_seeds(&claim, &around.named().join(name)) {
             Some((kept, seeds)) => {
                 log::info!(
-                    "removed {}, which a killed run left; {seeds} whole seeds of it are in {}",
+                    "removed {}, which a killed run left; whole seeds of it in {}: {seeds}",
                     shown.display(),
                     kept.display()
                 );

@@ -171,18 +171,40 @@ fn groups(folder: &Path, summary: &Summary) -> Result<Vec<String>, ReadError> {
     let moved = all.0.into_iter().filter_map(|(name, bits, _)| {
         let mut groups = summary.figures.groups.iter();
         let greedy = groups.any(|group| group.name == name && is_greedy(group));
-        let [first, second] = bits.0.map(|bits| bits / half_s / 1e6);
+        let [first, second] = bits.0.map(|bits| rate(bits / half_s / 1e6));
         (greedy && moves(bits.0)).then(|| {
-            format!("group {name} had {first:.1} Mbit/s in the first half of the measured time and {second:.1} Mbit/s in the second")
+            format!("group {name} had {first} Mbit/s in the first half of the measured time and {second} Mbit/s in the second")
         })
     });
     Ok(moved.collect())
+}
+
+/// A rate in Mbit/s with a decimal, and a slow one with two digits that say something.
+fn rate(mbps: f64) -> String {
+    let decimals = match mbps {
+        0.0 => 1.0,
+        _ => (1.0 - mbps.log10().floor()).clamp(1.0, 6.0),
+    };
+    format!("{mbps:.*}", decimals as usize)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::limits::tests::{Interval, folder, summary};
+
+    #[test]
+    fn a_slow_rate_has_digits_that_say_something() {
+        for (mbps, text) in [
+            (40.04, "40.0"),
+            (4.0, "4.0"),
+            (0.032, "0.032"),
+            (0.5, "0.50"),
+            (0.0, "0.0"),
+        ] {
+            assert_eq!(rate(mbps), text);
+        }
+    }
 
     const SCENARIO: &str = "schema = 1\nname = \"t\"\n[link]\nrate = \"100mbit\"\nqueue = \"fifo\"\n[[group]]\nname = \"a\"\n\
         rtt = \"20ms\"\napp = \"bulk\"\n[run]\nduration = \"60s\"\nwarmup = \"10s\"\n";
