@@ -58,14 +58,17 @@ define run-tests
 	$(if $(1),export QUELL_REPRODUCE_STORE="$(CURDIR)/target/reproduce"; )\
 	echo "cargo test --workspace --locked --no-fail-fast $(FLAGS)$(1)"; \
 	status=0; cargo test --config "target.'cfg(unix)'.runner='$(CURDIR)/scripts/test-program'" --workspace --locked --no-fail-fast $(FLAGS)$(1) || status=$$?; \
-	QUELL="$$QUELL_RELEASE" scripts/python $(if $(1),test,quick) || status=$$?; \
-	QUELL="$$QUELL_RELEASE" scripts/web $(if $(1),test,named) || status=$$?; \
-	scripts/web wasm$(if $(1),,-named) || status=$$?; \
+	took() { printf '%s %s, all of it\n' "$$SECONDS" "$$1" >>"$$QUELL_TIMES"; }; \
+	SECONDS=0; QUELL="$$QUELL_RELEASE" scripts/python $(if $(1),test,quick) || status=$$?; took python; \
+	SECONDS=0; QUELL="$$QUELL_RELEASE" scripts/web $(if $(1),test,named) || status=$$?; took browser; \
+	SECONDS=0; QUELL_SECONDS=30 scripts/web wasm$(if $(1),,-named) || status=$$?; took wasm; \
 	QUELL="$$QUELL_RELEASE" scripts/cluster quick || status=$$?; \
 	echo; \
 	if [ -s "$$QUELL_NOT_RUN" ]; then sort -u "$$QUELL_NOT_RUN"; else echo "every test ran"; fi; \
 	echo; echo "the ten slowest tests, in seconds"; \
 	grep -v ', all of it$$' "$$QUELL_TIMES" | sort -rg | awk 'NR <= 10'; \
+	echo; echo "the ten slowest programs"; \
+	grep ', all of it$$' "$$QUELL_TIMES" | sort -rg | awk 'NR <= 10'; \
 	exit $$status
 endef
 
@@ -167,7 +170,7 @@ wasm: setup ## Compile quell for a browser: target/wasm/quell.wasm
 page: wasm ## Make the page with the simulator in it: target/page
 	@PAGE=required scripts/web page
 
-wasm-test: wasm build ## Hold it against what it gives natively, in Node: every scenario of the repository; the page in a browser
+wasm-test: wasm build ## Hold it against what it gives natively, in Node: every scenario of the repository to its end; the page in a browser
 	@scripts/web wasm
 
 sdist: ## Write the source package of the Python package into target/sdist

@@ -105,7 +105,7 @@ pub struct DatagramReport {
     /// Interarrival jitter at the end (RFC 3550 section 6.4.1); the mean over several applications.
     pub jitter: Time,
     /// What was sent before this stretch and arrived in it: not among the above.
-    pub earlier: Earlier,
+    pub earlier: Box<Earlier>,
 }
 
 /// Datagrams that were in flight when counting started: the stretch before has them as lost, and the run as a whole does not.
@@ -339,14 +339,14 @@ impl Application for Receiver {
             mean_delay: mean.map(|mean| Time::from_nanos(mean as u64)),
             delays: self.delays.clone(),
             jitter: Time::from_nanos(self.jitter >> 4),
-            earlier: Earlier {
+            earlier: Box::new(Earlier {
                 unseen: if self.received > 0 {
                     0
                 } else {
                     self.first.saturating_sub(self.earlier_expected)
                 },
                 ..self.earlier.clone()
-            },
+            }),
         })
     }
 }

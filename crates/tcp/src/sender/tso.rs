@@ -134,7 +134,9 @@ impl Sender {
     /// `tcp_mss_split_point`: whether a burst that fills `left` bytes, up to the end of the window, ends with a
     /// small segment. It does unless a small one is outstanding (`tcp_nagle_check`).
     fn may_end_small(&self, left: u64) -> bool {
-        !left.is_multiple_of(u64::from(self.mss)) && !(self.nagle && self.snd_sml > self.snd_una)
+        let ends_full = left.is_multiple_of(u64::from(self.mss));
+        let waits = self.nagle && self.snd_sml > self.snd_una;
+        !(ends_full || waits)
     }
     /// Whether the segment that has just left was the last of several, which carries PSH
     /// (`__tcp_transmit_skb`).
