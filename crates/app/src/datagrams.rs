@@ -271,7 +271,8 @@ pub struct Receiver {
     jitter: u64,
     /// As `expected`, of those that do not count.
     earlier_expected: u64,
-    earlier: Earlier,
+    /// Few flows have any.
+    earlier: Option<Box<Earlier>>,
 }
 
 impl Receiver {
@@ -296,9 +297,10 @@ impl Application for Receiver {
         self.count_jitter(now, sent);
         if sequence < self.first {
             let is_overtaken = self.received > 0 || sequence < self.earlier_expected;
-            self.earlier.reordered += u64::from(is_overtaken);
             self.earlier_expected = self.earlier_expected.max(sequence.saturating_add(1));
-            self.earlier.count(now - sent);
+            let earlier = self.earlier.get_or_insert_default();
+            earlier.reordered += u64::from(is_overtaken);
+            earlier.count(now - sent);
             return;
         }
         if sequence < self.expected {
@@ -345,7 +347,7 @@ impl Application for Receiver {
                 } else {
                     self.first.saturating_sub(self.earlier_expected)
                 },
-                ..self.earlier.clone()
+                ..self.earlier.as_deref().cloned().unwrap_or_default()
             }),
         })
     }

@@ -72,6 +72,9 @@ fn main() {
     let longest = seconds.parse().map_or(Time::MAX, Time::from_secs);
     for file in std::env::args().skip(1) {
         let text = std::fs::read_to_string(&file).unwrap();
-        println!("{}", json!({ "file": file, "digest": digest(&text, longest) }));
+        println!(
+            "{}",
+            json!({ "file": file, "digest": digest(&text, longest) })
+        );
     }
 }

@@ -183,7 +183,7 @@ fn a_limit_that_the_advised_threshold_would_not_reach_is_advised_with_it() {
     for (limit, advice) in [
         ("30ms", "target = 45ms with limit = 90ms avoids that"),
         ("1p", "target = 45ms with limit = 3p avoids that"),
-        ("1500B", "target = 45ms with limit = 4.5kB avoids that"),
+        ("1500B", "target = 45ms with limit = 4500B avoids that"),
         ("3kB", "target = 45ms avoids that"),
         ("1s", "target = 45ms avoids that"),
     ] {
