@@ -58,10 +58,12 @@ define run-tests
 	$(if $(1),export QUELL_REPRODUCE_STORE="$(CURDIR)/target/reproduce"; )\
 	echo "cargo test --workspace --locked --no-fail-fast $(FLAGS)$(1)"; \
 	status=0; cargo test --config "target.'cfg(unix)'.runner='$(CURDIR)/scripts/test-program'" --workspace --locked --no-fail-fast $(FLAGS)$(1) || status=$$?; \
-	took() { printf '%s %s, all of it\n' "$$SECONDS" "$$1" >>"$$QUELL_TIMES"; }; \
-	SECONDS=0; QUELL="$$QUELL_RELEASE" scripts/python $(if $(1),test,quick) || status=$$?; took python; \
-	SECONDS=0; QUELL="$$QUELL_RELEASE" scripts/web $(if $(1),test,named) || status=$$?; took browser; \
-	SECONDS=0; QUELL_SECONDS=30 scripts/web wasm$(if $(1),,-named) || status=$$?; took wasm; \
+	timed() { local began=$$SECONDS code=0; "$$@" || code=$$?; printf '%s %s, all of it\n' "$$((SECONDS - began))" "$$1 $$2" >>"$$QUELL_TIMES"; return $$code; }; \
+	QUELL="$$QUELL_RELEASE" timed scripts/web $(if $(1),test,named) || status=$$?; \
+	QUELL="$$QUELL_RELEASE" timed scripts/python $(if $(1),test,quick) >target/python.log 2>&1 & \
+	trap "kill $$! || true" INT TERM; \
+	QUELL="$$QUELL_RELEASE" QUELL_SECONDS=30 timed scripts/web wasm$(if $(1),,-named) || status=$$?; \
+	wait $$! || status=$$?; cat target/python.log; \
 	QUELL="$$QUELL_RELEASE" scripts/cluster quick || status=$$?; \
 	echo; \
 	if [ -s "$$QUELL_NOT_RUN" ]; then sort -u "$$QUELL_NOT_RUN"; else echo "every test ran"; fi; \
