@@ -83,7 +83,7 @@ function Clock({ store }: { store: Store }) {
     return (
         <div class="clock">
             <p class="now" aria-label="Time of the run">
-                {((frame?.now ?? 0) / 1e9).toFixed(1)} s{frame?.isOver ? ", the end" : ""}
+                {((frame?.now ?? 0) / 1e9).toFixed(1)} s{frame?.isOver === true && ", the end"}
             </p>
             {!store.isRealTime && (
                 <>

@@ -174,9 +174,9 @@ fn a_program_at_the_far_edge_is_reached_without_a_relay(fake: &Fake) {
     let own = std::env::current_exe().unwrap();
     let folder = tempfile::tempdir().unwrap();
     let script = folder.path().join("far");
-    // Both programs are this one, in different roles.
+    // Both programs are this one, in different roles. The server is slow to listen.
     let text = format!(
-        "#!/bin/sh\n{}=far {}=4321 exec {}\n",
+        "#!/bin/sh\nsleep 1.2\n{}=far {}=4321 exec {}\n",
         crate::clients::ROLE,
         crate::clients::WORDS,
         own.display()
@@ -187,6 +187,9 @@ fn a_program_at_the_far_edge_is_reached_without_a_relay(fake: &Fake) {
         let (said, report) = fake.role(&["--net", net, "--far", &far], "to-far", "4321");
         assert_eq!(said.trim(), "far");
         assert_eq!(report["exec"]["relay"]["connections"], 0);
+        // Its start is no part of the run.
+        let ran = report["summary"]["duration_s"].as_f64().unwrap();
+        assert!(ran < 1.2, "{ran}");
     }
     let (said, _) = fake.role(&["--net", "none"], "connect", &format!("{SERVER}:{WHO}"));
     assert_eq!(said.trim(), format!("{:?}", ErrorKind::NetworkUnreachable));
