@@ -435,7 +435,9 @@ test("a household of one's own: shares by kind and direction, and an end that ke
         assert.deepEqual(tables[1].rows.map(([name]) => name), ["backup"]);
         for (const [name, share] of tables.flatMap(({ rows }) => rows)) assert.ok(/^[0-9]+ %$/.test(share) && parseFloat(share) <= 100, `${name}: ${share}`);
         assert.ok(tables[0].rows.some(([name]) => name === "downloads × 2"), JSON.stringify(tables));
-        assert.ok(parseFloat((await big(page, "fairness"))[0]) > 80, "utilisation");
+        // Of the last second, in which the downloads may recover from a loss.
+        const used = parseFloat((await big(page, "fairness"))[0]);
+        assert.ok(used > 50 && used <= 100, `utilisation: ${used}`);
         assert.equal(await page.locator("#calls").count(), 1);
         assert.match((await big(page, "calls")).join("\n"), /satisfied/);
         const rates = await page.locator("#figures tbody").nth(1).locator("tr td:nth-child(3)").allTextContents();
