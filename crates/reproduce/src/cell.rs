@@ -26,10 +26,10 @@ pub enum Length {
 /// One run of an experiment.
 #[derive(Debug, Clone)]
 pub struct Cell {
-    file: &'static str,
+    file: String,
     sets: Vec<String>,
     /// Further changes where a real kernel sends.
-    over_linux: Vec<&'static str>,
+    over_linux: Vec<String>,
     seed: u64,
     probe: Option<Probe>,
     slow: bool,
@@ -37,9 +37,9 @@ pub struct Cell {
 
 impl Cell {
     /// The scenario at this path below `scenarios/`, with seed 1.
-    pub fn new(file: &'static str) -> Self {
+    pub fn new(file: impl Into<String>) -> Self {
         Self {
-            file,
+            file: file.into(),
             sets: Vec::new(),
             over_linux: Vec::new(),
             seed: 1,
@@ -64,8 +64,8 @@ impl Cell {
 
     /// Over the TCP of a real kernel with another value: what the source had is in no kernel of today.
     #[must_use]
-    pub fn over_linux(mut self, set: &'static str) -> Self {
-        self.over_linux.push(set);
+    pub fn over_linux(mut self, set: impl Into<String>) -> Self {
+        self.over_linux.push(set.into());
         self
     }
 
@@ -97,8 +97,8 @@ impl Cell {
     }
 
     /// Path of the scenario below `scenarios/`.
-    pub fn file(&self) -> &'static str {
-        self.file
+    pub fn file(&self) -> &str {
+        &self.file
     }
 
     /// The measurement, if it is none of the summary.
@@ -115,19 +115,19 @@ impl Cell {
     fn sets_in(&self, world: World) -> Vec<String> {
         let mut sets = self.sets.clone();
         if world != World::Sim {
-            sets.extend(self.over_linux.iter().map(|set| (*set).to_owned()));
+            sets.extend(self.over_linux.iter().cloned());
         }
         sets
     }
 
     /// The changes of the scenario where a real kernel sends, besides [`Cell::settings`].
-    pub fn settings_over_linux(&self) -> &[&'static str] {
+    pub fn settings_over_linux(&self) -> &[String] {
         &self.over_linux
     }
 
     fn differs_by_seed_alone(&self, other: &Self) -> bool {
-        (self.file, &self.sets, self.measurement())
-            == (other.file, &other.sets, other.measurement())
+        (&self.file, &self.sets, self.measurement())
+            == (&other.file, &other.sets, other.measurement())
     }
 }
 
@@ -144,11 +144,11 @@ pub(crate) fn wanted(
 ) -> Vec<Wanted> {
     let mut before: Option<&Cell> = None;
     let one = |(number, cell): (usize, &Cell)| {
-        let text = shipped::scenario(cell.file);
+        let text = shipped::scenario(&cell.file);
         let text = text.unwrap_or_else(|| panic!("{experiment}: there is no {}", cell.file));
         Wanted {
             name: format!("{experiment} {}", number + 1),
-            file: cell.file.to_owned(),
+            file: cell.file.clone(),
             text,
             sets: cell.sets_in(world),
             seed: cell.seed,
@@ -216,11 +216,11 @@ mod tests {
     #[test]
     fn a_quick_run_is_the_whole_run_in_proportion_and_still_a_scenario() {
         let all = crate::registry::all();
-        let mut files: Vec<&str> = all.iter().flat_map(|one| one.scenarios()).collect();
+        let mut files: Vec<String> = all.iter().flat_map(|one| one.scenarios()).collect();
         files.sort_unstable();
         files.dedup();
         assert!(files.len() > 5);
-        for file in files {
+        for file in &files {
             let whole = shipped::load(file);
             for least in [SHORT, LONG] {
                 let mut quick = whole.clone();

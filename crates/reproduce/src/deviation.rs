@@ -4,7 +4,7 @@ use crate::table::Table;
 
 /// Figures in the order in which they were first added, each with its runs: where, published, ours.
 #[derive(Debug, Default)]
-pub struct Deviations(Vec<(&'static str, Vec<Run>)>);
+pub struct Deviations(Vec<(String, Vec<Run>)>);
 
 #[derive(Debug, Clone)]
 struct Run {
@@ -22,7 +22,7 @@ impl Run {
 
 impl Deviations {
     /// Adds a run of a figure.
-    pub fn add(&mut self, figure: &'static str, place: &str, published: f64, ours: f64) {
+    pub fn add(&mut self, figure: &str, place: &str, published: f64, ours: f64) {
         let run = Run {
             place: place.to_owned(),
             published,
@@ -30,12 +30,12 @@ impl Deviations {
         };
         match self.0.iter_mut().find(|(known, _)| *known == figure) {
             Some((_, runs)) => runs.push(run),
-            None => self.0.push((figure, vec![run])),
+            None => self.0.push((figure.to_owned(), vec![run])),
         }
     }
 
     /// How many runs are within `band` percent, and the one that is furthest off, with values as `show` writes them.
-    pub fn table(&self, band: f64, show: fn(f64) -> String) -> Table {
+    pub fn table(&self, band: f64, show: &dyn Fn(f64) -> String) -> Table {
         let within = format!("within {band} %");
         let mut table = Table::new(&[
             "figure",
@@ -52,7 +52,7 @@ impl Deviations {
                 continue;
             };
             table.row(&[
-                (*figure).to_owned(),
+                figure.clone(),
                 runs.len().to_string(),
                 inside.to_string(),
                 format!("{:+.1} %", furthest.off()),
@@ -75,7 +75,7 @@ mod tests {
         deviations.add("drops", "b", 2.0, 2.2);
         deviations.add("marks", "a", 1.0, 1.0);
         let rows = deviations
-            .table(15.0, |value| format!("{value:.1}"))
+            .table(15.0, &|value| format!("{value:.1}"))
             .to_csv();
         let (_, rows) = rows.split_once('\n').unwrap();
         assert_eq!(

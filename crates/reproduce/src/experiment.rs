@@ -2,8 +2,11 @@
 
 use std::fmt;
 
+use quell_lab::sweep::Stored;
+
 use crate::cell::Cell;
 use crate::cells::Cells;
+use crate::experiment_file::ExperimentFile;
 use crate::findings::Findings;
 use crate::statement::Statement;
 
@@ -22,6 +25,8 @@ pub struct Experiment {
     /// What the results say. The cells are in the order of the plan. Runs of a second give no drops where the full ones do; `judge` takes
     /// that too.
     pub judge: fn(&Cells<'_>, &mut Findings),
+    /// The experiment file, instead of the plan and the judge.
+    pub definition: Option<&'static ExperimentFile>,
 }
 
 /// Experiments that share a section of `docs/evidence/published.md`, which has their texts in this order.
@@ -34,9 +39,25 @@ pub struct Section {
 }
 
 impl Experiment {
+    /// The runs that repeat it.
+    pub fn cells(&self) -> Vec<Cell> {
+        match self.definition {
+            Some(file) => file.cells(),
+            None => (self.plan)(),
+        }
+    }
+
+    /// Judges the results of [`Experiment::cells`].
+    pub(crate) fn find(&self, results: &[Stored], out: &mut Findings) {
+        match self.definition {
+            Some(file) => file.find(results, out),
+            None => (self.judge)(&Cells(results), out),
+        }
+    }
+
     /// The scenarios that it runs, below `scenarios/`, in order.
-    pub fn scenarios(&self) -> Vec<&'static str> {
-        let mut files: Vec<&str> = (self.plan)().iter().map(Cell::file).collect();
+    pub fn scenarios(&self) -> Vec<String> {
+        let mut files: Vec<String> = self.cells().iter().map(|cell| cell.file().to_owned()).collect();
         files.sort_unstable();
         files.dedup();
         files

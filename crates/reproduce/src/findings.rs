@@ -11,11 +11,13 @@ pub struct Findings {
     experiment: &'static Experiment,
     judge: Judge,
     /// One for each statement, in their order.
-    checks: Vec<Checks>,
+    pub(crate) checks: Vec<Checks>,
+    /// What could not be evaluated.
+    pub(crate) faults: Vec<String>,
     /// Markdown: its part of a section of `docs/evidence/published.md`.
     pub text: String,
     /// Files of `docs/evidence/data`.
-    pub tables: Vec<(&'static str, Table)>,
+    pub tables: Vec<(String, Table)>,
     /// For the book.
     pub figures: Vec<Figure>,
 }
@@ -27,6 +29,7 @@ impl Findings {
             experiment,
             judge,
             checks: checks.collect(),
+            faults: Vec::new(),
             text: String::new(),
             tables: Vec::new(),
             figures: Vec::new(),
@@ -42,8 +45,8 @@ impl Findings {
     }
 
     /// Adds a CSV file. Rows of several experiments of a section go into one file if they give it the same name and heads.
-    pub fn csv(&mut self, name: &'static str, table: Table) {
-        self.tables.push((name, table));
+    pub fn csv(&mut self, name: impl Into<String>, table: Table) {
+        self.tables.push((name.into(), table));
     }
 
     /// Adds a figure of the book.
@@ -65,6 +68,11 @@ impl Findings {
         &mut self.checks[place]
     }
 
+    /// A key of the file could not be evaluated: why.
+    pub(crate) fn fault(&mut self, key: &str, why: &str) {
+        self.faults.push(format!("{key}: {why}"));
+    }
+
     /// The experiment.
     pub fn experiment(&self) -> &'static Experiment {
         self.experiment
@@ -82,8 +90,8 @@ impl Findings {
     pub fn problems(&self) -> Vec<String> {
         let both = self.experiment.statements.iter().zip(&self.checks);
         let problems = both.flat_map(|(statement, checks)| checks.problems(statement));
-        problems
-            .map(|problem| format!("{}#{problem}", self.experiment.id))
-            .collect()
+        let problems = problems.map(|problem| format!("{}#{problem}", self.experiment.id));
+        let faults = self.faults.iter().map(|fault| format!("{}: {fault}", self.experiment.id));
+        problems.chain(faults).collect()
     }
 }

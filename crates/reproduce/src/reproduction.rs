@@ -6,7 +6,6 @@ use quell_lab::sweep::{Plan, Store, Stored, Wanted, stored};
 use quell_lab::{GuestOptions, RunError, World};
 
 use crate::cell::{self, Length};
-use crate::cells::Cells;
 use crate::experiment::Experiment;
 use crate::findings::Findings;
 use crate::statement::Judge;
@@ -86,7 +85,7 @@ impl Reproduction {
         let mut wanted: Vec<Wanted> = Vec::new();
         let (mut able, mut unable) = (Vec::new(), Vec::new());
         for &experiment in experiments {
-            let own = cell::wanted(experiment.id, &(experiment.plan)(), length, world);
+            let own = cell::wanted(experiment.id, &experiment.cells(), length, world);
             // The definitions are about the simulated world; for another one each has to be asked.
             if world != World::Sim
                 && let Err(why) = Plan::of(name, &own, world, guest)
@@ -146,6 +145,6 @@ fn outcome(experiment: &'static Experiment, results: &[Stored], judge: Judge) ->
         };
     }
     let mut findings = Findings::new(experiment, judge);
-    (experiment.judge)(&Cells(results), &mut findings);
+    experiment.find(results, &mut findings);
     Outcome::Found(Box::new(findings))
 }

@@ -87,10 +87,12 @@ pub struct Judged {
 #[derive(Debug, Default)]
 pub struct Checks {
     /// Figures that have a published value, with how far off they are and may be, in percent.
-    off: Vec<(String, f64, f64)>,
-    made: usize,
-    misses: Vec<String>,
-    broken_guards: Vec<String>,
+    pub(crate) off: Vec<(String, f64, f64)>,
+    pub(crate) made: usize,
+    /// Guards that were made, those that hold too.
+    pub(crate) guarded: usize,
+    pub(crate) misses: Vec<String>,
+    pub(crate) broken_guards: Vec<String>,
     ours: Option<String>,
 }
 
@@ -116,6 +118,7 @@ impl Checks {
 
     /// `holds` has to hold where the statement differs too: how far off it may be at most. It decides no verdict.
     pub fn guard(&mut self, holds: bool, what: String) {
+        self.guarded += 1;
         if !holds {
             self.broken_guards.push(what);
         }
@@ -136,7 +139,7 @@ impl Checks {
     }
 
     /// What came out.
-    fn shown(&self) -> String {
+    pub(crate) fn shown(&self) -> String {
         if let Some(ours) = &self.ours {
             return ours.clone();
         }

@@ -90,6 +90,7 @@ pub static SECTION: Section = Section {
         ],
         plan,
         judge,
+        definition: None,
     }],
 };
 

@@ -61,6 +61,7 @@ pub static SECTION: Section = Section {
         ],
         plan,
         judge,
+        definition: None,
     }],
 };
 

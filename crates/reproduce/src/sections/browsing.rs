@@ -70,6 +70,7 @@ pub static SECTION: Section = Section {
         ],
         plan,
         judge: judge_all,
+        definition: None,
     }],
 };
 

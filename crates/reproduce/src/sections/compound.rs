@@ -44,6 +44,7 @@ pub static SECTION: Section = Section {
             ],
             plan: plan_of_beside_reno,
             judge: judge_beside_reno,
+            definition: None,
         },
         Experiment {
             id: "controls/compound-slow-paths",
@@ -57,6 +58,7 @@ pub static SECTION: Section = Section {
             }],
             plan: plan_of_slow_paths,
             judge: judge_slow_paths,
+            definition: None,
         },
         Experiment {
             id: "controls/compound-alone",
@@ -70,6 +72,7 @@ pub static SECTION: Section = Section {
             }],
             plan: plan_of_alone,
             judge: judge_alone,
+            definition: None,
         },
         Experiment {
             id: "controls/htcp-second-flow",
@@ -93,6 +96,7 @@ pub static SECTION: Section = Section {
             ],
             plan: plan_of_second_flow,
             judge: judge_second_flow,
+            definition: None,
         },
         Experiment {
             id: "controls/ledbat",
@@ -126,6 +130,7 @@ pub static SECTION: Section = Section {
             ],
             plan: plan_of_ledbat,
             judge: judge_ledbat,
+            definition: None,
         },
     ],
 };

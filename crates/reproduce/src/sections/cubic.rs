@@ -29,6 +29,7 @@ pub static SECTION: Section = Section {
         }],
         plan,
         judge,
+        definition: None,
     }],
 };
 

@@ -69,6 +69,7 @@ pub static SECTION: Section = Section {
         ],
         plan: plan_of_demonstration,
         judge: judge_demonstration,
+        definition: None,
     }],
 };
 
@@ -103,6 +104,7 @@ pub static PROTECTION_SECTION: Section = Section {
         ],
         plan: plan_of_protection,
         judge: judge_protection,
+        definition: None,
     }],
 };
 

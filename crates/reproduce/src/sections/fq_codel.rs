@@ -86,6 +86,7 @@ pub static SECTION: Section = Section {
         ],
         plan,
         judge: judge_all,
+        definition: None,
     }],
 };
 
@@ -235,7 +236,7 @@ fn judge_all(cells: &Cells<'_>, out: &mut Findings) {
     out.draw(signals);
     out.draw(delays);
     out.csv("published-fq-codel.csv", grid);
-    let table = deviations.table(BAND, show);
+    let table = deviations.table(BAND, &show);
     out.write(format!("{RESULT}\n{table}\n{TEXT}"));
 }
 

@@ -34,6 +34,7 @@ pub static SECTION: Section = Section {
             }],
             plan: plan_of_m1,
             judge: judge_m1,
+            definition: None,
         },
         Experiment {
             id: "homegateway2011/m2",
@@ -55,6 +56,7 @@ pub static SECTION: Section = Section {
             ],
             plan: plan_of_m2,
             judge: judge_m2,
+            definition: None,
         },
         Experiment {
             id: "homegateway2011/m3",
@@ -68,6 +70,7 @@ pub static SECTION: Section = Section {
             }],
             plan: plan_of_rules,
             judge: judge_m3,
+            definition: None,
         },
         Experiment {
             id: "homegateway2011/m5",
@@ -101,6 +104,7 @@ pub static SECTION: Section = Section {
             ],
             plan: plan_of_goodput,
             judge: judge_m5,
+            definition: None,
         },
         Experiment {
             id: "homegateway2011/m6",
@@ -114,6 +118,7 @@ pub static SECTION: Section = Section {
             }],
             plan: plan_of_rtts,
             judge: judge_m6,
+            definition: None,
         },
         Experiment {
             id: "homegateway2011/m7",
@@ -127,6 +132,7 @@ pub static SECTION: Section = Section {
             }],
             plan: plan_of_rules,
             judge: judge_m7,
+            definition: None,
         },
         Experiment {
             id: "homegateway2011/ceiling",
@@ -140,6 +146,7 @@ pub static SECTION: Section = Section {
             }],
             plan: plan_of_ceilings,
             judge: judge_ceilings,
+            definition: None,
         },
     ],
 };

@@ -37,6 +37,7 @@ pub static SECTION: Section = Section {
             ],
             plan: plan_of_controls,
             judge: judge_controls,
+            definition: None,
         },
         Experiment {
             id: "homegateway2011/m4-other-controls",
@@ -58,6 +59,7 @@ pub static SECTION: Section = Section {
             ],
             plan: plan_of_sizes,
             judge: judge_sizes,
+            definition: None,
         },
     ],
 };

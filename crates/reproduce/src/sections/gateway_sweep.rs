@@ -39,6 +39,7 @@ pub static SECTION: Section = Section {
             ],
             plan: plan_of_sweep,
             judge: judge_m8,
+            definition: None,
         },
         Experiment {
             id: "homegateway2011/m4",
@@ -52,6 +53,7 @@ pub static SECTION: Section = Section {
             }],
             plan: plan_of_sweep,
             judge: judge_m4,
+            definition: None,
         },
         Experiment {
             id: "homegateway2011/m9",
@@ -67,6 +69,7 @@ pub static SECTION: Section = Section {
             }],
             plan: plan_of_m9,
             judge: judge_m9,
+            definition: None,
         },
     ],
 };

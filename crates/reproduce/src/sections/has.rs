@@ -26,6 +26,7 @@ pub static SECTION: Section = Section {
         statements: STATEMENTS,
         plan,
         judge,
+        definition: None,
     }],
 };
 

@@ -33,6 +33,7 @@ pub static SECTION: Section = Section {
         ],
         plan,
         judge,
+        definition: None,
     }],
 };
 

@@ -30,6 +30,7 @@ pub static SECTION: Section = Section {
             statements: OVERLOAD,
             plan: plan_of_overload,
             judge: judge_overload,
+            definition: None,
         },
         Experiment {
             id: "rfc9332/coupling",
@@ -53,6 +54,7 @@ pub static SECTION: Section = Section {
             ],
             plan: plan_of_coupling,
             judge: judge_coupling,
+            definition: None,
         },
     ],
 };

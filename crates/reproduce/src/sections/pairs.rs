@@ -23,6 +23,7 @@ pub static SECTION: Section = Section {
         statements: STATEMENTS,
         plan,
         judge: judge_all,
+        definition: None,
     }],
 };
 
@@ -317,7 +318,7 @@ fn judge_all(cells: &Cells<'_>, out: &mut Findings) {
     out.draw(marks);
     out.draw(delays);
     out.csv("published-rtt-pairs.csv", grid);
-    let table = deviations.table(BAND, digits);
+    let table = deviations.table(BAND, &digits);
     out.write(format!("{RESULT}\n{table}\n{TEXT}"));
 }
 

@@ -44,6 +44,7 @@ pub static SECTION: Section = Section {
         ],
         plan,
         judge,
+        definition: None,
     }],
 };
 

@@ -59,6 +59,7 @@ pub static SECTION: Section = Section {
             ],
             plan: plan_of_e2,
             judge: judge_e2,
+            definition: None,
         },
         Experiment {
             id: "gsp2014/e3",
@@ -86,6 +87,7 @@ pub static SECTION: Section = Section {
             ],
             plan: plan_of_e3,
             judge: judge_e3,
+            definition: None,
         },
         Experiment {
             id: "gsp2014/e4",
@@ -107,6 +109,7 @@ pub static SECTION: Section = Section {
             ],
             plan: plan_of_e4,
             judge: judge_e4,
+            definition: None,
         },
         Experiment {
             id: "gsp2014/e5",
@@ -120,6 +123,7 @@ pub static SECTION: Section = Section {
             }],
             plan: plan_of_e2,
             judge: judge_e5,
+            definition: None,
         },
         Experiment {
             id: "gsp2014/stability",
@@ -141,6 +145,7 @@ pub static SECTION: Section = Section {
             ],
             plan: plan_of_stability,
             judge: judge_stability,
+            definition: None,
         },
     ],
 };

@@ -42,6 +42,7 @@ pub static SECTION: Section = Section {
             ],
             plan: plan_of_fixed,
             judge: judge_fixed,
+            definition: None,
         },
         Experiment {
             id: "contrast/adaptive-red",
@@ -55,6 +56,7 @@ pub static SECTION: Section = Section {
             }],
             plan: plan_of_varying,
             judge: judge_varying,
+            definition: None,
         },
         Experiment {
             id: "contrast/curvy-red",
@@ -76,6 +78,7 @@ pub static SECTION: Section = Section {
             ],
             plan: plan_of_curvy,
             judge: judge_curvy,
+            definition: None,
         },
     ],
 };

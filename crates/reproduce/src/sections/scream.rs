@@ -25,6 +25,7 @@ pub static SECTION: Section = Section {
         statements: STATEMENTS,
         plan,
         judge,
+        definition: None,
     }],
 };
 

@@ -42,6 +42,7 @@ pub static SECTION: Section = Section {
             ],
             plan: plan_of_excess,
             judge: judge_excess,
+            definition: None,
         },
         Experiment {
             id: "gsp2014/e1",
@@ -77,6 +78,7 @@ pub static SECTION: Section = Section {
             ],
             plan: plan_of_e1,
             judge: judge_e1,
+            definition: None,
         },
         Experiment {
             id: "gsp2014/e6",
@@ -90,6 +92,7 @@ pub static SECTION: Section = Section {
             }],
             plan: plan_of_e1,
             judge: judge_e6,
+            definition: None,
         },
         Experiment {
             id: "gsp2014/e3-taildrop",
@@ -125,6 +128,7 @@ pub static SECTION: Section = Section {
             ],
             plan: plan_of_rising,
             judge: judge_rising,
+            definition: None,
         },
     ],
 };

@@ -91,6 +91,7 @@ pub static SECTION: Section = Section {
             ],
             plan: plan_of_a,
             judge: judge_a,
+            definition: None,
         },
         Experiment {
             id: "vdq2020/c1",
@@ -124,6 +125,7 @@ pub static SECTION: Section = Section {
             ],
             plan: plan_of_c1,
             judge: judge_c1,
+            definition: None,
         },
     ],
 };

@@ -36,6 +36,7 @@ pub static SECTION: Section = Section {
             }],
             plan: plan_of_all,
             judge: judge_all,
+            definition: None,
         },
         Experiment {
             id: "vdq2020/m",
@@ -64,6 +65,7 @@ pub static SECTION: Section = Section {
             ],
             plan: plan_of_m,
             judge: judge_m,
+            definition: None,
         },
         Experiment {
             id: "vdq2020/b",
@@ -116,6 +118,7 @@ pub static SECTION: Section = Section {
             ],
             plan: plan_of_b,
             judge: judge_b,
+            definition: None,
         },
         Experiment {
             id: "vdq2020/c2",
@@ -139,6 +142,7 @@ pub static SECTION: Section = Section {
             ],
             plan: || plan_of(2),
             judge: judge_c2,
+            definition: None,
         },
         Experiment {
             id: "vdq2020/d",
@@ -170,6 +174,7 @@ pub static SECTION: Section = Section {
             ],
             plan: || plan_of(3),
             judge: judge_d,
+            definition: None,
         },
         Experiment {
             id: "vdq2020/e",
@@ -198,6 +203,7 @@ pub static SECTION: Section = Section {
             ],
             plan: || plan_of(4),
             judge: judge_e,
+            definition: None,
         },
     ],
 };

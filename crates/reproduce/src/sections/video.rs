@@ -49,6 +49,7 @@ pub static SECTION: Section = Section {
         ],
         plan,
         judge,
+        definition: None,
     }],
 };
 

@@ -38,6 +38,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     ],
     plan,
     judge,
+    definition: None,
 };
 
 const DCTCP_DIFFERS: Expected = Expected::Differs(

@@ -80,6 +80,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     ],
     plan,
     judge,
+    definition: None,
 };
 
 /// Name and setting. RED is that of the demonstration's program.

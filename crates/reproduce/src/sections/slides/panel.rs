@@ -66,6 +66,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     ],
     plan,
     judge,
+    definition: None,
 };
 
 /// In Mbit/s.

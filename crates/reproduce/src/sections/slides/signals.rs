@@ -46,6 +46,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     ],
     plan,
     judge,
+    definition: None,
 };
 
 /// Rate in Mbit/s, RTT in ms, the statement and its figure; packets of a third of the bandwidth-delay product; warm-up and length of the

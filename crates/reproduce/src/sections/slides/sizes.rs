@@ -50,6 +50,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     ],
     plan,
     judge,
+    definition: None,
 };
 
 /// Thresholds of RED, in packets.

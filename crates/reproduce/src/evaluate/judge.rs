@@ -1,0 +1,161 @@
+//! The checks of an experiment file.
+
+use super::case::{Case, Fault, Frame, Mode};
+use super::Engine;
+use crate::expression::{Expression, Piece, Template, Value};
+use crate::file::{Bound, Check, Form, Statement};
+use crate::statement::Checks;
+
+/// Whether a check decides the verdict.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Role {
+    Decides,
+    Guards,
+}
+
+impl Engine<'_> {
+    /// Makes the checks of a statement.
+    pub(super) fn judge(&self, statement: &Statement, checks: &mut Checks) -> Result<(), Fault> {
+        let wide = Frame::at(Case::free(self.axes.len()));
+        let of_statement = wide.only(statement.filter.as_ref());
+        for (list, role) in [(&statement.checks, Role::Decides), (&statement.guards, Role::Guards)] {
+            // Checks over the same axes stand side by side at each point.
+            let mut rest = list.as_slice();
+            while let Some(first) = rest.first() {
+                let alike = rest.iter().take_while(|one| one.each == first.each).count();
+                let (these, others) = rest.split_at(alike);
+                for case in self.cases(&first.each, &of_statement, false)? {
+                    for check in these {
+                        self.check_at(check, role, &of_statement.moved(case.clone()), checks)?;
+                    }
+                }
+                rest = others;
+            }
+        }
+        if let Some(shown) = &statement.shown {
+            checks.ours(self.render(shown, &of_statement)?);
+        }
+        Ok(())
+    }
+
+    fn check_at(&self, check: &Check, role: Role, frame: &Frame<'_>, checks: &mut Checks) -> Result<(), Fault> {
+        if !self.exists(check.filter.as_ref(), frame)? || !self.is_labelled(check, &frame.case) {
+            return Ok(());
+        }
+        let figure = check.figure.map(|place| &self.definition.figures[place]);
+        if let Some(figure) = figure
+            && !self.exists(figure.filter.as_ref(), frame)?
+        {
+            return Ok(());
+        }
+        if !check.is_of_runs {
+            return self.make(check, role, frame, checks);
+        }
+        for (run, seed) in self.seeds_of(&frame.case).into_iter().enumerate() {
+            let named = [("seed", Value::Number(seed as f64))];
+            let frame = Frame {
+                named: &named,
+                ..frame.of(Mode::Run(run))
+            };
+            self.make(check, role, &frame, checks)?;
+        }
+        Ok(())
+    }
+
+    /// Whether the label of the first axis is one of those that the check is for.
+    fn is_labelled(&self, check: &Check, case: &Case) -> bool {
+        let first = case.fixed.first().copied().flatten();
+        let label = first.map(|value| self.labels[0][value as usize].plain()).unwrap_or_default();
+        check.only.as_ref().is_none_or(|only| only.contains(&label)) && !check.except.contains(&label)
+    }
+
+    fn make(&self, check: &Check, role: Role, frame: &Frame<'_>, checks: &mut Checks) -> Result<(), Fault> {
+        let value = check.value.as_ref().map_or(Ok(Value::None), |value| self.value(value, frame))?;
+        let label = match &check.label {
+            Some(label) => self.render(label, &frame.only(None))?,
+            None => String::new(),
+        };
+        let mut named = frame.named.to_vec();
+        named.extend([("value", value.clone()), ("label", Value::Text(label))]);
+        let frame = Frame {
+            named: &named,
+            ..frame.clone()
+        };
+        let what = self.what(check, &frame)?;
+        let number = |expression: &Expression| Ok(self.value(expression, &frame)?.number());
+        match &check.form {
+            Form::Holds(condition) => {
+                let holds = self.value(condition, &frame)?.holds();
+                tell(checks, role, holds, what);
+            }
+            Form::Within { percent, of, or } => {
+                let Some(of) = number(of)? else {
+                    return Ok(());
+                };
+                let Some(value) = value.number() else {
+                    tell(checks, role, false, format!("{what}: nothing was measured"));
+                    return Ok(());
+                };
+                let or = or.as_ref().map_or(Ok(None), number)?;
+                if or.is_some_and(|or| (value - of).abs() <= or) {
+                    tell(checks, role, true, what);
+                    return Ok(());
+                }
+                let percent = number(percent)?.ok_or_else(|| Fault::new(0, "the band is no number"))?;
+                match role {
+                    Role::Decides => checks.within(what.clone(), value, of, percent),
+                    Role::Guards => checks.guard_within(what.clone(), value, of, percent),
+                }
+                if let Some(guard) = check.guard {
+                    checks.guard_within(what, value, of, guard);
+                }
+            }
+            Form::Bounds(bounds) => {
+                let Some(value) = value.number() else {
+                    tell(checks, role, false, format!("{what}: nothing was measured"));
+                    return Ok(());
+                };
+                let mut holds = true;
+                for (bound, expression) in bounds {
+                    let bound_at = number(expression)?;
+                    holds &= bound_at.is_some_and(|at| bound.holds(value, at));
+                }
+                tell(checks, role, holds, what);
+            }
+        }
+        Ok(())
+    }
+
+    /// What a check is about: its own text, or that of the file, or the label.
+    fn what(&self, check: &Check, frame: &Frame<'_>) -> Result<String, Fault> {
+        let frame = frame.only(None);
+        match &check.what {
+            Some(what) => self.render(what, &frame),
+            None if !self.definition.what.0.is_empty() => self.render(&self.definition.what, &frame),
+            None => self.render(&Template(vec![Piece::Value {
+                of: Expression::value(Value::None),
+                form: String::new(),
+                fallback: frame.named.last().map_or(String::new(), |(_, label)| label.plain()),
+            }]), &frame),
+        }
+    }
+}
+
+fn tell(checks: &mut Checks, role: Role, holds: bool, what: String) {
+    match role {
+        Role::Decides => checks.unless(holds, what),
+        Role::Guards => checks.guard(holds, what),
+    }
+}
+
+impl Bound {
+    fn holds(self, value: f64, at: f64) -> bool {
+        match self {
+            Self::Is => value == at,
+            Self::Above => value > at,
+            Self::Below => value < at,
+            Self::AtLeast => value >= at,
+            Self::AtMost => value <= at,
+        }
+    }
+}

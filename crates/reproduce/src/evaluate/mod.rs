@@ -1,0 +1,528 @@
+//! The values of an experiment file's expressions: at the points of its axes, over the runs of its plan.
+
+mod calls;
+mod case;
+mod column;
+mod judge;
+mod plan;
+mod present;
+mod render;
+
+use std::any::Any;
+use std::cell::{Cell as Counter, RefCell};
+use std::collections::HashMap;
+
+use serde_json::Value as Json;
+
+use crate::expression::{Binary, Expression, Node, Unary, Value};
+use crate::file::{Axis, AxisKind, AxisValue, Definition, Depends, Label, Meaning, Over, Parts};
+pub(crate) use case::Fault;
+use case::{Case, Frame, Mode};
+use column::Part;
+
+/// Steps of an evaluation at most: a file must not keep a program busy for ever.
+const MOST_STEPS: u64 = 400_000_000;
+/// Figures in figures at most.
+const DEEPEST: usize = 64;
+
+/// What evaluates a file's expressions.
+pub(crate) struct Engine<'a> {
+    pub(super) definition: &'a Definition,
+    /// The axes; parts have their values from the results.
+    pub(super) axes: Vec<Axis>,
+    pub(super) labels: Vec<Vec<Value>>,
+    /// The results of each point of the axes that make runs, seed by seed.
+    results: HashMap<Vec<Option<u32>>, Vec<Result1>>,
+    figures: RefCell<HashMap<(usize, Vec<Option<u32>>, Mode), Value>>,
+    passing: RefCell<HashMap<(usize, Vec<Option<u32>>), bool>>,
+    steps: Counter<u64>,
+    depth: Counter<usize>,
+}
+
+/// What a run gave.
+struct Result1 {
+    seed: u64,
+    json: Json,
+    /// The same for the figures of its measurement, if it has any in Rust.
+    measured: Option<Box<dyn Any>>,
+}
+
+impl<'a> Engine<'a> {
+    /// Without results.
+    pub(crate) fn new(definition: &'a Definition) -> Result<Self, Fault> {
+        let mut engine = Self {
+            definition,
+            axes: definition.axes.clone(),
+            labels: definition.axes.iter().map(|axis| vec![Value::None; axis.values.len()]).collect(),
+            results: HashMap::new(),
+            figures: RefCell::default(),
+            passing: RefCell::default(),
+            steps: Counter::new(0),
+            depth: Counter::new(0),
+        };
+        for axis in 0..engine.axes.len() {
+            for value in 0..engine.axes[axis].values.len() {
+                let label = match engine.axes[axis].values[value].label.clone() {
+                    Label::Value(value) => value,
+                    Label::Template(template) => {
+                        let case = Case::free(engine.axes.len()).with(axis, value);
+                        Value::Text(engine.render(&template, &Frame::at(case))?)
+                    }
+                };
+                engine.labels[axis][value] = label;
+            }
+        }
+        Ok(engine)
+    }
+
+    /// Gives parts their values: those that any result has.
+    fn divide(&mut self) {
+        for axis in 0..self.axes.len() {
+            let AxisKind::Parts(parts) = self.axes[axis].kind else {
+                continue;
+            };
+            let mut labels: Vec<Value> = Vec::new();
+            for result in self.in_order() {
+                let names = |key: &str| -> Vec<Value> {
+                    let all = column::phases(&result.json).into_iter().flat_map(move |one| one.get(key)?.as_array());
+                    let names = all.flatten().filter_map(|one| one.get("name")?.as_str());
+                    names.map(|name| Value::Text(name.to_owned())).collect()
+                };
+                let found = match parts {
+                    Parts::Phases => {
+                        let count = column::phases(&result.json).len();
+                        (1..=count).map(|number| Value::Number(number as f64)).collect()
+                    }
+                    Parts::Groups => names("groups"),
+                    Parts::Queues => names("queues"),
+                };
+                for label in found {
+                    if !labels.contains(&label) {
+                        labels.push(label);
+                    }
+                }
+            }
+            self.axes[axis].values = labels.iter().map(|_| AxisValue::default()).collect();
+            self.labels[axis] = labels;
+        }
+    }
+
+    /// Every result, in the order of the points.
+    fn in_order(&self) -> Vec<&Result1> {
+        let mut keys: Vec<&Vec<Option<u32>>> = self.results.keys().collect();
+        keys.sort();
+        keys.into_iter().flat_map(|key| &self.results[key]).collect()
+    }
+
+    /// The value of an expression.
+    pub(super) fn value(&self, expression: &Expression, frame: &Frame<'_>) -> Result<Value, Fault> {
+        self.steps.set(self.steps.get() + 1);
+        let at = expression.at;
+        if self.steps.get() > MOST_STEPS {
+            return Err(Fault::new(at, "this takes too long"));
+        }
+        match &expression.node {
+            Node::Value(value) => Ok(value.clone()),
+            Node::List(all) => {
+                let values = all.iter().map(|one| self.value(one, frame));
+                Ok(Value::List(values.collect::<Result<_, _>>()?))
+            }
+            Node::Name(name) => self.name(name, at, frame),
+            Node::Published(name) => match self.definition.names.field(name) {
+                Some(axis) => self.field(axis, name, at, frame),
+                None => Ok(Value::None),
+            },
+            Node::Column(path) => self.column(path, at, frame),
+            Node::Measured(name, arguments) => self.measured(name, arguments, at, frame),
+            Node::Call(name, arguments) => self.call(name, arguments, at, frame),
+            Node::Each(between, template, filter) => self.each(between, template, filter.as_deref(), frame),
+            Node::Written(template) => Ok(self.written(template, frame)?.map_or(Value::None, Value::Text)),
+            Node::Select(of, axes) => match self.selected(axes, frame)? {
+                Some(case) => self.value(of, &frame.moved(case)),
+                None => Ok(Value::None),
+            },
+            Node::Unary(operation, of) => {
+                let value = self.value(of, frame)?;
+                match (operation, value) {
+                    (Unary::Not, value) => Ok(Value::Flag(!value.holds())),
+                    (Unary::Minus, Value::Number(number)) => Ok(Value::Number(-number)),
+                    (Unary::Minus, Value::None) => Ok(Value::None),
+                    (Unary::Minus, other) => Err(Fault::new(at, format!("{} is no number", other.plain()))),
+                }
+            }
+            Node::Binary(operation, left, right) => self.binary(*operation, left, right, frame),
+        }
+    }
+
+    fn binary(&self, operation: Binary, left: &Expression, right: &Expression, frame: &Frame<'_>) -> Result<Value, Fault> {
+        let first = self.value(left, frame)?;
+        match operation {
+            Binary::And if !first.holds() => return Ok(Value::Flag(false)),
+            Binary::Or if first.holds() => return Ok(Value::Flag(true)),
+            _ => {}
+        }
+        let second = self.value(right, frame)?;
+        match operation {
+            Binary::And | Binary::Or => return Ok(Value::Flag(second.holds())),
+            Binary::Equal => return Ok(Value::Flag(first.is(&second))),
+            Binary::Unequal => return Ok(Value::Flag(!first.is(&second))),
+            Binary::In => {
+                return match second {
+                    Value::List(values) => Ok(Value::Flag(values.iter().any(|value| value.is(&first)))),
+                    other => Err(Fault::new(right.at, format!("{} is no list", other.plain()))),
+                };
+            }
+            _ => {}
+        }
+        let is_comparison = matches!(operation, Binary::Less | Binary::AtMost | Binary::More | Binary::AtLeast);
+        let (a, b) = match (&first, &second) {
+            (Value::Number(a), Value::Number(b)) => (*a, *b),
+            (Value::None, _) | (_, Value::None) if is_comparison => return Ok(Value::Flag(false)),
+            (Value::None, _) | (_, Value::None) => return Ok(Value::None),
+            (Value::Number(_), other) => return Err(Fault::new(right.at, format!("{} is no number", other.plain()))),
+            (other, _) => return Err(Fault::new(left.at, format!("{} is no number", other.plain()))),
+        };
+        Ok(match operation {
+            Binary::Less => Value::Flag(a < b),
+            Binary::AtMost => Value::Flag(a <= b),
+            Binary::More => Value::Flag(a > b),
+            Binary::AtLeast => Value::Flag(a >= b),
+            Binary::Plus => Value::Number(a + b),
+            Binary::Minus => Value::Number(a - b),
+            Binary::Times => Value::Number(a * b),
+            Binary::Over => Value::Number(a / b),
+            Binary::Power if b.fract() == 0.0 && b.abs() < 64.0 => Value::Number(a.powi(b as i32)),
+            Binary::Power => Value::Number(a.powf(b)),
+            _ => Value::None,
+        })
+    }
+
+    fn name(&self, name: &str, at: usize, frame: &Frame<'_>) -> Result<Value, Fault> {
+        if let Some((_, value)) = frame.named.iter().find(|(known, _)| *known == name) {
+            return Ok(value.clone());
+        }
+        if name == "seconds" {
+            return self.column(name, at, frame);
+        }
+        match self.definition.names.meaning(name) {
+            Some(Meaning::Figure(figure)) => self.figure(figure, at, frame),
+            Some(Meaning::Let) => match self.definition.lets.get(name) {
+                Some(expression) => self.deeper(at, || self.value(expression, frame)),
+                None => Ok(Value::None),
+            },
+            Some(Meaning::Field(axis)) => self.field(axis, name, at, frame),
+            Some(Meaning::Axis(axis)) => match frame.case.at(axis) {
+                Some(value) => Ok(self.labels[axis][value].clone()),
+                None => Err(self.is_free(axis, at)),
+            },
+            None => Err(Fault::new(at, format!("{name} has no value here"))),
+        }
+    }
+
+    fn deeper<T>(&self, at: usize, evaluate: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
+        if self.depth.get() >= DEEPEST {
+            return Err(Fault::new(at, "figures are nested too deeply"));
+        }
+        self.depth.set(self.depth.get() + 1);
+        let value = evaluate();
+        self.depth.set(self.depth.get() - 1);
+        value
+    }
+
+    fn is_free(&self, axis: usize, at: usize) -> Fault {
+        let name = &self.axes[axis].name;
+        Fault::new(at, format!("{name} is free here: use a list function such as mean(…), or choose with […]"))
+    }
+
+    fn field(&self, axis: usize, name: &str, at: usize, frame: &Frame<'_>) -> Result<Value, Fault> {
+        match frame.case.at(axis) {
+            Some(value) => Ok(self.axes[axis].values[value].fields.get(name).cloned().unwrap_or_default()),
+            None => Err(self.is_free(axis, at)),
+        }
+    }
+
+    /// Whether a case is of what the source printed.
+    pub(super) fn is_published(&self, case: &Case) -> bool {
+        let mut fixed = case.fixed.iter().enumerate();
+        fixed.any(|(axis, value)| value.is_some_and(|value| self.axes[axis].values[value as usize].is_published))
+    }
+
+    fn figure(&self, place: usize, at: usize, frame: &Frame<'_>) -> Result<Value, Fault> {
+        let figure = &self.definition.figures[place];
+        let depends = self.definition.names.of_figure(place);
+        let mode = match figure.over {
+            Over::Point => Mode::Point,
+            _ => frame.mode,
+        };
+        let published = self.is_published(&frame.case);
+        let depends = if published { Depends::MAX } else { depends };
+        let key = (place, frame.case.key(depends), mode);
+        if let Some(value) = self.figures.borrow().get(&key) {
+            return Ok(value.clone());
+        }
+        let inner = Frame {
+            case: Case {
+                fixed: frame.case.fixed.clone(),
+                chosen: 0,
+                is_freed: false,
+            },
+            filter: None,
+            mode,
+            named: &[],
+        };
+        let value = self.deeper(at, || {
+            if !self.exists(figure.filter.as_ref(), &inner)? {
+                return Ok(Value::None);
+            }
+            if published {
+                return match (&figure.published, self.definition.names.field(&figure.name)) {
+                    (Some(published), _) => self.value(published, &inner.of(Mode::Point)),
+                    (None, Some(axis)) => self.field(axis, &figure.name, at, &inner),
+                    (None, None) if figure.over == Over::Point => self.value(&figure.of, &inner),
+                    (None, None) => Ok(Value::None),
+                };
+            }
+            match (mode, figure.over) {
+                (_, Over::Point) | (Mode::Run(_) | Mode::Pooled, _) => self.value(&figure.of, &inner),
+                (Mode::Point, Over::Pooled) => self.value(&figure.of, &inner.of(Mode::Pooled)),
+                (Mode::Point, Over::First) => self.value(&figure.of, &inner.of(Mode::Run(0))),
+                (Mode::Point, over) => {
+                    let runs = 0..self.runs_of(&inner.case, at)?.len();
+                    let values = runs.map(|run| self.value(&figure.of, &inner.of(Mode::Run(run))));
+                    Ok(reduced(over, values.collect::<Result<_, _>>()?))
+                }
+            }
+        })?;
+        self.figures.borrow_mut().insert(key, value.clone());
+        Ok(value)
+    }
+
+    /// The results of the point at which a case is.
+    fn runs_of(&self, case: &Case, at: usize) -> Result<&[Result1], Fault> {
+        let runs = self.definition.names.runs();
+        for axis in self.definition.names.places(runs) {
+            if case.at(axis).is_none() {
+                return Err(self.is_free(axis, at));
+            }
+        }
+        Ok(self.results.get(&case.key(runs)).map_or(&[], |results| results))
+    }
+
+    fn column(&self, path: &str, at: usize, frame: &Frame<'_>) -> Result<Value, Fault> {
+        if self.is_published(&frame.case) {
+            return Ok(Value::None);
+        }
+        let results = self.runs_of(&frame.case, at)?;
+        let of = |result: &Result1| self.read(result, path, at, frame);
+        match frame.mode {
+            Mode::Run(run) => results.get(run).map_or(Ok(Value::None), of),
+            Mode::Pooled => {
+                let mut sum = Value::None;
+                for result in results {
+                    sum = column::add(sum, of(result)?);
+                }
+                Ok(sum)
+            }
+            Mode::Point => Ok(reduced(Over::Mean, results.iter().map(of).collect::<Result<_, _>>()?)),
+        }
+    }
+
+    /// A column of one result.
+    fn read(&self, result: &Result1, path: &str, at: usize, frame: &Frame<'_>) -> Result<Value, Fault> {
+        let whole = &result.json;
+        let mut of = whole;
+        if let Some((axis, _)) = self.parts(Parts::Phases)
+            && let Some(value) = frame.case.at(axis)
+        {
+            match column::phases(whole).get(value) {
+                Some(phase) => of = phase,
+                None => return Ok(Value::None),
+            }
+        }
+        let root = path.split('.').next().unwrap_or_default();
+        let within = match self.definition.names.part(root) {
+            None => None,
+            Some(axis) => {
+                let value = frame.case.at(axis).ok_or_else(|| self.is_free(axis, at))?;
+                let key = match self.axes[axis].kind {
+                    AxisKind::Parts(Parts::Queues) => "queues",
+                    _ => "groups",
+                };
+                let name = self.labels[axis][value].plain();
+                let all = column::root(of).get(key).and_then(Json::as_array);
+                let found = all.into_iter().flatten().find(|one| one.get("name").and_then(Json::as_str) == Some(&name));
+                match found {
+                    Some(found) => Some(found),
+                    None => return Ok(Value::None),
+                }
+            }
+        };
+        Ok(column::read(Part { of, within, whole }, path))
+    }
+
+    fn parts(&self, parts: Parts) -> Option<(usize, &Axis)> {
+        let mut axes = self.axes.iter().enumerate();
+        axes.find(|(_, axis)| axis.kind == AxisKind::Parts(parts))
+    }
+
+    /// The case that a selection makes; `None` where there is no such point.
+    fn selected(&self, axes: &[(String, Option<Expression>)], frame: &Frame<'_>) -> Result<Option<Case>, Fault> {
+        let mut case = frame.case.clone();
+        for (name, value) in axes {
+            let Some(axis) = self.definition.names.axis(name) else {
+                continue;
+            };
+            let Some(expression) = value else {
+                case.fixed[axis] = None;
+                case.is_freed = true;
+                continue;
+            };
+            let value = self.value(expression, frame)?;
+            if value == Value::None {
+                return Ok(None);
+            }
+            let place = self.labels[axis].iter().position(|label| label.is(&value));
+            let Some(place) = place else {
+                let at = expression.at;
+                return match self.axes[axis].kind {
+                    AxisKind::Parts(_) => Ok(None),
+                    _ => Err(Fault::new(at, format!("{name} has no value {}", value.plain()))),
+                };
+            };
+            case.fixed[axis] = Some(place as u32);
+            case.chosen |= 1 << axis;
+        }
+        Ok(self.is_there(&case)?.then_some(case))
+    }
+
+    /// Whether there is a point at a case: no value is left out, and the results have its parts.
+    pub(super) fn is_there(&self, case: &Case) -> Result<bool, Fault> {
+        let published = self.is_published(case);
+        for skip in self.definition.skip.iter().filter(|_| !published) {
+            let place = std::ptr::from_ref(skip) as usize;
+            let key = (place, case.key(self.definition.names.depends(skip)));
+            let known = self.passing.borrow().get(&key).copied();
+            let left = match known {
+                Some(left) => left,
+                None => {
+                    let left = self.any_completion(skip, case, &|value| !value.holds())?;
+                    self.passing.borrow_mut().insert(key, left);
+                    left
+                }
+            };
+            if !left {
+                return Ok(false);
+            }
+        }
+        if published || self.results.is_empty() {
+            return Ok(true);
+        }
+        let runs = self.definition.names.runs();
+        let all_fixed = self.definition.names.places(runs).iter().all(|axis| case.at(*axis).is_some());
+        let phase = self.parts(Parts::Phases).and_then(|(axis, _)| case.at(axis));
+        if let (true, Some(phase)) = (all_fixed, phase) {
+            let results = self.results.get(&case.key(runs));
+            let count = results.and_then(|results| results.first()).map_or(0, |one| column::phases(&one.json).len());
+            return Ok(phase < count);
+        }
+        Ok(true)
+    }
+
+    /// Whether some completion of a case has a value of which something is so.
+    fn any_completion(&self, expression: &Expression, case: &Case, is: &dyn Fn(&Value) -> bool) -> Result<bool, Fault> {
+        let free = self.definition.names.places(self.definition.names.depends(expression));
+        let free: Vec<usize> = free.into_iter().filter(|axis| case.at(*axis).is_none()).collect();
+        let mut cases = vec![case.clone()];
+        for axis in free {
+            let values: Vec<usize> = self.ours(axis).collect();
+            cases = cases.iter().flat_map(|case| values.iter().map(|value| case.with(axis, *value))).collect();
+        }
+        for case in cases {
+            if is(&self.value(expression, &Frame::at(case))?) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether a condition holds at a case, or at some point of it.
+    pub(super) fn exists(&self, filter: Option<&Expression>, frame: &Frame<'_>) -> Result<bool, Fault> {
+        let Some(filter) = filter.filter(|_| !frame.case.is_freed) else {
+            return Ok(true);
+        };
+        let mut case = frame.case.clone();
+        for axis in self.definition.names.places(case.chosen) {
+            case.fixed[axis] = None;
+        }
+        case.chosen = 0;
+        self.any_completion(filter, &case, &Value::holds)
+    }
+
+    /// The places of the values of an axis that are ours.
+    pub(super) fn ours(&self, axis: usize) -> impl Iterator<Item = usize> {
+        let values = self.axes[axis].values.iter().enumerate();
+        values.filter(|(_, value)| !value.is_published).map(|(place, _)| place)
+    }
+
+    /// The cases with every value of some axes, the first outermost, that are there and not left out by the frame.
+    pub(super) fn cases(&self, axes: &[usize], frame: &Frame<'_>, with_published: bool) -> Result<Vec<Case>, Fault> {
+        let mut cases = vec![frame.case.clone()];
+        for &axis in axes {
+            let values: Vec<usize> = match with_published {
+                true => (0..self.axes[axis].values.len()).collect(),
+                false => self.ours(axis).collect(),
+            };
+            cases = cases.iter().flat_map(|case| values.iter().map(|value| case.with(axis, *value))).collect();
+        }
+        let mut kept = Vec::new();
+        for case in cases {
+            if self.is_there(&case)? && self.exists(frame.filter, &frame.moved(case.clone()))? {
+                kept.push(case);
+            }
+        }
+        Ok(kept)
+    }
+}
+
+/// What the figures of several runs become.
+fn reduced(over: Over, values: Vec<Value>) -> Value {
+    if over == Over::List {
+        let flat = values.into_iter().flat_map(|value| match value {
+            Value::List(values) => values,
+            Value::None => Vec::new(),
+            other => vec![other],
+        });
+        return Value::List(flat.collect());
+    }
+    let mut numbers: Vec<f64> = values.iter().filter_map(Value::number).collect();
+    if numbers.is_empty() {
+        // Words and switches: what all runs share. Lists: element by element.
+        let mut some = values.into_iter().filter(|value| *value != Value::None);
+        let first = some.next().unwrap_or_default();
+        if let Value::List(_) = first {
+            let mut all: Vec<Value> = vec![first];
+            all.extend(some);
+            return by_element(over, &all);
+        }
+        return if some.all(|value| value == first) { first } else { Value::None };
+    }
+    Value::Number(match over {
+        Over::Median => {
+            numbers.sort_by(f64::total_cmp);
+            numbers[numbers.len() / 2]
+        }
+        Over::Sum => numbers.iter().sum(),
+        _ => numbers.iter().sum::<f64>() / numbers.len() as f64,
+    })
+}
+
+fn by_element(over: Over, lists: &[Value]) -> Value {
+    let list = |value: &Value| match value {
+        Value::List(values) => values.clone(),
+        other => vec![other.clone()],
+    };
+    let lists: Vec<Vec<Value>> = lists.iter().map(list).collect();
+    let longest = lists.iter().map(Vec::len).max().unwrap_or(0);
+    let at = |place: usize| reduced(over, lists.iter().filter_map(|list| list.get(place).cloned()).collect());
+    Value::List((0..longest).map(at).collect())
+}

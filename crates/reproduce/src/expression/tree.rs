@@ -1,0 +1,105 @@
+//! What an expression is made of.
+
+use super::template::Template;
+use super::value::Value;
+
+/// An expression, and where it begins in its text.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Expression {
+    pub(crate) at: usize,
+    pub(crate) node: Node,
+}
+
+/// A part of an expression.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Node {
+    /// A number, a text, `none`, `true`, `false`.
+    Value(Value),
+    /// `[a, b]`
+    List(Vec<Expression>),
+    /// A figure, a name of `[let]`, a field or an axis.
+    Name(String),
+    /// `published.NAME`: the field with this name.
+    Published(String),
+    /// A column of the results, such as `queue.l4s.delay_ms.p99`.
+    Column(String),
+    /// A function of a measurement, such as `path.goodput(0, 3, 60)`.
+    Measured(String, Vec<Expression>),
+    /// A function.
+    Call(String, Vec<Expression>),
+    /// `each('; ', 'template', condition)`
+    Each(String, Template, Option<Box<Expression>>),
+    /// `text('template')`: nothing where a value in it is nothing.
+    Written(Template),
+    /// `X[axis = value, other = *]`
+    Select(Box<Expression>, Vec<(String, Option<Expression>)>),
+    /// An operation on one value.
+    Unary(Unary, Box<Expression>),
+    /// An operation on two values.
+    Binary(Binary, Box<Expression>, Box<Expression>),
+}
+
+/// An operation on one value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unary {
+    Minus,
+    Not,
+}
+
+/// An operation on two values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Binary {
+    Or,
+    And,
+    Equal,
+    Unequal,
+    Less,
+    AtMost,
+    More,
+    AtLeast,
+    In,
+    Plus,
+    Minus,
+    Times,
+    Over,
+    Power,
+}
+
+impl Expression {
+    /// A value that stands nowhere.
+    pub(crate) fn value(value: Value) -> Self {
+        Self {
+            at: 0,
+            node: Node::Value(value),
+        }
+    }
+
+    /// Both of two conditions.
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self {
+            at: self.at,
+            node: Node::Binary(Binary::And, Box::new(self), Box::new(other)),
+        }
+    }
+
+    /// Whether it is only the name of something, which is shown as it was written.
+    pub(crate) fn is_name(&self) -> bool {
+        matches!(self.node, Node::Name(_) | Node::Published(_))
+    }
+
+    /// The expressions directly inside of this one.
+    pub(crate) fn parts(&self) -> Vec<&Self> {
+        match &self.node {
+            Node::Value(_) | Node::Name(_) | Node::Published(_) | Node::Column(_) => Vec::new(),
+            Node::List(all) | Node::Measured(_, all) | Node::Call(_, all) => all.iter().collect(),
+            Node::Each(_, template, filter) => template.expressions().chain(filter.as_deref()).collect(),
+            Node::Written(template) => template.expressions().collect(),
+            Node::Select(of, axes) => {
+                let values = axes.iter().filter_map(|(_, value)| value.as_ref());
+                std::iter::once(&**of).chain(values).collect()
+            }
+            Node::Unary(_, one) => vec![one],
+            Node::Binary(_, left, right) => vec![left, right],
+        }
+    }
+}

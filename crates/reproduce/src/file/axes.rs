@@ -1,0 +1,277 @@
+//! The axes of a file.
+
+use std::collections::BTreeMap;
+
+use quell_lab::scenario::tree::{Node, Table, Tree};
+
+use super::reader::Reader;
+use super::runs::RUN_KEYS;
+use super::{Axis, AxisKind, AxisValue, Label, MOST_AXES, MOST_POINTS, MOST_VALUES, Parts, RunKeys};
+use crate::expression::Value;
+
+const PARTS: [(&str, Parts); 3] = [
+    ("phases", Parts::Phases),
+    ("groups", Parts::Groups),
+    ("queues", Parts::Queues),
+];
+/// Keys of an axis that are not those of its values.
+const OWN_KEYS: [&str; 5] = ["values", "file", "parts", "runs", "published"];
+
+impl Reader<'_> {
+    pub(super) fn axes(&mut self, node: &Node) -> Vec<Axis> {
+        let Some(table) = self.any_table("axis", node, "of names with values") else {
+            return Vec::new();
+        };
+        let mut axes = Vec::new();
+        let mut points = 1_usize;
+        for (name, node) in table.iter() {
+            let key = format!("axis.{name}");
+            self.declare(&key, node, name);
+            let Some(axis) = self.axis(&key, name, node) else {
+                continue;
+            };
+            if axis.kind == AxisKind::Runs {
+                points = points.saturating_mul(axis.values.len().max(1));
+            }
+            axes.push(axis);
+        }
+        if axes.len() > MOST_AXES {
+            self.about("axis", node, format!("has more than {MOST_AXES} axes"));
+        }
+        if points > MOST_POINTS {
+            self.about("axis", node, format!("makes more than {MOST_POINTS} points"));
+        }
+        axes
+    }
+
+    fn axis(&mut self, key: &str, name: &str, node: &Node) -> Option<Axis> {
+        if let Tree::Array(nodes) = &node.value {
+            let values = self.values(key, node, nodes, None);
+            return Some(Axis {
+                name: name.to_owned(),
+                kind: AxisKind::Runs,
+                values,
+            });
+        }
+        let table = self.any_table(key, node, "with values, file or parts")?;
+        let parts = table.get("parts").and_then(|node| self.word(&format!("{key}.parts"), node, &PARTS));
+        let with_runs = table.get("runs").and_then(|node| self.flag(&format!("{key}.runs"), node));
+        let kind = match (parts, with_runs) {
+            (Some(parts), _) => AxisKind::Parts(parts),
+            (None, Some(false)) => AxisKind::Loose,
+            (None, _) => AxisKind::Runs,
+        };
+        let mut values = match (table.get("values"), table.get("file"), parts) {
+            (Some(node), None, None) => match &node.value {
+                Tree::Array(nodes) => self.values(key, node, nodes, Some(table)),
+                _ => self.steps(key, node, table),
+            },
+            (None, Some(node), None) => self.rows(key, node, table),
+            (None, None, Some(_)) => {
+                for (name, node) in table.iter().filter(|(name, _)| *name != "parts") {
+                    self.about(&format!("{key}.{name}"), node, "has no effect beside parts");
+                }
+                Vec::new()
+            }
+            _ => {
+                self.about(key, node, "needs one of values, file and parts");
+                return None;
+            }
+        };
+        if let Some(label) = self.text_of(key, table, "published") {
+            let published = AxisValue {
+                label: Label::Value(Value::Text(label)),
+                is_published: true,
+                ..AxisValue::default()
+            };
+            values.insert(0, published);
+        }
+        Some(Axis {
+            name: name.to_owned(),
+            kind,
+            values,
+        })
+    }
+
+    fn values(&mut self, key: &str, node: &Node, nodes: &[Node], of_all: Option<&Table>) -> Vec<AxisValue> {
+        if nodes.is_empty() || nodes.len() > MOST_VALUES {
+            self.about(key, node, format!("must have from 1 to {MOST_VALUES} values"));
+        }
+        let common = self.common(key, of_all);
+        let mut values = Vec::new();
+        for (number, node) in nodes.iter().take(MOST_VALUES).enumerate() {
+            let place = format!("{key}.{}", number + 1);
+            let value = match &node.value {
+                Tree::Table(table) => self.value_table(&place, number, table, &common),
+                _ => AxisValue {
+                    label: Label::Value(self.value(&place, node).unwrap_or_default()),
+                    ..common.value.clone()
+                },
+            };
+            values.push(value);
+        }
+        values
+    }
+
+    fn value_table(&mut self, key: &str, number: usize, table: &Table, common: &Common) -> AxisValue {
+        let own = self.run_keys(key, table);
+        let label = table.get("label").and_then(|node| self.label(&format!("{key}.label"), node));
+        let mut fields = common.value.fields.clone();
+        for (name, node) in table.iter() {
+            if !RUN_KEYS.contains(&name) && name != "label" {
+                self.declare(&format!("{key}.{name}"), node, name);
+                if let Some(value) = self.value(&format!("{key}.{name}"), node) {
+                    fields.insert(name.to_owned(), value);
+                }
+            }
+        }
+        AxisValue {
+            label: label.or(common.label.clone()).unwrap_or(Label::Value(Value::Number(number as f64 + 1.0))),
+            fields,
+            runs: common.value.runs.clone().then(own),
+            is_published: false,
+        }
+    }
+
+    /// What an axis says for all of its values.
+    fn common(&mut self, key: &str, table: Option<&Table>) -> Common {
+        let mut common = Common::default();
+        let Some(table) = table else {
+            return common;
+        };
+        common.value.runs = self.run_keys(key, table);
+        common.label = table.get("label").and_then(|node| self.label(&format!("{key}.label"), node));
+        for (name, node) in table.iter() {
+            if !RUN_KEYS.contains(&name) && !OWN_KEYS.contains(&name) && name != "label" {
+                self.declare(&format!("{key}.{name}"), node, name);
+                if let Some(value) = self.value(&format!("{key}.{name}"), node) {
+                    common.value.fields.insert(name.to_owned(), value);
+                }
+            }
+        }
+        common
+    }
+
+    /// `{ from = 52500, to = 67500, steps = 501 }`, ends included.
+    fn steps(&mut self, key: &str, node: &Node, of_all: &Table) -> Vec<AxisValue> {
+        let form = "must be a list, or { from = …, to = …, steps = … } with numbers";
+        let path = format!("{key}.values");
+        let Some(table) = self.table(&path, node, &["from", "to", "steps"]) else {
+            return Vec::new();
+        };
+        let mut number = |name: &str| {
+            let node = table.get(name)?;
+            self.value(&format!("{path}.{name}"), node)?.number()
+        };
+        let (from, to, steps) = (number("from"), number("to"), number("steps"));
+        let (Some(from), Some(to), Some(steps)) = (from, to, steps) else {
+            self.about(&path, node, form);
+            return Vec::new();
+        };
+        if steps.fract() != 0.0 || !(2.0..=MOST_VALUES as f64).contains(&steps) {
+            self.about(&path, node, format!("steps must be a whole number from 2 to {MOST_VALUES}"));
+            return Vec::new();
+        }
+        let common = self.common(key, Some(of_all));
+        let at = |step: usize| from + (to - from) * step as f64 / (steps - 1.0);
+        let value = |step: usize| AxisValue {
+            label: Label::Value(Value::Number(at(step))),
+            ..common.value.clone()
+        };
+        (0..steps as usize).map(value).collect()
+    }
+
+    /// The rows of a CSV file, whose columns are fields.
+    fn rows(&mut self, key: &str, node: &Node, of_all: &Table) -> Vec<AxisValue> {
+        let path = format!("{key}.file");
+        let Some(name) = self.text(&path, node) else {
+            return Vec::new();
+        };
+        let Some(text) = (self.files)(&name) else {
+            self.wrong(&path, node, "there is no such file beside the experiment");
+            return Vec::new();
+        };
+        let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+        let heads = split(lines.next().unwrap_or_default());
+        for head in &heads {
+            self.declare(&format!("{path}, column {head}"), node, head);
+        }
+        let common = self.common(key, Some(of_all));
+        let mut values = Vec::new();
+        for (number, line) in lines.enumerate() {
+            let cells = split(line);
+            if cells.len() != heads.len() || number >= MOST_VALUES {
+                let allowed = format!("row {} has {} cells and not {}, or is one too many", number + 1, cells.len(), heads.len());
+                self.wrong(&path, node, allowed);
+                return values;
+            }
+            let mut fields = common.value.fields.clone();
+            fields.extend(heads.iter().cloned().zip(cells.iter().map(|cell| cell_of(cell))));
+            let label = common.label.clone().unwrap_or(Label::Value(Value::Number(number as f64 + 1.0)));
+            values.push(AxisValue {
+                label,
+                fields,
+                runs: common.value.runs.clone(),
+                is_published: false,
+            });
+        }
+        values
+    }
+}
+
+/// What all values of an axis share.
+#[derive(Default)]
+struct Common {
+    value: AxisValue,
+    label: Option<Label>,
+}
+
+impl RunKeys {
+    /// With what `later` says.
+    pub(crate) fn then(mut self, later: Self) -> Self {
+        self.set.extend(later.set);
+        self.over_linux.extend(later.over_linux);
+        Self {
+            scenario: later.scenario.or(self.scenario),
+            set: self.set,
+            over_linux: self.over_linux,
+            seeds: later.seeds.or(self.seeds),
+            measure: later.measure.or(self.measure),
+            is_slow: later.is_slow.or(self.is_slow),
+        }
+    }
+}
+
+/// A cell is a number, or a text, or nothing.
+fn cell_of(cell: &str) -> Value {
+    match cell.parse::<f64>() {
+        Ok(number) if number.is_finite() => Value::Number(number),
+        _ if cell.is_empty() => Value::None,
+        _ => Value::Text(cell.to_owned()),
+    }
+}
+
+/// The cells of a line of CSV (RFC 4180, without line breaks in a cell).
+fn split(line: &str) -> Vec<String> {
+    let (mut cells, mut cell, mut is_quoted) = (Vec::new(), String::new(), false);
+    let mut rest = line.trim_end_matches('\r').chars().peekable();
+    while let Some(next) = rest.next() {
+        match next {
+            '"' if is_quoted && rest.peek() == Some(&'"') => {
+                rest.next();
+                cell.push('"');
+            }
+            '"' => is_quoted = !is_quoted,
+            ',' if !is_quoted => cells.push(std::mem::take(&mut cell)),
+            _ => cell.push(next),
+        }
+    }
+    cells.push(cell);
+    cells
+}
+
+/// The fields of an axis's values, by name.
+pub(super) fn fields(axis: &Axis) -> BTreeMap<&str, ()> {
+    let values = axis.values.iter();
+    values.flat_map(|value| value.fields.keys()).map(|name| (name.as_str(), ())).collect()
+}

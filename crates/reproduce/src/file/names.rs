@@ -1,0 +1,300 @@
+//! What the names of expressions mean, and on which axes an expression depends.
+
+use std::collections::BTreeMap;
+
+use quell_lab::scenario::tree::Node as Place;
+use quell_lab::scenario::{Problem, closest};
+
+use super::axes::fields;
+use super::{Axis, AxisKind, Figure, Parts};
+use crate::expression::{Expression, Node};
+use crate::function;
+
+/// A set of axes: a bit for each.
+pub(crate) type Depends = u64;
+
+/// What a name means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Meaning {
+    Figure(usize),
+    Let,
+    Field(usize),
+    Axis(usize),
+}
+
+/// The names of a file.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Names {
+    meanings: BTreeMap<String, Meaning>,
+    /// Fields that have the name of a figure: what the source printed of it.
+    fields: BTreeMap<String, usize>,
+    axes: Vec<String>,
+    /// On what a column depends: the axes that make runs, and those that divide results.
+    runs: Depends,
+    phases: Depends,
+    /// Axes of groups or queues: the first part of their columns.
+    parts: BTreeMap<String, usize>,
+    figures: Vec<Depends>,
+    lets: BTreeMap<String, Depends>,
+    used: Vec<(Problem, Expression)>,
+    repeated: Vec<String>,
+}
+
+/// What functions of lists begin with; those of measurements begin with the measurement.
+pub(crate) const LIST: &str = "list.";
+/// Words that have a meaning where a check or a number is shown.
+const SHOWN: [&str; 4] = ["seconds", "seed", "value", "label"];
+
+impl Names {
+    /// An expression that the file has: its names are checked later.
+    pub(super) fn used(&mut self, file: &str, key: &str, node: &Place, expression: &Expression) {
+        let problem = Problem {
+            file: file.to_owned(),
+            origin: node.origin.clone(),
+            key: key.to_owned(),
+            found: None,
+            allowed: String::new(),
+        };
+        self.used.push((problem, expression.clone()));
+    }
+
+    /// The names that the file declares.
+    pub(super) fn declare(&mut self, axes: &[Axis], lets: &BTreeMap<String, Expression>, figures: &[Figure]) {
+        for (at, axis) in axes.iter().enumerate() {
+            let bit = 1 << at.min(63);
+            match axis.kind {
+                AxisKind::Runs => self.runs |= bit,
+                AxisKind::Parts(Parts::Phases) => self.phases |= bit,
+                AxisKind::Parts(_) => {
+                    self.parts.insert(axis.name.clone(), at);
+                }
+                AxisKind::Loose => {}
+            }
+            self.axes.push(axis.name.clone());
+            self.mean(&axis.name, Meaning::Axis(at));
+        }
+        for (name, at) in axes.iter().enumerate().flat_map(|(at, axis)| fields(axis).into_keys().map(move |name| (name, at))) {
+            if self.fields.insert(name.to_owned(), at).is_some() {
+                self.repeated.push(format!("{name} is a field of two axes"));
+            }
+        }
+        for name in lets.keys() {
+            self.mean(name, Meaning::Let);
+        }
+        for (at, figure) in figures.iter().enumerate() {
+            self.mean(&figure.name, Meaning::Figure(at));
+        }
+        for (name, at) in self.fields.clone() {
+            if !matches!(self.meanings.get(&name), Some(Meaning::Figure(_))) {
+                self.mean(&name, Meaning::Field(at));
+            }
+        }
+        // A name may depend on another that comes later: until nothing changes. What goes in a circle is found apart.
+        self.figures = vec![0; figures.len()];
+        self.lets = lets.keys().map(|name| (name.clone(), 0)).collect();
+        for _ in 0..=figures.len() + lets.len() {
+            let of_lets: Vec<Depends> = lets.values().map(|one| self.depends(one)).collect();
+            let of_figures: Vec<Depends> = figures
+                .iter()
+                .map(|one| self.depends(&one.of) | one.filter.as_ref().map_or(0, |filter| self.depends(filter)))
+                .collect();
+            let of_lets: BTreeMap<String, Depends> = lets.keys().cloned().zip(of_lets).collect();
+            if of_lets == self.lets && of_figures == self.figures {
+                break;
+            }
+            (self.lets, self.figures) = (of_lets, of_figures);
+        }
+        self.find_circles(lets, figures);
+    }
+
+    fn mean(&mut self, name: &str, meaning: Meaning) {
+        if self.meanings.insert(name.to_owned(), meaning).is_some() {
+            self.repeated.push(format!("{name} has two meanings: rename one"));
+        }
+    }
+
+    fn find_circles(&mut self, lets: &BTreeMap<String, Expression>, figures: &[Figure]) {
+        let of = |name: &str| -> Vec<&Expression> {
+            match self.meanings.get(name) {
+                Some(Meaning::Let) => lets.get(name).into_iter().collect(),
+                Some(Meaning::Figure(at)) => {
+                    let figure = &figures[*at];
+                    std::iter::once(&figure.of).chain(&figure.filter).collect()
+                }
+                _ => Vec::new(),
+            }
+        };
+        let mut found = Vec::new();
+        let mut known: BTreeMap<&str, bool> = BTreeMap::new();
+        let all: Vec<&str> = self.meanings.keys().map(String::as_str).collect();
+        for name in all {
+            // Depth first, without recursion: names in progress are `false`.
+            let mut stack = vec![(name, false)];
+            while let Some((name, is_left)) = stack.pop() {
+                if is_left {
+                    known.insert(name, true);
+                    continue;
+                }
+                match known.get(name) {
+                    Some(true) => continue,
+                    Some(false) => {
+                        found.push(format!("{name} is made of itself"));
+                        continue;
+                    }
+                    None => {}
+                }
+                known.insert(name, false);
+                stack.push((name, true));
+                let mut inner: Vec<&Expression> = of(name);
+                while let Some(one) = inner.pop() {
+                    if let Node::Name(used) = &one.node
+                        && let Some((used, _)) = self.meanings.get_key_value(used)
+                    {
+                        stack.push((used, false));
+                    }
+                    inner.extend(one.parts());
+                }
+            }
+        }
+        self.repeated.extend(found);
+    }
+
+    /// What is wrong with the names of the file's expressions.
+    pub(super) fn problems(&mut self, file: &str) -> Vec<Problem> {
+        let mut problems = Vec::new();
+        for (place, expression) in std::mem::take(&mut self.used) {
+            let mut inner = vec![&expression];
+            while let Some(one) = inner.pop() {
+                if let Some(why) = self.problem(one) {
+                    let allowed = format!("at character {}: {why}", one.at + 1);
+                    problems.push(Problem { allowed, ..place.clone() });
+                }
+                inner.extend(one.parts());
+            }
+        }
+        for allowed in std::mem::take(&mut self.repeated) {
+            problems.push(Problem {
+                file: file.to_owned(),
+                origin: quell_lab::scenario::Origin::Line(1),
+                key: String::new(),
+                found: None,
+                allowed,
+            });
+        }
+        problems
+    }
+
+    fn problem(&self, one: &Expression) -> Option<String> {
+        let unknown = |what: &str, name: &str, known: Vec<&str>| {
+            let meant = closest(name, known.iter().copied());
+            let meant = meant.map_or(String::new(), |meant| format!("; did you mean {meant}?"));
+            Some(format!("there is no {what} {name}{meant}"))
+        };
+        match &one.node {
+            Node::Name(name) if !self.meanings.contains_key(name) && !SHOWN.contains(&name.as_str()) => {
+                unknown("figure, field or axis", name, self.meanings.keys().map(String::as_str).collect())
+            }
+            Node::Published(name) if !self.fields.contains_key(name) => {
+                unknown("field", name, self.fields.keys().map(String::as_str).collect())
+            }
+            Node::Call(name, arguments) => match function::arguments_of(name) {
+                None => unknown("function", name, function::names().collect()),
+                Some(range) if !range.contains(&arguments.len()) => {
+                    let (least, most) = (range.start(), range.end());
+                    Some(format!("{name} takes {least} to {most} values, not {}", arguments.len()))
+                }
+                Some(_) => None,
+            },
+            Node::Measured(name, _) if function::of_measurement(name).is_none() => {
+                unknown("function of a measurement", name, function::measured_names().collect())
+            }
+            Node::Select(_, axes) => axes.iter().find_map(|(axis, _)| match self.axis(axis) {
+                Some(_) => None,
+                None => unknown("axis", axis, self.axes.iter().map(String::as_str).collect()),
+            }),
+            _ => None,
+        }
+    }
+
+    /// What a name means.
+    pub(crate) fn meaning(&self, name: &str) -> Option<Meaning> {
+        self.meanings.get(name).copied()
+    }
+
+    /// The axis whose values have the field.
+    pub(crate) fn field(&self, name: &str) -> Option<usize> {
+        self.fields.get(name).copied()
+    }
+
+    /// The place of an axis.
+    pub(crate) fn axis(&self, name: &str) -> Option<usize> {
+        self.axes.iter().position(|axis| axis == name)
+    }
+
+    /// The axis of groups or queues with this name.
+    pub(crate) fn part(&self, name: &str) -> Option<usize> {
+        self.parts.get(name).copied()
+    }
+
+    /// The axes that make runs.
+    pub(crate) fn runs(&self) -> Depends {
+        self.runs
+    }
+
+    /// The axes on which an expression depends.
+    pub(crate) fn depends(&self, expression: &Expression) -> Depends {
+        match &expression.node {
+            Node::Name(name) if name == "seconds" => self.runs | self.phases,
+            Node::Name(name) => match self.meaning(name) {
+                Some(Meaning::Figure(at)) => self.figures.get(at).copied().unwrap_or(0),
+                Some(Meaning::Let) => self.lets.get(name).copied().unwrap_or(0),
+                Some(Meaning::Field(at) | Meaning::Axis(at)) => 1 << at,
+                None => 0,
+            },
+            Node::Published(name) => self.field(name).map_or(0, |at| 1 << at),
+            Node::Column(name) if name.starts_with("whole.") => self.runs,
+            Node::Column(name) => {
+                let root = name.split('.').next().unwrap_or_default();
+                self.runs | self.phases | self.parts.get(root).map_or(0, |at| 1 << at)
+            }
+            Node::Measured(name, _) if !name.starts_with(LIST) => {
+                let inner = expression.parts().into_iter().map(|part| self.depends(part));
+                inner.fold(self.runs, |all, one| all | one)
+            }
+            Node::Select(of, axes) => {
+                let selected = axes.iter().filter_map(|(axis, _)| self.axis(axis));
+                let selected = selected.fold(0, |all: Depends, at| all | (1 << at));
+                let values = axes.iter().filter_map(|(_, value)| value.as_ref());
+                let values = values.fold(0, |all, value| all | self.depends(value));
+                (self.depends(of) & !selected) | values
+            }
+            _ => {
+                let inner = expression.parts().into_iter().map(|part| self.depends(part));
+                inner.fold(0, |all, one| all | one)
+            }
+        }
+    }
+
+    /// The axes on which a figure depends.
+    pub(crate) fn of_figure(&self, place: usize) -> Depends {
+        self.figures.get(place).copied().unwrap_or(0)
+    }
+
+    /// The places of the axes in a set, in order.
+    pub(crate) fn places(&self, depends: Depends) -> Vec<usize> {
+        (0..self.axes.len()).filter(|at| depends & (1 << at) != 0).collect()
+    }
+
+    /// Whether an expression reads results itself, and not only through figures.
+    pub(super) fn reads(expression: &Expression, lets: &BTreeMap<String, Expression>, depth: usize) -> bool {
+        match &expression.node {
+            Node::Column(_) => true,
+            Node::Measured(name, _) if !name.starts_with(LIST) => true,
+            Node::Name(name) if name == "seconds" => true,
+            Node::Name(name) if depth < 16 => {
+                lets.get(name).is_some_and(|one| Self::reads(one, lets, depth + 1))
+            }
+            _ => expression.parts().into_iter().any(|one| Self::reads(one, lets, depth)),
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! The statements of a file, with their checks and guards.
+
+use quell_lab::scenario::tree::{Node, Table, Tree};
+
+use super::reader::Reader;
+use super::{Axis, Bound, Check, Figure, Form, Statement};
+use crate::expression::{Expression, Node as Part};
+
+const CHECK_KEYS: [&str; 21] = [
+    "figure", "value", "label", "within", "of", "near", "or-within", "from", "to", "is", "above", "below", "at-least", "at-most", "holds",
+    "where", "only", "except", "each", "what",
+    "runs",
+];
+const BOUNDS: [(&str, Bound); 7] = [
+    ("from", Bound::AtLeast),
+    ("to", Bound::AtMost),
+    ("is", Bound::Is),
+    ("above", Bound::Above),
+    ("below", Bound::Below),
+    ("at-least", Bound::AtLeast),
+    ("at-most", Bound::AtMost),
+];
+
+impl Reader<'_> {
+    pub(super) fn statements(
+        &mut self,
+        node: &Node,
+        root: &Table,
+        judged: Option<&Expression>,
+        axes: &[Axis], figures: &[Figure],
+    ) -> Vec<Statement> {
+        let Some(table) = self.any_table("statement", node, "of IDs with statements") else {
+            return Vec::new();
+        };
+        let reasons = root.get("reason").and_then(|node| self.any_table("reason", node, "of names with texts"));
+        let mut statements = Vec::new();
+        for (id, node) in table.iter() {
+            let usual = |next: char| next.is_ascii_lowercase() || next.is_ascii_digit() || next == '-';
+            if id.is_empty() || !id.chars().all(usual) {
+                self.about(&format!("statement.{id}"), node, "an ID has small letters, digits and hyphens");
+            }
+            let mut read = self.statement(id, node, reasons, axes, figures);
+            if let Some(read) = &mut read {
+                read.filter = read.filter.take().or_else(|| judged.cloned());
+            }
+            statements.extend(read);
+        }
+        statements
+    }
+
+    fn statement(&mut self, id: &str, node: &Node, reasons: Option<&Table>, axes: &[Axis], figures: &[Figure]) -> Option<Statement> {
+        let key = format!("statement.{id}");
+        let known = ["published", "checked", "where", "check", "guard", "differs", "cannot", "shown"];
+        let table = self.table(&key, node, &known)?;
+        let published = self.needed(&key, node, table, "published");
+        let differs = self.reason(&key, table, "differs", reasons);
+        let cannot = self.reason(&key, table, "cannot", reasons);
+        let checked = match cannot {
+            Some(_) => self.text_of(&key, table, "checked").unwrap_or_else(|| "none".to_owned()),
+            None => self.needed(&key, node, table, "checked"),
+        };
+        for (name, text) in [("published", &published), ("checked", &checked)] {
+            if text.contains(['\n', '|']) {
+                self.about(&format!("{key}.{name}"), node, "must be one line without |, because it stands in a table");
+            }
+        }
+        let filter = self.expression_of(&key, table, "where");
+        let mut checks = |name: &str| match table.get(name) {
+            Some(node) => self.checks(&format!("{key}.{name}"), node, axes, figures),
+            None => Vec::new(),
+        };
+        let (checks, guards) = (checks("check"), checks("guard"));
+        if cannot.is_some() && (differs.is_some() || !checks.is_empty()) {
+            self.about(&key, node, "cannot be judged, so it has neither check nor differs");
+        }
+        if cannot.is_none() && checks.is_empty() {
+            self.about(&key, node, "has no check; give one, or say why it cannot be judged: cannot = …");
+        }
+        Some(Statement {
+            id: id.to_owned(),
+            published,
+            checked,
+            filter,
+            checks,
+            guards,
+            differs,
+            cannot,
+            shown: self.template_of(&key, table, "shown"),
+        })
+    }
+
+    /// A text, or `{NAME}`: that of `[reason]`.
+    fn reason(&mut self, path: &str, table: &Table, key: &str, reasons: Option<&Table>) -> Option<String> {
+        let node = table.get(key)?;
+        let path = format!("{path}.{key}");
+        let text = self.text(&path, node)?;
+        let name = text.strip_prefix('{').and_then(|text| text.strip_suffix('}'));
+        let Some(name) = name.filter(|name| !name.contains(['{', '}', ' '])) else {
+            return Some(text);
+        };
+        match reasons.and_then(|reasons| reasons.get(name)) {
+            Some(node) => self.text(&format!("reason.{name}"), node),
+            None => {
+                self.wrong(&path, node, format!("there is no {name} in [reason]"));
+                None
+            }
+        }
+    }
+
+    fn checks(&mut self, key: &str, node: &Node, axes: &[Axis], figures: &[Figure]) -> Vec<Check> {
+        match &node.value {
+            Tree::Array(nodes) => {
+                let nodes = nodes.iter().enumerate();
+                nodes.filter_map(|(at, node)| self.check(&format!("{key}.{}", at + 1), node, axes, figures)).collect()
+            }
+            _ => self.check(key, node, axes, figures).into_iter().collect(),
+        }
+    }
+
+    fn check(&mut self, key: &str, node: &Node, axes: &[Axis], figures: &[Figure]) -> Option<Check> {
+        let known: Vec<&str> = CHECK_KEYS.into_iter().chain(["guard"]).collect();
+        let table = self.table(key, node, &known)?;
+        let figure = match self.text_of(key, table, "figure") {
+            Some(name) => match figures.iter().position(|figure| figure.name == name) {
+                Some(at) => Some((at, name)),
+                None => {
+                    let names: Vec<&str> = figures.iter().map(|figure| figure.name.as_str()).collect();
+                    let known = names.join(", ");
+                    self.about(&format!("{key}.figure"), node, format!("there is no figure {name}; there are {known}"));
+                    return None;
+                }
+            },
+            None => None,
+        };
+        let value = match &figure {
+            Some((_, name)) => Some(Expression {
+                at: 0,
+                node: Part::Name(name.clone()),
+            }),
+            None => self.expression_of(key, table, "value"),
+        };
+        let form = self.form(key, node, table, figure.as_ref().map(|(_, name)| name.as_str()))?;
+        if value.is_none() && !matches!(form, Form::Holds(_)) {
+            self.about(key, node, "needs figure = a name, or value = an expression");
+            return None;
+        }
+        let filter = self.expression_of(key, table, "where");
+        let what = self.template_of(key, table, "what");
+        let each = match table.get("each") {
+            Some(node) => self.places(&format!("{key}.each"), node, axes),
+            None => {
+                let mut used = vec![value.as_ref(), filter.as_ref()];
+                match &form {
+                    Form::Within { percent, of, or } => used.extend([Some(percent), Some(of), or.as_ref()]),
+                    Form::Bounds(bounds) => used.extend(bounds.iter().map(|(_, bound)| Some(bound))),
+                    Form::Holds(holds) => used.push(Some(holds)),
+                }
+                let depends = used.into_iter().flatten().fold(0, |all, one| all | self.names.depends(one));
+                self.names.places(depends)
+            }
+        };
+        let label = self.template_of(key, table, "label");
+        let label = label.or_else(|| figure.as_ref().map(|(at, _)| figures[*at].label.clone()));
+        let guard = table.get("guard").and_then(|node| self.value(&format!("{key}.guard"), node));
+        Some(Check {
+            value,
+            figure: figure.map(|(at, _)| at),
+            label,
+            form,
+            filter,
+            only: table.get("only").map(|node| self.texts(&format!("{key}.only"), node)),
+            except: table.get("except").map_or_else(Vec::new, |node| self.texts(&format!("{key}.except"), node)),
+            each,
+            is_of_runs: table.get("runs").and_then(|node| self.flag(&format!("{key}.runs"), node)).unwrap_or(false),
+            what,
+            guard: guard.and_then(|guard| guard.number()),
+        })
+    }
+
+    fn form(&mut self, key: &str, node: &Node, table: &Table, figure: Option<&str>) -> Option<Form> {
+        if let Some(holds) = self.expression_of(key, table, "holds") {
+            return Some(Form::Holds(holds));
+        }
+        if let Some(percent) = self.expression_of(key, table, "within") {
+            let near = self.expression_of(key, table, "near");
+            let of = near.or_else(|| self.expression_of(key, table, "of"));
+            let field = figure.filter(|name| self.names.field(name).is_some());
+            let of = of.or_else(|| {
+                Some(Expression {
+                    at: 0,
+                    node: Part::Published(field?.to_owned()),
+                })
+            });
+            let Some(of) = of else {
+                self.about(key, node, "within needs of = an expression, or a published field with the name of the figure");
+                return None;
+            };
+            let or = self.expression_of(key, table, "or-within");
+            return Some(Form::Within { percent, of, or });
+        }
+        let mut bounds = Vec::new();
+        for (name, bound) in BOUNDS {
+            if let Some(read) = self.expression_of(key, table, name) {
+                bounds.push((bound, read));
+            }
+        }
+        if bounds.is_empty() {
+            self.about(key, node, "needs within, holds, or a bound: from, to, is, above, below, at-least, at-most");
+            return None;
+        }
+        Some(Form::Bounds(bounds))
+    }
+
+    /// The places of axes by their names.
+    pub(super) fn places(&mut self, key: &str, node: &Node, axes: &[Axis]) -> Vec<usize> {
+        let mut places = Vec::new();
+        for name in self.texts(key, node) {
+            match axes.iter().position(|axis| axis.name == name) {
+                Some(place) => places.push(place),
+                None => {
+                    let known: Vec<&str> = axes.iter().map(|axis| axis.name.as_str()).collect();
+                    self.about(key, node, format!("{name} is no axis; axes are {}", known.join(", ")));
+                }
+            }
+        }
+        places
+    }
+}
