@@ -22,12 +22,38 @@ fn main() {
     let out = std::env::var_os("OUT_DIR").expect("cargo says where to write");
     fs::write(Path::new(&out).join("scenarios.rs"), list).expect("OUT_DIR can be written");
 
-    for (variable, folder) in [
-        ("QUELL_PROBE_SOURCES", "src/probe"),
-        ("QUELL_EXPERIMENT_SOURCES", "src"),
+    let experiments = own.join("../../experiments");
+    let experiments = experiments
+        .canonicalize()
+        .expect("the project has experiments");
+    let mut list = String::from("&[\n");
+    let mut all = files(&experiments, "toml");
+    all.extend(files(&experiments, "csv"));
+    all.sort();
+    for path in all {
+        let name = path.strip_prefix(&experiments).expect("it is below");
+        let name = name.to_str().expect("a name in UTF-8");
+        let path = path.to_str().expect("a path in UTF-8");
+        list.push_str(&format!("    ({name:?}, include_str!({path:?})),\n"));
+    }
+    list.push_str("]\n");
+    fs::write(Path::new(&out).join("experiments.rs"), list).expect("OUT_DIR can be written");
+
+    let sources = own.join("src");
+    let is_apart = |path: &PathBuf| {
+        path.starts_with(sources.join("probe")) || path.starts_with(sources.join("function"))
+    };
+    let (apart, engine): (Vec<PathBuf>, Vec<PathBuf>) =
+        files(&sources, "rs").into_iter().partition(is_apart);
+    let (probes, functions): (Vec<PathBuf>, Vec<PathBuf>) = apart
+        .into_iter()
+        .partition(|path| path.starts_with(sources.join("probe")));
+    for (variable, files) in [
+        ("QUELL_PROBE_SOURCES", probes),
+        ("QUELL_FUNCTION_SOURCES", functions),
+        ("QUELL_ENGINE_SOURCES", engine),
     ] {
-        let hash = hash(own, &files(&own.join(folder), "rs"));
-        println!("cargo::rustc-env={variable}={hash}");
+        println!("cargo::rustc-env={variable}={}", hash(own, &files));
     }
 }
 

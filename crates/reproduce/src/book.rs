@@ -7,12 +7,12 @@ use quell_lab::results::report::{escaped, page, picture};
 
 use crate::figure::{Curve, Figure, Pair};
 use crate::findings::Findings;
-use crate::registry::{CHAPTERS, Chapter};
+use crate::registry::{Chapter, chapters};
 use crate::reproduction::Outcome;
 use crate::statement::{Judged, Verdict};
 
 /// The book of these outcomes. `how` says how they were made: the command.
-pub fn html(outcomes: &[Outcome], how: &str) -> String {
+pub fn html(outcomes: &[Outcome<'_>], how: &str) -> String {
     let mut body = String::new();
     let _ = writeln!(
         body,
@@ -20,11 +20,11 @@ pub fn html(outcomes: &[Outcome], how: &str) -> String {
          In figures, dots and the colour of <em>published</em> are what the source printed as numbers.</p>"
     );
     counts(&mut body, outcomes);
-    for chapter in CHAPTERS {
+    for chapter in chapters() {
         let own = outcomes
             .iter()
             .filter(|one| one.experiment().chapter() == chapter.name);
-        let own: Vec<&Outcome> = own.collect();
+        let own: Vec<&Outcome<'_>> = own.collect();
         if !own.is_empty() {
             section(&mut body, chapter, &own);
         }
@@ -38,17 +38,17 @@ pub fn html(outcomes: &[Outcome], how: &str) -> String {
 }
 
 /// How many statements of a chapter have which verdict.
-fn counts(body: &mut String, outcomes: &[Outcome]) {
+fn counts(body: &mut String, outcomes: &[Outcome<'_>]) {
     body.push_str(
         "<div class=\"scroll\"><table>\n<caption>Verdicts</caption>\n<thead><tr><th>source</th><th class=\"number\">experiments</th>\
          <th class=\"number\">reproduced</th><th class=\"number\">differ</th><th class=\"number\">cannot be judged</th>\
          <th class=\"number\">not judged</th></tr></thead>\n<tbody>\n",
     );
-    for chapter in CHAPTERS {
+    for chapter in chapters() {
         let own = outcomes
             .iter()
             .filter(|one| one.experiment().chapter() == chapter.name);
-        let own: Vec<&Outcome> = own.collect();
+        let own: Vec<&Outcome<'_>> = own.collect();
         if own.is_empty() {
             continue;
         }
@@ -67,7 +67,7 @@ fn counts(body: &mut String, outcomes: &[Outcome]) {
             body,
             "<tr><td><a href=\"#{}\">{}</a></td><td class=\"number\">{}</td>{}</tr>",
             chapter.name,
-            escaped(chapter.title),
+            escaped(&chapter.title),
             own.len(),
             cells.concat()
         );
@@ -75,13 +75,13 @@ fn counts(body: &mut String, outcomes: &[Outcome]) {
     body.push_str("</tbody>\n</table></div>\n");
 }
 
-fn section(body: &mut String, chapter: &Chapter, outcomes: &[&Outcome]) {
+fn section(body: &mut String, chapter: &Chapter, outcomes: &[&Outcome<'_>]) {
     let _ = writeln!(
         body,
         "<section id=\"{}\">\n<h2>{}</h2>\n<p>{}.</p>",
         chapter.name,
-        escaped(chapter.title),
-        escaped(chapter.source)
+        escaped(&chapter.title),
+        escaped(&chapter.source)
     );
     for outcome in outcomes {
         let experiment = outcome.experiment();
@@ -90,8 +90,8 @@ fn section(body: &mut String, chapter: &Chapter, outcomes: &[&Outcome]) {
             body,
             "<article id=\"{name}\">\n<h3>{}: {}</h3>\n<p class=\"faint\">Source: {}. Scenarios: {}.</p>",
             experiment.id,
-            escaped(experiment.title),
-            escaped(experiment.source),
+            escaped(&experiment.title),
+            escaped(&experiment.source),
             escaped(&experiment.scenarios().join(", "))
         );
         match outcome {
@@ -110,7 +110,7 @@ fn section(body: &mut String, chapter: &Chapter, outcomes: &[&Outcome]) {
     body.push_str("</section>\n");
 }
 
-fn found(body: &mut String, findings: &Findings, name: &str) {
+fn found(body: &mut String, findings: &Findings<'_>, name: &str) {
     let all = findings.judged();
     if all.iter().all(|judged| judged.verdict == Verdict::Quick) {
         body.push_str("<p>The runs were too short to judge.</p>\n");
@@ -137,9 +137,9 @@ fn row(body: &mut String, judged: &Judged) {
     let _ = writeln!(
         body,
         "<tr><td>{name}</td><td>{}</td><td>{}</td><td>{}</td><td><strong>{}</strong>{why}</td></tr>",
-        escaped(judged.published),
+        escaped(&judged.published),
         escaped(&judged.ours),
-        escaped(judged.bound),
+        escaped(&judged.bound),
         judged.verdict.name()
     );
 }

@@ -1,11 +1,15 @@
 //! One run of an experiment.
 
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
 use quell_lab::scenario::Direction;
 use quell_lab::sweep::{Probe, Wanted};
 use quell_lab::{Scenario, World};
 use quell_units::Time;
 
-use crate::shipped;
+use crate::experiment::Experiment;
 
 /// Packets of full size that a quick run may send, unless it lasts only [`SHORT`] or [`LONG`].
 const QUICK_PACKETS: u128 = 5_000;
@@ -132,33 +136,45 @@ impl Cell {
 }
 
 /// The runs of an experiment's cells, in their order.
-///
-/// # Panics
-///
-/// There is no such scenario.
-pub(crate) fn wanted(
-    experiment: &str,
+pub(crate) fn wanted(experiment: &Experiment, length: Length, world: World) -> Vec<Wanted> {
+    let cells = experiment.cells();
+    let texts = |file: &str| experiment.scenario(file).unwrap_or_default().to_owned();
+    wanted_of(
+        &experiment.id,
+        cells,
+        &texts,
+        experiment.folder(),
+        length,
+        world,
+    )
+}
+
+fn wanted_of(
+    name: &str,
     cells: &[Cell],
+    text: &dyn Fn(&str) -> String,
+    folder: &Path,
     length: Length,
     world: World,
 ) -> Vec<Wanted> {
     let mut before: Option<&Cell> = None;
-    let one = |(number, cell): (usize, &Cell)| {
-        let text = shipped::scenario(&cell.file);
-        let text = text.unwrap_or_else(|| panic!("{experiment}: there is no {}", cell.file));
-        Wanted {
-            name: format!("{experiment} {}", number + 1),
-            file: cell.file.clone(),
-            text,
-            sets: cell.sets_in(world),
-            seed: cell.seed,
-            adapt: match (length, cell.slow) {
-                (Length::Full, _) => None,
-                (Length::Quick, false) => Some(|scenario| shorten(scenario, SHORT)),
-                (Length::Quick, true) => Some(|scenario| shorten(scenario, LONG)),
-            },
-            probe: cell.probe,
-        }
+    let mut texts: BTreeMap<String, Arc<str>> = BTreeMap::new();
+    let one = |(number, cell): (usize, &Cell)| Wanted {
+        name: format!("{name} {}", number + 1),
+        file: cell.file.clone(),
+        text: texts
+            .entry(cell.file.clone())
+            .or_insert_with(|| text(&cell.file).into())
+            .clone(),
+        folder: folder.to_owned(),
+        sets: cell.sets_in(world),
+        seed: cell.seed,
+        adapt: match (length, cell.slow) {
+            (Length::Full, _) => None,
+            (Length::Quick, false) => Some(|scenario| shorten(scenario, SHORT)),
+            (Length::Quick, true) => Some(|scenario| shorten(scenario, LONG)),
+        },
+        probe: cell.probe,
     };
     let mut all: Vec<Wanted> = cells.iter().enumerate().map(one).collect();
     if length == Length::Quick {
@@ -212,15 +228,21 @@ fn shorten(scenario: &mut Scenario, least: Time) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::shipped;
+
+    fn wanted(cells: &[Cell], length: Length, world: World) -> Vec<Wanted> {
+        let text = |file: &str| shipped::scenario(file).unwrap().to_owned();
+        wanted_of("e", cells, &text, Path::new(""), length, world)
+    }
 
     #[test]
     fn a_quick_run_is_the_whole_run_in_proportion_and_still_a_scenario() {
         let all = crate::registry::all();
-        let mut files: Vec<String> = all.iter().flat_map(|one| one.scenarios()).collect();
+        let mut files: Vec<&str> = all.iter().flat_map(|one| one.scenarios()).collect();
         files.sort_unstable();
         files.dedup();
         assert!(files.len() > 5);
-        for file in &files {
+        for file in files {
             let whole = shipped::load(file);
             for least in [SHORT, LONG] {
                 let mut quick = whole.clone();
@@ -250,7 +272,7 @@ mod tests {
         let mut cells = Cell::new(file).seeds([3, 4]);
         cells.extend(Cell::new(file).set("link.rate=20mbit").seeds([5, 6]));
         let seeds = |length| {
-            let wanted = wanted("e", &cells, length, World::Sim);
+            let wanted = wanted(&cells, length, World::Sim);
             wanted.iter().map(|one| one.seed).collect::<Vec<_>>()
         };
         assert_eq!(seeds(Length::Full), [3, 4, 5, 6]);
@@ -261,7 +283,7 @@ mod tests {
     fn what_no_kernel_has_is_changed_only_over_the_tcp_of_a_kernel() {
         let cell = Cell::new("gsp2014/e1-taildrop.toml").set("run.duration=60s");
         let cells = [cell.over_linux("group.flows.congestion-control=cubic")];
-        let sets = |world| wanted("e", &cells, Length::Full, world).remove(0).sets;
+        let sets = |world| wanted(&cells, Length::Full, world).remove(0).sets;
         assert_eq!(sets(World::Sim), ["run.duration=60s"]);
         let over_linux = ["run.duration=60s", "group.flows.congestion-control=cubic"];
         assert_eq!(sets(World::Virtual), over_linux);

@@ -4,7 +4,7 @@ use crate::table::Table;
 
 /// Figures in the order in which they were first added, each with its runs: where, published, ours.
 #[derive(Debug, Default)]
-pub struct Deviations(Vec<(String, Vec<Run>)>);
+pub(crate) struct Deviations(Vec<(String, Vec<Run>)>);
 
 #[derive(Debug, Clone)]
 struct Run {
@@ -22,7 +22,7 @@ impl Run {
 
 impl Deviations {
     /// Adds a run of a figure.
-    pub fn add(&mut self, figure: &str, place: &str, published: f64, ours: f64) {
+    pub(crate) fn add(&mut self, figure: &str, place: &str, published: f64, ours: f64) {
         let run = Run {
             place: place.to_owned(),
             published,
@@ -35,7 +35,7 @@ impl Deviations {
     }
 
     /// How many runs are within `band` percent, and the one that is furthest off, with values as `show` writes them.
-    pub fn table(&self, band: f64, show: &dyn Fn(f64) -> String) -> Table {
+    pub(crate) fn table(&self, band: f64, show: &dyn Fn(f64) -> String) -> Table {
         let within = format!("within {band} %");
         let mut table = Table::new(&[
             "figure",

@@ -1,71 +1,216 @@
-//! What a published experiment is.
+//! What an experiment is.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::fmt;
+use std::path::{Path, PathBuf};
 
+use quell_lab::scenario::{Origin, Problem, Problems};
 use quell_lab::sweep::Stored;
 
 use crate::cell::Cell;
-use crate::cells::Cells;
-use crate::experiment_file::ExperimentFile;
+use crate::evaluate::Engine;
+use crate::file::{self, Definition};
 use crate::findings::Findings;
-use crate::statement::Statement;
+use crate::shipped;
+use crate::statement::{Expected, Statement};
 
-/// An experiment: what its source says, the runs that repeat it, and how the results are judged.
+/// An experiment: what its source says, the runs that repeat it, and how the results are judged. It is a file, of
+/// [`experiments/`](crate::shipped_experiments) or a user's.
 pub struct Experiment {
-    /// Its name: a [`Chapter`](crate::registry::Chapter) and a name in it, as `gsp2014/e4`.
-    pub id: &'static str,
+    /// Its name: a [`Chapter`](crate::registry::Chapter) and a name in it, as `gsp2014/e4`; a user's has the name of its file.
+    pub id: String,
     /// What it is about.
-    pub title: &'static str,
+    pub title: String,
     /// Where the values and statements stand: the publication, and the slide, section or table.
-    pub source: &'static str,
+    pub source: String,
     /// What the source says.
-    pub statements: &'static [Statement],
-    /// The runs. Several may be the same, of other experiments too: each runs once.
-    pub plan: fn() -> Vec<Cell>,
-    /// What the results say. The cells are in the order of the plan. Runs of a second give no drops where the full ones do; `judge` takes
-    /// that too.
-    pub judge: fn(&Cells<'_>, &mut Findings),
-    /// The experiment file, instead of the plan and the judge.
-    pub definition: Option<&'static ExperimentFile>,
+    pub statements: Vec<Statement>,
+    definition: Definition,
+    cells: Vec<Cell>,
+    /// Texts of the scenarios that lie beside the file.
+    beside: BTreeMap<String, String>,
+    /// Paths of the files that were read.
+    files: Vec<String>,
+    folder: PathBuf,
 }
 
 /// Experiments that share a section of `docs/evidence/published.md`, which has their texts in this order.
 #[derive(Debug)]
 pub struct Section {
     /// Its title.
-    pub title: &'static str,
+    pub title: String,
     /// The experiments.
-    pub experiments: &'static [Experiment],
+    pub experiments: Vec<Experiment>,
 }
 
 impl Experiment {
-    /// The runs that repeat it.
-    pub fn cells(&self) -> Vec<Cell> {
-        match self.definition {
-            Some(file) => file.cells(),
-            None => (self.plan)(),
+    /// Reads the text of the experiment `id`; `files` has the text of what lies beside it.
+    ///
+    /// # Errors
+    ///
+    /// Everything that is wrong with it.
+    pub fn read(
+        id: &str,
+        text: &str,
+        files: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Self, Problems> {
+        let name = format!("{id}.toml");
+        let chapter = id
+            .rsplit_once('/')
+            .map_or(String::new(), |(chapter, _)| format!("{chapter}/"));
+        let read = RefCell::new(vec![name.clone()]);
+        let noted = |name: &str| {
+            let text = files(name)?;
+            read.borrow_mut().push(format!("{chapter}{name}"));
+            Some(text)
+        };
+        let definition = file::read(&name, text, &noted)?;
+        let refused = |why: String| {
+            Problems::new(vec![Problem {
+                file: name.clone(),
+                origin: Origin::Line(1),
+                key: "axis".to_owned(),
+                found: None,
+                allowed: why,
+            }])
+        };
+        let cells = Engine::new(&definition).and_then(|engine| engine.cells());
+        let cells = cells.map_err(|fault| refused(fault.why))?;
+        let mut beside = BTreeMap::new();
+        for cell in &cells {
+            if !beside.contains_key(cell.file()) {
+                match files(cell.file()) {
+                    Some(text) => drop(beside.insert(cell.file().to_owned(), text)),
+                    None if shipped::scenario(cell.file()).is_some() => {}
+                    None => {
+                        let scenario = cell.file();
+                        let why = format!(
+                            "there is no scenario {scenario:?}, neither beside the experiment nor among those of quell"
+                        );
+                        return Err(refused(why));
+                    }
+                }
+            }
         }
+        Ok(Self {
+            id: id.to_owned(),
+            title: definition.title.clone(),
+            source: definition.source.clone(),
+            statements: definition.statements.iter().map(statement).collect(),
+            definition,
+            cells,
+            beside,
+            files: read.into_inner(),
+            folder: PathBuf::new(),
+        })
     }
 
-    /// Judges the results of [`Experiment::cells`].
-    pub(crate) fn find(&self, results: &[Stored], out: &mut Findings) {
-        match self.definition {
-            Some(file) => file.find(results, out),
-            None => (self.judge)(&Cells(results), out),
-        }
+    /// Reads the experiment file at `path`; its name is that of the file.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be read, or everything that is wrong with it.
+    pub fn open(path: &Path) -> Result<Self, OpenError> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| OpenError::Unreadable(path.to_owned(), error))?;
+        let folder = path.parent().unwrap_or(Path::new("")).to_owned();
+        let files = |name: &str| std::fs::read_to_string(folder.join(name)).ok();
+        let id = path.file_stem().unwrap_or_default().to_string_lossy();
+        let read = Self::read(&id, &text, &files).map_err(OpenError::Wrong)?;
+        Ok(Self { folder, ..read })
     }
 
-    /// The scenarios that it runs, below `scenarios/`, in order.
-    pub fn scenarios(&self) -> Vec<String> {
-        let mut files: Vec<String> = self.cells().iter().map(|cell| cell.file().to_owned()).collect();
+    /// The runs that repeat it, in their order.
+    pub fn cells(&self) -> &[Cell] {
+        &self.cells
+    }
+
+    /// The files that make it, below `experiments/`: its own, those that it names, and those that these name.
+    pub fn files(&self) -> Vec<&str> {
+        self.files.iter().map(String::as_str).collect()
+    }
+
+    /// Whether its figures need functions in Rust.
+    pub fn names_functions(&self) -> bool {
+        self.definition.names.uses_functions()
+    }
+
+    /// The text of a scenario that it runs.
+    pub(crate) fn scenario(&self, file: &str) -> Option<&str> {
+        let beside = self.beside.get(file).map(String::as_str);
+        beside.or_else(|| shipped::scenario(file))
+    }
+
+    /// Where files lie that its scenarios name.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The scenarios that it runs, in order.
+    pub fn scenarios(&self) -> Vec<&str> {
+        let mut files: Vec<&str> = self.cells.iter().map(Cell::file).collect();
         files.sort_unstable();
         files.dedup();
         files
+    }
+
+    /// Judges the results of [`Experiment::cells`].
+    pub(crate) fn find(&self, results: &[Stored], out: &mut Findings<'_>) {
+        let engine = Engine::new(&self.definition).and_then(|mut engine| {
+            engine.take(results)?;
+            Ok(engine)
+        });
+        match engine {
+            Ok(engine) => engine.find(out),
+            Err(fault) => out.fault("axis", &fault.why),
+        }
     }
 }
 
 impl fmt::Debug for Experiment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.id)
+        f.write_str(&self.id)
+    }
+}
+
+/// Why an experiment file was not read.
+#[derive(Debug)]
+pub enum OpenError {
+    /// The file cannot be read.
+    Unreadable(PathBuf, std::io::Error),
+    /// What is wrong with it.
+    Wrong(Problems),
+}
+
+impl fmt::Display for OpenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreadable(path, error) => write!(f, "{}: {error}", path.display()),
+            Self::Wrong(problems) => problems.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for OpenError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Unreadable(_, error) => Some(error),
+            Self::Wrong(problems) => Some(problems),
+        }
+    }
+}
+
+fn statement(statement: &file::Statement) -> Statement {
+    let expected = match (&statement.differs, &statement.cannot) {
+        (_, Some(why)) => Expected::CannotBeJudged(why.clone()),
+        (Some(why), None) => Expected::Differs(why.clone()),
+        (None, None) => Expected::Reproduced,
+    };
+    Statement {
+        id: statement.id.clone(),
+        published: statement.published.clone(),
+        bound: statement.checked.clone(),
+        expected,
     }
 }

@@ -7,8 +7,8 @@ use crate::table::Table;
 
 /// What an experiment found.
 #[derive(Debug)]
-pub struct Findings {
-    experiment: &'static Experiment,
+pub struct Findings<'a> {
+    experiment: &'a Experiment,
     judge: Judge,
     /// One for each statement, in their order.
     pub(crate) checks: Vec<Checks>,
@@ -22,8 +22,8 @@ pub struct Findings {
     pub figures: Vec<Figure>,
 }
 
-impl Findings {
-    pub(crate) fn new(experiment: &'static Experiment, judge: Judge) -> Self {
+impl<'a> Findings<'a> {
+    pub(crate) fn new(experiment: &'a Experiment, judge: Judge) -> Self {
         let checks = experiment.statements.iter().map(|_| Checks::default());
         Self {
             experiment,
@@ -74,14 +74,14 @@ impl Findings {
     }
 
     /// The experiment.
-    pub fn experiment(&self) -> &'static Experiment {
+    pub fn experiment(&self) -> &'a Experiment {
         self.experiment
     }
 
     /// The statements with their verdicts, in the order of the definition.
     pub fn judged(&self) -> Vec<Judged> {
         let both = self.experiment.statements.iter().zip(&self.checks);
-        both.map(|(statement, checks)| checks.judge(statement, self.experiment.id, self.judge))
+        both.map(|(statement, checks)| checks.judge(statement, &self.experiment.id, self.judge))
             .collect()
     }
 
@@ -91,7 +91,10 @@ impl Findings {
         let both = self.experiment.statements.iter().zip(&self.checks);
         let problems = both.flat_map(|(statement, checks)| checks.problems(statement));
         let problems = problems.map(|problem| format!("{}#{problem}", self.experiment.id));
-        let faults = self.faults.iter().map(|fault| format!("{}: {fault}", self.experiment.id));
+        let faults = self
+            .faults
+            .iter()
+            .map(|fault| format!("{}: {fault}", self.experiment.id));
         problems.chain(faults).collect()
     }
 }

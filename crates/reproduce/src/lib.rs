@@ -1,7 +1,8 @@
-//! Published experiments: what their sources say, the runs that repeat them, and the verdicts.
+//! Experiments that are files: what a source says, the runs that repeat it, and the verdicts. Rust computes figures, files judge.
 //!
 //! * [`registry`]: every experiment by its ID, chapter by chapter.
-//! * [`Experiment`]: scenarios, statements, the plan of its runs, and the judge of their results.
+//! * [`Experiment`]: a file with axes, figures, statements, tables and pictures: `file` reads it, `expression` its formulas, `evaluate` plans its
+//!   runs and judges their results, `function` has the figures that no formula says.
 //! * [`Reproduction`]: some experiments with all their runs; a [store](quell_lab::sweep::Store) keeps the results.
 //! * [`Findings`]: what an experiment found: text, tables, figures, and each [`Statement`] with its [`Verdict`].
 //! * [`book`]: all of that as one HTML file.
@@ -14,33 +15,26 @@
 
 pub mod book;
 mod cell;
-mod cells;
-pub mod deviation;
-pub mod evaluation;
+mod deviation;
+mod digits;
 mod evaluate;
 mod experiment;
-mod experiment_file;
 mod expression;
 mod figure;
 mod file;
 mod findings;
-pub mod function;
+mod function;
 pub mod probe;
 pub mod registry;
 mod reproduction;
-pub mod sections;
 pub mod shipped;
+pub mod shipped_experiments;
 mod statement;
-pub mod statistics;
+mod statistics;
 pub mod table;
-#[doc(hidden)]
-pub mod twin;
 
 pub use cell::{Cell, Length};
-pub use cells::Cells;
-pub use experiment::{Experiment, Section};
-pub use experiment_file::ExperimentFile;
-pub use expression::Value;
+pub use experiment::{Experiment, OpenError, Section};
 pub use figure::{Curve, Figure, Pair};
 pub use findings::Findings;
 pub use reproduction::{Outcome, Reproduction, Unable};

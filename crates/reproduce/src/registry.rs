@@ -1,119 +1,124 @@
-//! Every experiment, by its ID.
+//! Every experiment of the book, by its ID.
+
+use std::sync::LazyLock;
 
 use quell_lab::scenario::closest;
+use quell_lab::scenario::tree::{self, Node, Tree};
 
 use crate::experiment::{Experiment, Section};
-use crate::sections::{
-    bbr, bbr_beside_cubic, bbr_bounded, browsing, compound, cubic, dualq2015, fq_codel, gateway,
-    gateway_controls, gateway_sweep, has, independence, overload, pairs, panorama, pie, prague,
-    protection, red, scream, slides, step, synchronisation, vdq, vdq_bbr, video, web,
-};
-
-/// The sections of `docs/evidence/published.md` in their order.
-pub const SECTIONS: &[&Section] = &[
-    &dualq2015::SECTION,
-    &slides::SECTION,
-    &dualq2015::PROTECTION_SECTION,
-    &overload::SECTION,
-    &pairs::SECTION,
-    &prague::SECTION,
-    &pie::SECTION,
-    &fq_codel::SECTION,
-    &vdq::SECTION,
-    &vdq_bbr::SECTION,
-    &independence::SECTION,
-    &step::SECTION,
-    &synchronisation::SECTION,
-    &protection::SECTION,
-    &gateway::SECTION,
-    &gateway_controls::SECTION,
-    &gateway_sweep::SECTION,
-    &cubic::SECTION,
-    &compound::SECTION,
-    &bbr::SECTION,
-    &bbr_beside_cubic::SECTION,
-    &bbr_bounded::SECTION,
-    &red::SECTION,
-    &web::SECTION,
-    &browsing::SECTION,
-    &has::SECTION,
-    &panorama::SECTION,
-    &video::SECTION,
-    &scream::SECTION,
-];
+use crate::shipped_experiments;
 
 /// Experiments that belong together, and the first part of their IDs.
 #[derive(Debug)]
 pub struct Chapter {
     /// The first part of the IDs.
-    pub name: &'static str,
+    pub name: String,
     /// Its title in the book.
-    pub title: &'static str,
+    pub title: String,
     /// The publications.
-    pub source: &'static str,
+    pub source: String,
+}
+
+/// `experiments/book.toml`.
+struct Book {
+    chapters: Vec<Chapter>,
+    sections: Vec<Section>,
+}
+
+/// The files are part of the program: a test reads them all, so what is wrong here is an error of the build.
+static BOOK: LazyLock<Book> = LazyLock::new(|| match book() {
+    Ok(book) => book,
+    Err(why) => panic!("{why}"),
+});
+
+fn book() -> Result<Book, String> {
+    let text = shipped_experiments::text("book.toml").ok_or("there is no book.toml")?;
+    let root = tree::read("book.toml", text).map_err(|problem| problem.to_string())?;
+    let chapter = |node: &Node| {
+        Ok(Chapter {
+            name: text_of(node, "name")?,
+            title: text_of(node, "title")?,
+            source: text_of(node, "source")?,
+        })
+    };
+    let section = |node: &Node| {
+        let experiments = list_of(node, "experiments")?.iter();
+        let experiments = experiments.map(|id| shipped(id.found().trim_matches('"')));
+        Ok(Section {
+            title: text_of(node, "title")?,
+            experiments: experiments.collect::<Result<_, String>>()?,
+        })
+    };
+    Ok(Book {
+        chapters: list_of(&root, "chapter")?
+            .iter()
+            .map(chapter)
+            .collect::<Result<_, String>>()?,
+        sections: list_of(&root, "section")?
+            .iter()
+            .map(section)
+            .collect::<Result<_, String>>()?,
+    })
+}
+
+fn key_of<'n>(node: &'n Node, key: &str) -> Result<&'n Node, String> {
+    let found = match &node.value {
+        Tree::Table(table) => table.get(key),
+        Tree::Array(_) | Tree::Scalar(..) => None,
+    };
+    found.ok_or_else(|| format!("book.toml: {key} is missing"))
+}
+
+fn text_of(node: &Node, key: &str) -> Result<String, String> {
+    match &key_of(node, key)?.value {
+        Tree::Scalar(_, text) => Ok(text.clone()),
+        Tree::Array(_) | Tree::Table(_) => Err(format!("book.toml: {key} is no text")),
+    }
+}
+
+fn list_of<'n>(node: &'n Node, key: &str) -> Result<&'n [Node], String> {
+    match &key_of(node, key)?.value {
+        Tree::Array(nodes) => Ok(nodes),
+        Tree::Table(_) | Tree::Scalar(..) => Err(format!("book.toml: {key} is no list")),
+    }
+}
+
+/// The experiment with this ID in the program.
+fn shipped(id: &str) -> Result<Experiment, String> {
+    let text = shipped_experiments::text(&format!("{id}.toml"))
+        .ok_or_else(|| format!("there is no experiment {id}"))?;
+    let chapter = id.split('/').next().unwrap_or_default();
+    let files =
+        |name: &str| shipped_experiments::text(&format!("{chapter}/{name}")).map(str::to_owned);
+    Experiment::read(id, text, &files).map_err(|problems| problems.to_string())
+}
+
+/// The sections of `docs/evidence/published.md` in their order.
+pub fn sections() -> &'static [Section] {
+    &BOOK.sections
 }
 
 /// The chapters of the book, in their order.
-pub const CHAPTERS: &[Chapter] = &[
-    Chapter {
-        name: "dualq2015",
-        title: "DualQ (2015)",
-        source: "De Schepper, Bondarenko, Briscoe and Tsang, \"Ultra Low Queuing Delay for ALL Applications\", two decks of slides, 2015",
-    },
-    Chapter {
-        name: "rfc9332",
-        title: "DualQ Coupled AQM (RFC 9332)",
-        source: "RFC 9332 and RFC 9957; arXiv 2209.01078 and the figures behind it",
-    },
-    Chapter {
-        name: "gsp2014",
-        title: "Global Synchronization Protection (IETF 89)",
-        source: "Lautenschlaeger, \"Global Synchronization Protection for Packet Queues\", slides, IETF 89, 2014 (draft-lauten-aqm-gsp-00)",
-    },
-    Chapter {
-        name: "homegateway2011",
-        title: "Home-gateway queues (MMSys 2011)",
-        source: "Stewart, Hayes, Armitage, Welzl and Petlund, \"Multimedia-unfriendly TCP Congestion Control and Home Gateway Queue Management\", slides, MMSys 2011 (ACM 10.1145/1943552.1943558)",
-    },
-    Chapter {
-        name: "vdq2020",
-        title: "VDQ-CSAQM (ANRW 2020)",
-        source: "Nádas, Gombos, Fejes and Laki, \"A Congestion Control Independent L4S Scheduler\", slides, ANRW 2020",
-    },
-    Chapter {
-        name: "contrast",
-        title: "Queues that the others are compared with",
-        source: "PIE and FQ-CoDel (arXiv 2209.01078), step marking (SIGCOMM 2010), RED, Adaptive RED and Curvy RED",
-    },
-    Chapter {
-        name: "controls",
-        title: "Congestion controls",
-        source: "papers and drafts of CUBIC, Compound, H-TCP, LEDBAT, BBR and Prague",
-    },
-    Chapter {
-        name: "applications",
-        title: "Applications",
-        source: "measurements and logs of web items and rendered video",
-    },
-];
+pub fn chapters() -> &'static [Chapter] {
+    &BOOK.chapters
+}
 
 /// Every experiment, chapter by chapter, and in a chapter in the order of the sections.
 pub fn all() -> Vec<&'static Experiment> {
-    let of = |chapter: &'static Chapter| chapter.experiments();
-    CHAPTERS.iter().flat_map(of).collect()
+    chapters().iter().flat_map(Chapter::experiments).collect()
 }
 
 impl Chapter {
     /// Its experiments.
     pub fn experiments(&self) -> Vec<&'static Experiment> {
-        let all = SECTIONS.iter().flat_map(|section| section.experiments);
+        let all = sections().iter().flat_map(|section| &section.experiments);
         all.filter(|one| one.chapter() == self.name).collect()
     }
 }
 
 impl Experiment {
-    /// The first part of its ID.
-    pub fn chapter(&self) -> &'static str {
+    /// The first part of its ID; a user's has none.
+    pub fn chapter(&self) -> &str {
         self.id.split_once('/').map_or("", |(chapter, _)| chapter)
     }
 }
@@ -136,9 +141,13 @@ pub fn find(name: &str) -> Result<Vec<&'static Experiment>, Vec<&'static str>> {
 /// Names like this one: the nearest, or those that contain it, or the others of its chapter.
 fn near(name: &str, all: &[&'static Experiment]) -> Vec<&'static str> {
     let has_some = |chapter: &&Chapter| all.iter().any(|one| one.chapter() == chapter.name);
-    let chapters = CHAPTERS.iter().filter(has_some);
-    let chapters = chapters.map(|chapter| chapter.name);
-    let names = || all.iter().map(|one| one.id).chain(chapters.clone());
+    let with_some = chapters().iter().filter(has_some);
+    let chapters = with_some.map(|chapter| chapter.name.as_str());
+    let names = || {
+        all.iter()
+            .map(|one| one.id.as_str())
+            .chain(chapters.clone())
+    };
     let mut near: Vec<&str> = closest(name, names()).into_iter().collect();
     let last = name.rsplit('/').next().unwrap_or(name).to_lowercase();
     let same = |id: &&str| !last.is_empty() && id.to_lowercase().contains(&last);
@@ -161,10 +170,10 @@ mod tests {
 
     #[test]
     fn every_experiment_has_an_id_of_its_own_in_a_chapter_and_statements() {
-        let ids: Vec<&str> = SECTIONS
+        let ids: Vec<&str> = sections()
             .iter()
-            .flat_map(|section| section.experiments)
-            .map(|one| one.id)
+            .flat_map(|section| &section.experiments)
+            .map(|one| one.id.as_str())
             .collect();
         let unique: BTreeSet<&str> = ids.iter().copied().collect();
         assert_eq!(unique.len(), ids.len());
@@ -180,12 +189,12 @@ mod tests {
                 one.id
             );
             assert!(!one.statements.is_empty(), "{}", one.id);
-            let ids: BTreeSet<&str> = one.statements.iter().map(|one| one.id).collect();
+            let ids: BTreeSet<&str> = one.statements.iter().map(|one| one.id.as_str()).collect();
             assert_eq!(ids.len(), one.statements.len(), "{}", one.id);
-            for statement in one.statements {
+            for statement in &one.statements {
                 assert!(statement.id.chars().all(usual), "{}", statement.id);
                 assert!(!statement.published.is_empty() && !statement.bound.is_empty());
-                for text in [statement.published, statement.bound] {
+                for text in [&statement.published, &statement.bound] {
                     assert!(!text.contains(['\n', '|']), "{text}");
                 }
             }
@@ -194,10 +203,13 @@ mod tests {
 
     #[test]
     fn every_section_has_a_title_of_its_own_and_experiments() {
-        let titles: BTreeSet<&str> = SECTIONS.iter().map(|section| section.title).collect();
-        assert_eq!(titles.len(), SECTIONS.len());
+        let titles: BTreeSet<&str> = sections()
+            .iter()
+            .map(|section| section.title.as_str())
+            .collect();
+        assert_eq!(titles.len(), sections().len());
         assert!(
-            SECTIONS
+            sections()
                 .iter()
                 .all(|section| !section.experiments.is_empty())
         );

@@ -12,33 +12,33 @@ use crate::statement::Judge;
 
 /// Some experiments with all their runs.
 #[derive(Debug)]
-pub struct Reproduction {
+pub struct Reproduction<'a> {
     /// The runs of all of them: `quell_lab::sweep::run` carries them out.
     pub plan: Plan,
     /// Experiments that cannot run in this world.
-    pub unable: Vec<Unable>,
+    pub unable: Vec<Unable<'a>>,
     length: Length,
-    experiments: Vec<(&'static Experiment, Range<usize>)>,
+    experiments: Vec<(&'a Experiment, Range<usize>)>,
 }
 
 /// An experiment that cannot run in the world.
 #[derive(Debug)]
-pub struct Unable {
+pub struct Unable<'a> {
     /// The experiment.
-    pub experiment: &'static Experiment,
+    pub experiment: &'a Experiment,
     /// Why.
     pub why: String,
 }
 
 /// What became of an experiment.
 #[derive(Debug)]
-pub enum Outcome {
+pub enum Outcome<'a> {
     /// All of its runs are there.
-    Found(Box<Findings>),
+    Found(Box<Findings<'a>>),
     /// Some are not.
     Incomplete {
         /// The experiment.
-        experiment: &'static Experiment,
+        experiment: &'a Experiment,
         /// Its runs, each counted once for every place that it has in the plan.
         cells: usize,
         /// Those that have not run.
@@ -48,9 +48,9 @@ pub enum Outcome {
     },
 }
 
-impl Outcome {
+impl<'a> Outcome<'a> {
     /// The experiment.
-    pub fn experiment(&self) -> &'static Experiment {
+    pub fn experiment(&self) -> &'a Experiment {
         match self {
             Self::Found(findings) => findings.experiment(),
             Self::Incomplete { experiment, .. } => experiment,
@@ -58,7 +58,7 @@ impl Outcome {
     }
 
     /// What it found, if all of its runs are there.
-    pub fn findings(&self) -> Option<&Findings> {
+    pub fn findings(&self) -> Option<&Findings<'a>> {
         match self {
             Self::Found(findings) => Some(findings),
             Self::Incomplete { .. } => None,
@@ -66,14 +66,14 @@ impl Outcome {
     }
 }
 
-impl Reproduction {
+impl<'a> Reproduction<'a> {
     /// All runs of `experiments`.
     ///
     /// # Errors
     ///
     /// The world is not possible here, or a definition is wrong.
     pub fn new(
-        experiments: &[&'static Experiment],
+        experiments: &[&'a Experiment],
         length: Length,
         world: World,
         guest: &GuestOptions,
@@ -85,7 +85,7 @@ impl Reproduction {
         let mut wanted: Vec<Wanted> = Vec::new();
         let (mut able, mut unable) = (Vec::new(), Vec::new());
         for &experiment in experiments {
-            let own = cell::wanted(experiment.id, &experiment.cells(), length, world);
+            let own = cell::wanted(experiment, length, world);
             // The definitions are about the simulated world; for another one each has to be asked.
             if world != World::Sim
                 && let Err(why) = Plan::of(name, &own, world, guest)
@@ -112,21 +112,21 @@ impl Reproduction {
     /// # Errors
     ///
     /// A result cannot be read.
-    pub fn outcomes(&self, store: &Store) -> Result<Vec<Outcome>, RunError> {
+    pub fn outcomes(&self, store: &Store) -> Result<Vec<Outcome<'a>>, RunError> {
         let results = stored(&self.plan, store)?;
         let judge = match (self.length, self.plan.world) {
             (Length::Quick, _) => Judge::Quick,
             (Length::Full, World::Sim) => Judge::Simulated,
             (Length::Full, _) => Judge::Elsewhere,
         };
-        let outcome = |(experiment, range): &(&'static Experiment, Range<usize>)| {
+        let outcome = |(experiment, range): &(&'a Experiment, Range<usize>)| {
             outcome(experiment, &results[range.clone()], judge)
         };
         Ok(self.experiments.iter().map(outcome).collect())
     }
 }
 
-fn outcome(experiment: &'static Experiment, results: &[Stored], judge: Judge) -> Outcome {
+fn outcome<'a>(experiment: &'a Experiment, results: &[Stored], judge: Judge) -> Outcome<'a> {
     let missing = results.iter().filter(|one| matches!(one, Stored::Missing));
     let missing = missing.count();
     let failed = results.iter().filter_map(|one| match one {

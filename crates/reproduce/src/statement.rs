@@ -2,30 +2,30 @@
 
 use std::fmt;
 
-use crate::evaluation::digits;
+use crate::digits::digits;
 
 /// One value or statement of a source, with the bound that decides.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Statement {
     /// Its name within the experiment, in small letters and hyphens.
-    pub id: &'static str,
+    pub id: String,
     /// What the source says: a value with its unit, or a statement.
-    pub published: &'static str,
+    pub published: String,
     /// What is checked, and why this bound.
-    pub bound: &'static str,
+    pub bound: String,
     /// What is known of the outcome.
     pub expected: Expected,
 }
 
 /// What is known of the outcome in the simulated world.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Expected {
     /// Every check holds.
     Reproduced,
     /// A check fails: why.
-    Differs(&'static str),
+    Differs(String),
     /// There is nothing to compare with: why.
-    CannotBeJudged(&'static str),
+    CannotBeJudged(String),
 }
 
 /// The verdict about a statement.
@@ -74,11 +74,11 @@ pub struct Judged {
     /// Experiment and statement: `gsp2014/e4#drops`.
     pub id: String,
     /// What the source says.
-    pub published: &'static str,
+    pub published: String,
     /// What came out.
     pub ours: String,
     /// What is checked, and why this bound.
-    pub bound: &'static str,
+    pub bound: String,
     /// The verdict.
     pub verdict: Verdict,
 }
@@ -168,19 +168,19 @@ impl Checks {
     }
 
     pub(crate) fn judge(&self, statement: &Statement, experiment: &str, judge: Judge) -> Judged {
-        let verdict = match (judge, statement.expected) {
+        let verdict = match (judge, &statement.expected) {
             (Judge::Quick, _) => Verdict::Quick,
-            (_, Expected::CannotBeJudged(why)) => Verdict::CannotBeJudged(why.to_owned()),
+            (_, Expected::CannotBeJudged(why)) => Verdict::CannotBeJudged(why.clone()),
             _ if self.misses.is_empty() && self.made > 0 => Verdict::Reproduced,
             // The reason is that of the simulated world.
-            (Judge::Simulated, Expected::Differs(why)) => Verdict::Differs(why.to_owned()),
+            (Judge::Simulated, Expected::Differs(why)) => Verdict::Differs(why.clone()),
             _ => Verdict::Differs(self.misses.first().cloned().unwrap_or_default()),
         };
         Judged {
             id: format!("{experiment}#{}", statement.id),
-            published: statement.published,
+            published: statement.published.clone(),
             ours: self.shown(),
-            bound: statement.bound,
+            bound: statement.bound.clone(),
             verdict,
         }
     }
@@ -188,7 +188,7 @@ impl Checks {
     /// What is wrong between the definition and the outcome in the simulated world.
     pub(crate) fn problems(&self, statement: &Statement) -> Vec<String> {
         let mut problems = Vec::new();
-        match statement.expected {
+        match &statement.expected {
             Expected::Reproduced => problems.extend(self.misses.iter().cloned()),
             Expected::Differs(_) if self.misses.is_empty() => {
                 problems.push("has a reason why it differs, but every check holds".to_owned());
@@ -202,7 +202,7 @@ impl Checks {
             problems.push("has no check".to_owned());
         }
         problems.extend(self.broken_guards.iter().cloned());
-        let id = statement.id;
+        let id = &statement.id;
         problems
             .iter()
             .map(|problem| format!("{id}: {problem}"))
@@ -227,9 +227,9 @@ mod tests {
 
     fn statement(expected: Expected) -> Statement {
         Statement {
-            id: "drops",
-            published: "67 drops",
-            bound: "within 10 %",
+            id: "drops".to_owned(),
+            published: "67 drops".to_owned(),
+            bound: "within 10 %".to_owned(),
             expected,
         }
     }
@@ -251,7 +251,7 @@ mod tests {
         assert_eq!(judged.verdict, Verdict::Reproduced);
         assert!(checks(70.0).problems(&reproduced).is_empty());
         assert_eq!(checks(100.0).problems(&reproduced).len(), 1);
-        let differs = statement(Expected::Differs("two are lost at once"));
+        let differs = statement(Expected::Differs("two are lost at once".to_owned()));
         assert!(checks(100.0).problems(&differs).is_empty());
         let judged = checks(100.0).judge(&differs, "e", Judge::Simulated);
         assert_eq!(judged.verdict.to_string(), "differs: two are lost at once");
@@ -269,7 +269,7 @@ mod tests {
 
     #[test]
     fn a_guard_decides_no_verdict_and_has_to_hold() {
-        let differs = statement(Expected::Differs("two are lost at once"));
+        let differs = statement(Expected::Differs("two are lost at once".to_owned()));
         let mut checks = checks(140.0);
         checks.guard_within("drops".to_owned(), 140.0, 67.0, 100.0);
         assert_eq!(checks.problems(&differs).len(), 1);
@@ -279,7 +279,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_judged_has_no_check() {
-        let lost = statement(Expected::CannotBeJudged("the values are lost"));
+        let lost = statement(Expected::CannotBeJudged("the values are lost".to_owned()));
         assert!(Checks::default().problems(&lost).is_empty());
         assert_eq!(checks(70.0).problems(&lost).len(), 1);
         let verdict = Checks::default()

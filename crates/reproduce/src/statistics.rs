@@ -4,7 +4,7 @@ use std::fmt;
 
 /// A mean and its standard error.
 #[derive(Clone, Copy)]
-pub struct Mean {
+pub(crate) struct Mean {
     /// The mean.
     pub value: f64,
     /// Its standard error.
@@ -12,7 +12,7 @@ pub struct Mean {
 }
 
 /// Of at least one value; the error of a single one is 0.
-pub fn mean(values: impl IntoIterator<Item = f64>) -> Mean {
+pub(crate) fn mean(values: impl IntoIterator<Item = f64>) -> Mean {
     let values: Vec<f64> = values.into_iter().collect();
     let n = values.len() as f64;
     let value = values.iter().sum::<f64>() / n;
@@ -23,7 +23,7 @@ pub fn mean(values: impl IntoIterator<Item = f64>) -> Mean {
 
 impl Mean {
     /// With so many decimals.
-    pub fn show(&self, decimals: usize) -> String {
+    pub(crate) fn show(&self, decimals: usize) -> String {
         format!("{:.decimals$} ± {:.decimals$}", self.value, self.error)
     }
 }
@@ -45,7 +45,7 @@ impl fmt::Debug for Mean {
 }
 
 /// The correlation of a series with itself `lag` later, about one mean.
-pub fn autocorrelation(series: &[f64], lag: usize) -> f64 {
+pub(crate) fn autocorrelation(series: &[f64], lag: usize) -> f64 {
     let centre = mean(series.iter().copied()).value;
     let deviation: Vec<f64> = series.iter().map(|x| x - centre).collect();
     let variance: f64 = deviation.iter().map(|x| x * x).sum();
@@ -54,7 +54,7 @@ pub fn autocorrelation(series: &[f64], lag: usize) -> f64 {
 }
 
 /// How far apart two places are on a circle.
-pub fn circular(a: f64, b: f64, circle: f64) -> f64 {
+pub(crate) fn circular(a: f64, b: f64, circle: f64) -> f64 {
     let apart = (a - b).rem_euclid(circle);
     apart.min(circle - apart)
 }

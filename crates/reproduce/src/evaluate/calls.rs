@@ -2,15 +2,22 @@
 
 use std::any::Any;
 
+use super::Engine;
 use super::case::{Case, Fault, Frame, Mode};
-use super::{Engine, Over, reduced};
+use super::over::reduced;
 use crate::expression::{Expression, Node, Template, Value};
-use crate::file::Meaning;
+use crate::file::{Meaning, Over};
 use crate::function::{self, Args, Named};
 use crate::statistics;
 
 impl Engine<'_> {
-    pub(super) fn call(&self, name: &str, arguments: &[Expression], at: usize, frame: &Frame<'_>) -> Result<Value, Fault> {
+    pub(super) fn call(
+        &self,
+        name: &str,
+        arguments: &[Expression],
+        at: usize,
+        frame: &Frame<'_>,
+    ) -> Result<Value, Fault> {
         let [first, rest @ ..] = arguments else {
             return Err(Fault::new(at, format!("{name} has no values")));
         };
@@ -21,7 +28,11 @@ impl Engine<'_> {
             }
             ("default", [other]) => {
                 let value = self.value(first, frame)?;
-                return if value == Value::None { self.value(other, frame) } else { Ok(value) };
+                return if value == Value::None {
+                    self.value(other, frame)
+                } else {
+                    Ok(value)
+                };
             }
             ("is_none", []) => return Ok(Value::Flag(self.value(first, frame)? == Value::None)),
             ("index", []) => return self.index(first, at, frame),
@@ -36,20 +47,34 @@ impl Engine<'_> {
             ("at", [place]) => {
                 let place = self.value(place, frame)?.number();
                 let values = self.gathered(first, frame)?;
-                let place = place.filter(|place| *place >= 0.0).map(|place| place as usize);
-                return Ok(place.and_then(|place| values.get(place).cloned()).unwrap_or_default());
+                let place = place
+                    .filter(|place| *place >= 0.0)
+                    .map(|place| place as usize);
+                return Ok(place
+                    .and_then(|place| values.get(place).cloned())
+                    .unwrap_or_default());
             }
             ("text", [form]) => {
                 let value = self.value(first, frame)?;
                 let form = self.value(form, frame)?.plain();
                 let formed = value.formed(&form);
                 let text = formed.ok_or_else(|| Fault::new(at, format!("{form:?} is no form")))?;
-                return Ok(if value == Value::None { Value::None } else { Value::Text(text) });
+                return Ok(if value == Value::None {
+                    Value::None
+                } else {
+                    Value::Text(text)
+                });
             }
             ("starts" | "lower" | "replace", _) => return self.of_text(name, arguments, frame),
             ("min" | "max", [_]) => {}
-            ("mean" | "sum" | "min" | "max" | "count" | "length" | "first" | "last" | "all" | "any" | "list" | "jain", [])
-            | ("quantile" | "autocorrelation", [_]) => return self.of_list(name, first, rest, at, frame),
+            (
+                "mean" | "sum" | "min" | "max" | "count" | "length" | "first" | "last" | "all"
+                | "any" | "list" | "jain",
+                [],
+            )
+            | ("quantile" | "autocorrelation", [_]) => {
+                return self.of_list(name, first, rest, at, frame);
+            }
             _ => {}
         }
         let values = arguments.iter().map(|one| self.value(one, frame));
@@ -60,7 +85,9 @@ impl Engine<'_> {
         let number = |place: usize| {
             let argument = &arguments[place];
             let value = &values[place];
-            value.number().ok_or_else(|| Fault::new(argument.at, format!("{} is no number", value.plain())))
+            value
+                .number()
+                .ok_or_else(|| Fault::new(argument.at, format!("{} is no number", value.plain())))
         };
         let first = number(0)?;
         Ok(Value::Number(match name {
@@ -96,8 +123,15 @@ impl Engine<'_> {
         Ok(ours.map(|place| place as f64).into())
     }
 
-    fn of_text(&self, name: &str, arguments: &[Expression], frame: &Frame<'_>) -> Result<Value, Fault> {
-        let texts = arguments.iter().map(|one| Ok(self.value(one, frame)?.plain()));
+    fn of_text(
+        &self,
+        name: &str,
+        arguments: &[Expression],
+        frame: &Frame<'_>,
+    ) -> Result<Value, Fault> {
+        let texts = arguments
+            .iter()
+            .map(|one| Ok(self.value(one, frame)?.plain()));
         let texts: Vec<String> = texts.collect::<Result<_, _>>()?;
         Ok(match (name, texts.as_slice()) {
             ("starts", [text, start]) => Value::Flag(text.starts_with(start.as_str())),
@@ -107,7 +141,14 @@ impl Engine<'_> {
         })
     }
 
-    fn of_list(&self, name: &str, of: &Expression, rest: &[Expression], at: usize, frame: &Frame<'_>) -> Result<Value, Fault> {
+    fn of_list(
+        &self,
+        name: &str,
+        of: &Expression,
+        rest: &[Expression],
+        at: usize,
+        frame: &Frame<'_>,
+    ) -> Result<Value, Fault> {
         let mut values = self.gathered(of, frame)?;
         match name {
             "count" => {
@@ -125,10 +166,18 @@ impl Engine<'_> {
             "list" => return Ok(Value::List(values)),
             _ => {}
         }
-        let number = |value: &Value| value.number().ok_or_else(|| Fault::new(at, format!("{} is no number", value.plain())));
+        let number = |value: &Value| {
+            value
+                .number()
+                .ok_or_else(|| Fault::new(at, format!("{} is no number", value.plain())))
+        };
         let mut numbers: Vec<f64> = values.iter().map(number).collect::<Result<_, _>>()?;
         if numbers.is_empty() {
-            return Ok(if name == "sum" { Value::Number(0.0) } else { Value::None });
+            return Ok(if name == "sum" {
+                Value::Number(0.0)
+            } else {
+                Value::None
+            });
         }
         let second = match rest.first() {
             Some(second) => self.value(second, frame)?.number().unwrap_or(f64::NAN),
@@ -140,7 +189,9 @@ impl Engine<'_> {
             "min" => numbers.iter().copied().fold(f64::INFINITY, f64::min),
             "max" => numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max),
             "jain" => {
-                let (sum, squares) = numbers.iter().fold((0.0, 0.0), |(sum, squares), x| (sum + x, squares + x * x));
+                let (sum, squares) = numbers
+                    .iter()
+                    .fold((0.0, 0.0), |(sum, squares), x| (sum + x, squares + x * x));
                 sum * sum / (numbers.len() as f64 * squares)
             }
             "quantile" => {
@@ -198,7 +249,11 @@ impl Engine<'_> {
                 texts.push(self.render(template, &frame)?);
             }
         }
-        Ok(if texts.is_empty() { Value::None } else { Value::Text(texts.join(between)) })
+        Ok(if texts.is_empty() {
+            Value::None
+        } else {
+            Value::Text(texts.join(between))
+        })
     }
 
     /// The numbers behind a mean: of the runs of a figure, or those that `mean` goes over.
@@ -213,8 +268,12 @@ impl Engine<'_> {
                 return Ok(values.iter().filter_map(Value::number).collect());
             }
             Node::Name(name) => match self.definition.names.meaning(name) {
-                Some(Meaning::Figure(place)) if self.definition.figures[place].over == Over::Point => {
-                    return self.deeper(of.at, || self.spread(&self.definition.figures[place].of, &frame.only(None)));
+                Some(Meaning::Figure(place))
+                    if self.definition.figures[place].over == Over::Point =>
+                {
+                    return self.deeper(of.at, || {
+                        self.spread(&self.definition.figures[place].of, &frame.only(None))
+                    });
                 }
                 Some(Meaning::Let) => {
                     return self.deeper(of.at, || match self.definition.lets.get(name) {
@@ -233,17 +292,32 @@ impl Engine<'_> {
         Ok(numbers)
     }
 
-    pub(super) fn measured(&self, name: &str, arguments: &[Expression], at: usize, frame: &Frame<'_>) -> Result<Value, Fault> {
+    pub(super) fn measured(
+        &self,
+        name: &str,
+        arguments: &[Expression],
+        at: usize,
+        frame: &Frame<'_>,
+    ) -> Result<Value, Fault> {
         let fault = |why: String| Fault::new(at, format!("{name}: {why}"));
-        let named = function::of_measurement(name).ok_or_else(|| fault("there is no such function".to_owned()))?;
+        let named = function::of_measurement(name)
+            .ok_or_else(|| fault("there is no such function".to_owned()))?;
         let figure = match named {
             Named::List(of) => {
                 let [first, rest @ ..] = arguments else {
                     return Err(fault("has no list".to_owned()));
                 };
-                let numbers = |values: Vec<Value>| values.iter().filter_map(Value::number).collect::<Vec<f64>>();
+                let numbers = |values: Vec<Value>| {
+                    values
+                        .iter()
+                        .filter_map(Value::number)
+                        .collect::<Vec<f64>>()
+                };
                 let list = numbers(self.gathered(first, frame)?);
-                let rest = rest.iter().map(|one| self.value(one, frame)).collect::<Result<Vec<_>, _>>()?;
+                let rest = rest
+                    .iter()
+                    .map(|one| self.value(one, frame))
+                    .collect::<Result<Vec<_>, _>>()?;
                 return of(&list, &numbers(rest)).map(Value::Number).map_err(fault);
             }
             Named::Measurement(figure) => figure,
@@ -254,10 +328,15 @@ impl Engine<'_> {
         let values = arguments.iter().map(|one| self.value(one, frame));
         let values: Vec<Value> = values.collect::<Result<_, _>>()?;
         let results = self.runs_of(&frame.case, at)?;
-        let runs: Vec<&dyn Any> = results.iter().filter_map(|result| result.measured.as_deref()).collect();
+        let runs: Vec<&dyn Any> = results
+            .iter()
+            .filter_map(|result| result.measured.as_deref())
+            .collect();
         let args = Args(&values);
         match frame.mode {
-            Mode::Run(run) => runs.get(run).map_or(Ok(Value::None), |run| figure(&[*run], &args).map_err(fault)),
+            Mode::Run(run) => runs
+                .get(run)
+                .map_or(Ok(Value::None), |run| figure(&[*run], &args).map_err(fault)),
             Mode::Pooled => figure(&runs, &args).map_err(fault),
             Mode::Point => {
                 let all = runs.iter().map(|run| figure(&[*run], &args).map_err(fault));

@@ -3,11 +3,14 @@
 use crate::expression::{Expression, Value};
 use crate::file::Depends;
 
+/// The fixed values of some axes.
+pub(super) type Key = Vec<Option<u32>>;
+
 /// Values of some axes.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Case {
     /// The place of the value of each axis; `None` where the axis is free.
-    pub(super) fixed: Vec<Option<u32>>,
+    pub(super) fixed: Key,
     /// Axes that a selection chose: what restricts points does not ask for these.
     pub(super) chosen: Depends,
     /// A selection freed an axis: nothing restricts points.
@@ -37,7 +40,7 @@ impl Case {
     }
 
     /// The fixed values of these axes, as a key.
-    pub(super) fn key(&self, depends: Depends) -> Vec<Option<u32>> {
+    pub(super) fn key(&self, depends: Depends) -> Key {
         let of = |(axis, value): (usize, &Option<u32>)| match depends & (1 << axis) {
             0 => None,
             _ => *value,
@@ -81,17 +84,26 @@ impl<'f> Frame<'f> {
 
     /// The same at another case.
     pub(super) fn moved(&self, case: Case) -> Self {
-        Self { case, ..self.clone() }
+        Self {
+            case,
+            ..self.clone()
+        }
     }
 
     /// The same of other runs.
     pub(super) fn of(&self, mode: Mode) -> Self {
-        Self { mode, ..self.clone() }
+        Self {
+            mode,
+            ..self.clone()
+        }
     }
 
     /// The same with points restricted.
     pub(super) fn only(&self, filter: Option<&'f Expression>) -> Self {
-        Self { filter, ..self.clone() }
+        Self {
+            filter,
+            ..self.clone()
+        }
     }
 }
 
@@ -104,6 +116,9 @@ pub(crate) struct Fault {
 
 impl Fault {
     pub(super) fn new(at: usize, why: impl Into<String>) -> Self {
-        Self { at, why: why.into() }
+        Self {
+            at,
+            why: why.into(),
+        }
     }
 }

@@ -36,7 +36,9 @@ pub(super) fn read(part: Part<'_>, path: &str) -> Value {
         ["whole", "seconds"] => seconds(part.whole),
         ["whole", rest @ ..] => below(root(part.whole), rest),
         ["run", rest @ ..] => walk(top, rest),
-        [_, rest @ ..] if part.within.is_some() => part.within.map_or(Value::None, |within| walk(within, rest)),
+        [_, rest @ ..] if part.within.is_some() => {
+            part.within.map_or(Value::None, |within| walk(within, rest))
+        }
         keys => below(top, keys),
     }
 }
@@ -44,12 +46,19 @@ pub(super) fn read(part: Part<'_>, path: &str) -> Value {
 fn below(top: &Json, keys: &[&str]) -> Value {
     match keys {
         ["queue", name, rest @ ..] => walk_found(queue(top, None, "forward", name), rest),
-        ["reverse", "queue", name, rest @ ..] => walk_found(queue(top, None, "reverse", name), rest),
+        ["reverse", "queue", name, rest @ ..] => {
+            walk_found(queue(top, None, "reverse", name), rest)
+        }
         [hop, "queue", name, rest @ ..] => walk_found(queue(top, Some(hop), "forward", name), rest),
-        [hop, "reverse", "queue", name, rest @ ..] => walk_found(queue(top, Some(hop), "reverse", name), rest),
+        [hop, "reverse", "queue", name, rest @ ..] => {
+            walk_found(queue(top, Some(hop), "reverse", name), rest)
+        }
         ["group", name, rest @ ..] => walk_found(named(&top["groups"], name), rest),
         ["phase", number, rest @ ..] => {
-            let phase = number.parse::<usize>().ok().and_then(|number| top["phases"].get(number.checked_sub(1)?));
+            let phase = number
+                .parse::<usize>()
+                .ok()
+                .and_then(|number| top["phases"].get(number.checked_sub(1)?));
             phase.map_or(Value::None, |phase| below(phase, rest))
         }
         keys => walk(top, keys),
@@ -81,7 +90,9 @@ fn queue<'a>(top: &'a Json, hop: Option<&str>, direction: &str, name: &str) -> O
             Some(hop) => text(one, "hop") == Some(hop),
             None => true,
         };
-        is_there && text(one, "name") == Some(name) && text(one, "direction").is_none_or(|own| own == direction)
+        is_there
+            && text(one, "name") == Some(name)
+            && text(one, "direction").is_none_or(|own| own == direction)
     })
 }
 
@@ -106,7 +117,9 @@ fn walk(mut of: &Json, keys: &[&str]) -> Value {
         match next {
             Some(next) => of = next,
             // Only reasons that happened are counted.
-            None if place > 0 && matches!(keys[place - 1], "marks" | "drops") => return Value::Number(0.0),
+            None if place > 0 && matches!(keys[place - 1], "marks" | "drops") => {
+                return Value::Number(0.0);
+            }
             None => return Value::None,
         }
     }
@@ -127,7 +140,13 @@ fn value(of: &Json) -> Value {
 fn reduced(items: &[Json], how: &str) -> Option<Value> {
     let numbers = items.iter().filter_map(Json::as_f64);
     let total = numbers.clone().fold(0.0, |sum, number| sum + number);
-    let some = |value: f64| if items.is_empty() { Value::None } else { Value::Number(value) };
+    let some = |value: f64| {
+        if items.is_empty() {
+            Value::None
+        } else {
+            Value::Number(value)
+        }
+    };
     Some(match how {
         "count" => Value::Number(items.len() as f64),
         "total" => Value::Number(total),
@@ -175,7 +194,11 @@ mod tests {
             "groups": [{ "name": "l4s-5", "goodput_bps": [1.0, 3.0], "alive_s": [] }],
             "phases": [{ "start_s": 1.0, "end_s": 4.0, "jain": 0.5, "groups": [], "queues": [], "link": { "utilisation": 0.25 } }],
         });
-        let whole = Part { of: &summary, within: None, whole: &summary };
+        let whole = Part {
+            of: &summary,
+            within: None,
+            whole: &summary,
+        };
         let number = |path: &str| read(whole, path).number();
         assert_eq!(number("seconds"), Some(50.0));
         assert_eq!(number("run.jain"), Some(0.9));
@@ -191,11 +214,19 @@ mod tests {
         assert_eq!(number("groups.1.goodput_bps.2"), Some(3.0));
         assert_eq!(number("phase.1.link.utilisation"), Some(0.25));
         let phase = phases(&summary)[0];
-        let part = Part { of: phase, within: None, whole: &summary };
+        let part = Part {
+            of: phase,
+            within: None,
+            whole: &summary,
+        };
         assert_eq!(read(part, "run.jain").number(), Some(0.5));
         assert_eq!(read(part, "seconds").number(), Some(3.0));
         assert_eq!(read(part, "whole.jain").number(), Some(0.9));
-        let part = Part { of: &summary, within: Some(&summary["groups"][0]), whole: &summary };
+        let part = Part {
+            of: &summary,
+            within: Some(&summary["groups"][0]),
+            whole: &summary,
+        };
         assert_eq!(read(part, "class.goodput_bps.max").number(), Some(3.0));
     }
 }

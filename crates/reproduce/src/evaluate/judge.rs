@@ -1,7 +1,7 @@
 //! The checks of an experiment file.
 
-use super::case::{Case, Fault, Frame, Mode};
 use super::Engine;
+use super::case::{Case, Fault, Frame, Mode};
 use crate::expression::{Expression, Piece, Template, Value};
 use crate::file::{Bound, Check, Form, Statement};
 use crate::statement::Checks;
@@ -18,7 +18,10 @@ impl Engine<'_> {
     pub(super) fn judge(&self, statement: &Statement, checks: &mut Checks) -> Result<(), Fault> {
         let wide = Frame::at(Case::free(self.axes.len()));
         let of_statement = wide.only(statement.filter.as_ref());
-        for (list, role) in [(&statement.checks, Role::Decides), (&statement.guards, Role::Guards)] {
+        for (list, role) in [
+            (&statement.checks, Role::Decides),
+            (&statement.guards, Role::Guards),
+        ] {
             // Checks over the same axes stand side by side at each point.
             let mut rest = list.as_slice();
             while let Some(first) = rest.first() {
@@ -38,7 +41,13 @@ impl Engine<'_> {
         Ok(())
     }
 
-    fn check_at(&self, check: &Check, role: Role, frame: &Frame<'_>, checks: &mut Checks) -> Result<(), Fault> {
+    fn check_at(
+        &self,
+        check: &Check,
+        role: Role,
+        frame: &Frame<'_>,
+        checks: &mut Checks,
+    ) -> Result<(), Fault> {
         if !self.exists(check.filter.as_ref(), frame)? || !self.is_labelled(check, &frame.case) {
             return Ok(());
         }
@@ -65,12 +74,24 @@ impl Engine<'_> {
     /// Whether the label of the first axis is one of those that the check is for.
     fn is_labelled(&self, check: &Check, case: &Case) -> bool {
         let first = case.fixed.first().copied().flatten();
-        let label = first.map(|value| self.labels[0][value as usize].plain()).unwrap_or_default();
-        check.only.as_ref().is_none_or(|only| only.contains(&label)) && !check.except.contains(&label)
+        let label = first
+            .map(|value| self.labels[0][value as usize].plain())
+            .unwrap_or_default();
+        check.only.as_ref().is_none_or(|only| only.contains(&label))
+            && !check.except.contains(&label)
     }
 
-    fn make(&self, check: &Check, role: Role, frame: &Frame<'_>, checks: &mut Checks) -> Result<(), Fault> {
-        let value = check.value.as_ref().map_or(Ok(Value::None), |value| self.value(value, frame))?;
+    fn make(
+        &self,
+        check: &Check,
+        role: Role,
+        frame: &Frame<'_>,
+        checks: &mut Checks,
+    ) -> Result<(), Fault> {
+        let value = check
+            .value
+            .as_ref()
+            .map_or(Ok(Value::None), |value| self.value(value, frame))?;
         let label = match &check.label {
             Some(label) => self.render(label, &frame.only(None))?,
             None => String::new(),
@@ -101,7 +122,8 @@ impl Engine<'_> {
                     tell(checks, role, true, what);
                     return Ok(());
                 }
-                let percent = number(percent)?.ok_or_else(|| Fault::new(0, "the band is no number"))?;
+                let percent =
+                    number(percent)?.ok_or_else(|| Fault::new(0, "the band is no number"))?;
                 match role {
                     Role::Decides => checks.within(what.clone(), value, of, percent),
                     Role::Guards => checks.guard_within(what.clone(), value, of, percent),
@@ -131,12 +153,20 @@ impl Engine<'_> {
         let frame = frame.only(None);
         match &check.what {
             Some(what) => self.render(what, &frame),
-            None if !self.definition.what.0.is_empty() => self.render(&self.definition.what, &frame),
-            None => self.render(&Template(vec![Piece::Value {
-                of: Expression::value(Value::None),
-                form: String::new(),
-                fallback: frame.named.last().map_or(String::new(), |(_, label)| label.plain()),
-            }]), &frame),
+            None if !self.definition.what.0.is_empty() => {
+                self.render(&self.definition.what, &frame)
+            }
+            None => self.render(
+                &Template(vec![Piece::Value {
+                    of: Expression::value(Value::None),
+                    form: String::new(),
+                    fallback: frame
+                        .named
+                        .last()
+                        .map_or(String::new(), |(_, label)| label.plain()),
+                }]),
+                &frame,
+            ),
         }
     }
 }

@@ -4,7 +4,9 @@ mod calls;
 mod case;
 mod column;
 mod judge;
+mod over;
 mod plan;
+mod points;
 mod present;
 mod render;
 
@@ -17,8 +19,9 @@ use serde_json::Value as Json;
 use crate::expression::{Binary, Expression, Node, Unary, Value};
 use crate::file::{Axis, AxisKind, AxisValue, Definition, Depends, Label, Meaning, Over, Parts};
 pub(crate) use case::Fault;
-use case::{Case, Frame, Mode};
+use case::{Case, Frame, Key, Mode};
 use column::Part;
+use over::reduced;
 
 /// Steps of an evaluation at most: a file must not keep a program busy for ever.
 const MOST_STEPS: u64 = 400_000_000;
@@ -27,20 +30,22 @@ const DEEPEST: usize = 64;
 
 /// What evaluates a file's expressions.
 pub(crate) struct Engine<'a> {
-    pub(super) definition: &'a Definition,
+    definition: &'a Definition,
     /// The axes; parts have their values from the results.
-    pub(super) axes: Vec<Axis>,
-    pub(super) labels: Vec<Vec<Value>>,
+    axes: Vec<Axis>,
+    labels: Vec<Vec<Value>>,
     /// The results of each point of the axes that make runs, seed by seed.
-    results: HashMap<Vec<Option<u32>>, Vec<Result1>>,
-    figures: RefCell<HashMap<(usize, Vec<Option<u32>>, Mode), Value>>,
-    passing: RefCell<HashMap<(usize, Vec<Option<u32>>), bool>>,
+    results: HashMap<Key, Vec<RunResult>>,
+    /// What was evaluated: figures at the values of the axes on which they depend.
+    figures: RefCell<HashMap<(usize, Key, Mode), Value>>,
+    /// Whether points are left out.
+    passing: RefCell<HashMap<(usize, Key), bool>>,
     steps: Counter<u64>,
     depth: Counter<usize>,
 }
 
 /// What a run gave.
-struct Result1 {
+struct RunResult {
     seed: u64,
     json: Json,
     /// The same for the figures of its measurement, if it has any in Rust.
@@ -53,7 +58,11 @@ impl<'a> Engine<'a> {
         let mut engine = Self {
             definition,
             axes: definition.axes.clone(),
-            labels: definition.axes.iter().map(|axis| vec![Value::None; axis.values.len()]).collect(),
+            labels: definition
+                .axes
+                .iter()
+                .map(|axis| vec![Value::None; axis.values.len()])
+                .collect(),
             results: HashMap::new(),
             figures: RefCell::default(),
             passing: RefCell::default(),
@@ -84,14 +93,18 @@ impl<'a> Engine<'a> {
             let mut labels: Vec<Value> = Vec::new();
             for result in self.in_order() {
                 let names = |key: &str| -> Vec<Value> {
-                    let all = column::phases(&result.json).into_iter().flat_map(move |one| one.get(key)?.as_array());
+                    let all = column::phases(&result.json)
+                        .into_iter()
+                        .flat_map(move |one| one.get(key)?.as_array());
                     let names = all.flatten().filter_map(|one| one.get("name")?.as_str());
                     names.map(|name| Value::Text(name.to_owned())).collect()
                 };
                 let found = match parts {
                     Parts::Phases => {
                         let count = column::phases(&result.json).len();
-                        (1..=count).map(|number| Value::Number(number as f64)).collect()
+                        (1..=count)
+                            .map(|number| Value::Number(number as f64))
+                            .collect()
                     }
                     Parts::Groups => names("groups"),
                     Parts::Queues => names("queues"),
@@ -108,14 +121,16 @@ impl<'a> Engine<'a> {
     }
 
     /// Every result, in the order of the points.
-    fn in_order(&self) -> Vec<&Result1> {
-        let mut keys: Vec<&Vec<Option<u32>>> = self.results.keys().collect();
+    fn in_order(&self) -> Vec<&RunResult> {
+        let mut keys: Vec<&Key> = self.results.keys().collect();
         keys.sort();
-        keys.into_iter().flat_map(|key| &self.results[key]).collect()
+        keys.into_iter()
+            .flat_map(|key| &self.results[key])
+            .collect()
     }
 
     /// The value of an expression.
-    pub(super) fn value(&self, expression: &Expression, frame: &Frame<'_>) -> Result<Value, Fault> {
+    fn value(&self, expression: &Expression, frame: &Frame<'_>) -> Result<Value, Fault> {
         self.steps.set(self.steps.get() + 1);
         let at = expression.at;
         if self.steps.get() > MOST_STEPS {
@@ -135,8 +150,12 @@ impl<'a> Engine<'a> {
             Node::Column(path) => self.column(path, at, frame),
             Node::Measured(name, arguments) => self.measured(name, arguments, at, frame),
             Node::Call(name, arguments) => self.call(name, arguments, at, frame),
-            Node::Each(between, template, filter) => self.each(between, template, filter.as_deref(), frame),
-            Node::Written(template) => Ok(self.written(template, frame)?.map_or(Value::None, Value::Text)),
+            Node::Each(between, template, filter) => {
+                self.each(between, template, filter.as_deref(), frame)
+            }
+            Node::Written(template) => Ok(self
+                .written(template, frame)?
+                .map_or(Value::None, Value::Text)),
             Node::Select(of, axes) => match self.selected(axes, frame)? {
                 Some(case) => self.value(of, &frame.moved(case)),
                 None => Ok(Value::None),
@@ -147,14 +166,22 @@ impl<'a> Engine<'a> {
                     (Unary::Not, value) => Ok(Value::Flag(!value.holds())),
                     (Unary::Minus, Value::Number(number)) => Ok(Value::Number(-number)),
                     (Unary::Minus, Value::None) => Ok(Value::None),
-                    (Unary::Minus, other) => Err(Fault::new(at, format!("{} is no number", other.plain()))),
+                    (Unary::Minus, other) => {
+                        Err(Fault::new(at, format!("{} is no number", other.plain())))
+                    }
                 }
             }
             Node::Binary(operation, left, right) => self.binary(*operation, left, right, frame),
         }
     }
 
-    fn binary(&self, operation: Binary, left: &Expression, right: &Expression, frame: &Frame<'_>) -> Result<Value, Fault> {
+    fn binary(
+        &self,
+        operation: Binary,
+        left: &Expression,
+        right: &Expression,
+        frame: &Frame<'_>,
+    ) -> Result<Value, Fault> {
         let first = self.value(left, frame)?;
         match operation {
             Binary::And if !first.holds() => return Ok(Value::Flag(false)),
@@ -168,19 +195,37 @@ impl<'a> Engine<'a> {
             Binary::Unequal => return Ok(Value::Flag(!first.is(&second))),
             Binary::In => {
                 return match second {
-                    Value::List(values) => Ok(Value::Flag(values.iter().any(|value| value.is(&first)))),
-                    other => Err(Fault::new(right.at, format!("{} is no list", other.plain()))),
+                    Value::List(values) => {
+                        Ok(Value::Flag(values.iter().any(|value| value.is(&first))))
+                    }
+                    other => Err(Fault::new(
+                        right.at,
+                        format!("{} is no list", other.plain()),
+                    )),
                 };
             }
             _ => {}
         }
-        let is_comparison = matches!(operation, Binary::Less | Binary::AtMost | Binary::More | Binary::AtLeast);
+        let is_comparison = matches!(
+            operation,
+            Binary::Less | Binary::AtMost | Binary::More | Binary::AtLeast
+        );
         let (a, b) = match (&first, &second) {
             (Value::Number(a), Value::Number(b)) => (*a, *b),
             (Value::None, _) | (_, Value::None) if is_comparison => return Ok(Value::Flag(false)),
             (Value::None, _) | (_, Value::None) => return Ok(Value::None),
-            (Value::Number(_), other) => return Err(Fault::new(right.at, format!("{} is no number", other.plain()))),
-            (other, _) => return Err(Fault::new(left.at, format!("{} is no number", other.plain()))),
+            (Value::Number(_), other) => {
+                return Err(Fault::new(
+                    right.at,
+                    format!("{} is no number", other.plain()),
+                ));
+            }
+            (other, _) => {
+                return Err(Fault::new(
+                    left.at,
+                    format!("{} is no number", other.plain()),
+                ));
+            }
         };
         Ok(match operation {
             Binary::Less => Value::Flag(a < b),
@@ -219,7 +264,11 @@ impl<'a> Engine<'a> {
         }
     }
 
-    fn deeper<T>(&self, at: usize, evaluate: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
+    fn deeper<T>(
+        &self,
+        at: usize,
+        evaluate: impl FnOnce() -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
         if self.depth.get() >= DEEPEST {
             return Err(Fault::new(at, "figures are nested too deeply"));
         }
@@ -231,20 +280,29 @@ impl<'a> Engine<'a> {
 
     fn is_free(&self, axis: usize, at: usize) -> Fault {
         let name = &self.axes[axis].name;
-        Fault::new(at, format!("{name} is free here: use a list function such as mean(…), or choose with […]"))
+        Fault::new(
+            at,
+            format!("{name} is free here: use a list function such as mean(…), or choose with […]"),
+        )
     }
 
     fn field(&self, axis: usize, name: &str, at: usize, frame: &Frame<'_>) -> Result<Value, Fault> {
         match frame.case.at(axis) {
-            Some(value) => Ok(self.axes[axis].values[value].fields.get(name).cloned().unwrap_or_default()),
+            Some(value) => Ok(self.axes[axis].values[value]
+                .fields
+                .get(name)
+                .cloned()
+                .unwrap_or_default()),
             None => Err(self.is_free(axis, at)),
         }
     }
 
     /// Whether a case is of what the source printed.
-    pub(super) fn is_published(&self, case: &Case) -> bool {
+    fn is_published(&self, case: &Case) -> bool {
         let mut fixed = case.fixed.iter().enumerate();
-        fixed.any(|(axis, value)| value.is_some_and(|value| self.axes[axis].values[value as usize].is_published))
+        fixed.any(|(axis, value)| {
+            value.is_some_and(|value| self.axes[axis].values[value as usize].is_published)
+        })
     }
 
     fn figure(&self, place: usize, at: usize, frame: &Frame<'_>) -> Result<Value, Fault> {
@@ -283,7 +341,9 @@ impl<'a> Engine<'a> {
                 };
             }
             match (mode, figure.over) {
-                (_, Over::Point) | (Mode::Run(_) | Mode::Pooled, _) => self.value(&figure.of, &inner),
+                (_, Over::Point) | (Mode::Run(_) | Mode::Pooled, _) => {
+                    self.value(&figure.of, &inner)
+                }
                 (Mode::Point, Over::Pooled) => self.value(&figure.of, &inner.of(Mode::Pooled)),
                 (Mode::Point, Over::First) => self.value(&figure.of, &inner.of(Mode::Run(0))),
                 (Mode::Point, over) => {
@@ -298,14 +358,17 @@ impl<'a> Engine<'a> {
     }
 
     /// The results of the point at which a case is.
-    fn runs_of(&self, case: &Case, at: usize) -> Result<&[Result1], Fault> {
+    fn runs_of(&self, case: &Case, at: usize) -> Result<&[RunResult], Fault> {
         let runs = self.definition.names.runs();
         for axis in self.definition.names.places(runs) {
             if case.at(axis).is_none() {
                 return Err(self.is_free(axis, at));
             }
         }
-        Ok(self.results.get(&case.key(runs)).map_or(&[], |results| results))
+        Ok(self
+            .results
+            .get(&case.key(runs))
+            .map_or(&[], |results| results))
     }
 
     fn column(&self, path: &str, at: usize, frame: &Frame<'_>) -> Result<Value, Fault> {
@@ -313,7 +376,7 @@ impl<'a> Engine<'a> {
             return Ok(Value::None);
         }
         let results = self.runs_of(&frame.case, at)?;
-        let of = |result: &Result1| self.read(result, path, at, frame);
+        let of = |result: &RunResult| self.read(result, path, at, frame);
         match frame.mode {
             Mode::Run(run) => results.get(run).map_or(Ok(Value::None), of),
             Mode::Pooled => {
@@ -323,12 +386,21 @@ impl<'a> Engine<'a> {
                 }
                 Ok(sum)
             }
-            Mode::Point => Ok(reduced(Over::Mean, results.iter().map(of).collect::<Result<_, _>>()?)),
+            Mode::Point => Ok(reduced(
+                Over::Mean,
+                results.iter().map(of).collect::<Result<_, _>>()?,
+            )),
         }
     }
 
     /// A column of one result.
-    fn read(&self, result: &Result1, path: &str, at: usize, frame: &Frame<'_>) -> Result<Value, Fault> {
+    fn read(
+        &self,
+        result: &RunResult,
+        path: &str,
+        at: usize,
+        frame: &Frame<'_>,
+    ) -> Result<Value, Fault> {
         let whole = &result.json;
         let mut of = whole;
         if let Some((axis, _)) = self.parts(Parts::Phases)
@@ -350,7 +422,10 @@ impl<'a> Engine<'a> {
                 };
                 let name = self.labels[axis][value].plain();
                 let all = column::root(of).get(key).and_then(Json::as_array);
-                let found = all.into_iter().flatten().find(|one| one.get("name").and_then(Json::as_str) == Some(&name));
+                let found = all
+                    .into_iter()
+                    .flatten()
+                    .find(|one| one.get("name").and_then(Json::as_str) == Some(&name));
                 match found {
                     Some(found) => Some(found),
                     None => return Ok(Value::None),
@@ -364,165 +439,4 @@ impl<'a> Engine<'a> {
         let mut axes = self.axes.iter().enumerate();
         axes.find(|(_, axis)| axis.kind == AxisKind::Parts(parts))
     }
-
-    /// The case that a selection makes; `None` where there is no such point.
-    fn selected(&self, axes: &[(String, Option<Expression>)], frame: &Frame<'_>) -> Result<Option<Case>, Fault> {
-        let mut case = frame.case.clone();
-        for (name, value) in axes {
-            let Some(axis) = self.definition.names.axis(name) else {
-                continue;
-            };
-            let Some(expression) = value else {
-                case.fixed[axis] = None;
-                case.is_freed = true;
-                continue;
-            };
-            let value = self.value(expression, frame)?;
-            if value == Value::None {
-                return Ok(None);
-            }
-            let place = self.labels[axis].iter().position(|label| label.is(&value));
-            let Some(place) = place else {
-                let at = expression.at;
-                return match self.axes[axis].kind {
-                    AxisKind::Parts(_) => Ok(None),
-                    _ => Err(Fault::new(at, format!("{name} has no value {}", value.plain()))),
-                };
-            };
-            case.fixed[axis] = Some(place as u32);
-            case.chosen |= 1 << axis;
-        }
-        Ok(self.is_there(&case)?.then_some(case))
-    }
-
-    /// Whether there is a point at a case: no value is left out, and the results have its parts.
-    pub(super) fn is_there(&self, case: &Case) -> Result<bool, Fault> {
-        let published = self.is_published(case);
-        for skip in self.definition.skip.iter().filter(|_| !published) {
-            let place = std::ptr::from_ref(skip) as usize;
-            let key = (place, case.key(self.definition.names.depends(skip)));
-            let known = self.passing.borrow().get(&key).copied();
-            let left = match known {
-                Some(left) => left,
-                None => {
-                    let left = self.any_completion(skip, case, &|value| !value.holds())?;
-                    self.passing.borrow_mut().insert(key, left);
-                    left
-                }
-            };
-            if !left {
-                return Ok(false);
-            }
-        }
-        if published || self.results.is_empty() {
-            return Ok(true);
-        }
-        let runs = self.definition.names.runs();
-        let all_fixed = self.definition.names.places(runs).iter().all(|axis| case.at(*axis).is_some());
-        let phase = self.parts(Parts::Phases).and_then(|(axis, _)| case.at(axis));
-        if let (true, Some(phase)) = (all_fixed, phase) {
-            let results = self.results.get(&case.key(runs));
-            let count = results.and_then(|results| results.first()).map_or(0, |one| column::phases(&one.json).len());
-            return Ok(phase < count);
-        }
-        Ok(true)
-    }
-
-    /// Whether some completion of a case has a value of which something is so.
-    fn any_completion(&self, expression: &Expression, case: &Case, is: &dyn Fn(&Value) -> bool) -> Result<bool, Fault> {
-        let free = self.definition.names.places(self.definition.names.depends(expression));
-        let free: Vec<usize> = free.into_iter().filter(|axis| case.at(*axis).is_none()).collect();
-        let mut cases = vec![case.clone()];
-        for axis in free {
-            let values: Vec<usize> = self.ours(axis).collect();
-            cases = cases.iter().flat_map(|case| values.iter().map(|value| case.with(axis, *value))).collect();
-        }
-        for case in cases {
-            if is(&self.value(expression, &Frame::at(case))?) {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
-    /// Whether a condition holds at a case, or at some point of it.
-    pub(super) fn exists(&self, filter: Option<&Expression>, frame: &Frame<'_>) -> Result<bool, Fault> {
-        let Some(filter) = filter.filter(|_| !frame.case.is_freed) else {
-            return Ok(true);
-        };
-        let mut case = frame.case.clone();
-        for axis in self.definition.names.places(case.chosen) {
-            case.fixed[axis] = None;
-        }
-        case.chosen = 0;
-        self.any_completion(filter, &case, &Value::holds)
-    }
-
-    /// The places of the values of an axis that are ours.
-    pub(super) fn ours(&self, axis: usize) -> impl Iterator<Item = usize> {
-        let values = self.axes[axis].values.iter().enumerate();
-        values.filter(|(_, value)| !value.is_published).map(|(place, _)| place)
-    }
-
-    /// The cases with every value of some axes, the first outermost, that are there and not left out by the frame.
-    pub(super) fn cases(&self, axes: &[usize], frame: &Frame<'_>, with_published: bool) -> Result<Vec<Case>, Fault> {
-        let mut cases = vec![frame.case.clone()];
-        for &axis in axes {
-            let values: Vec<usize> = match with_published {
-                true => (0..self.axes[axis].values.len()).collect(),
-                false => self.ours(axis).collect(),
-            };
-            cases = cases.iter().flat_map(|case| values.iter().map(|value| case.with(axis, *value))).collect();
-        }
-        let mut kept = Vec::new();
-        for case in cases {
-            if self.is_there(&case)? && self.exists(frame.filter, &frame.moved(case.clone()))? {
-                kept.push(case);
-            }
-        }
-        Ok(kept)
-    }
-}
-
-/// What the figures of several runs become.
-fn reduced(over: Over, values: Vec<Value>) -> Value {
-    if over == Over::List {
-        let flat = values.into_iter().flat_map(|value| match value {
-            Value::List(values) => values,
-            Value::None => Vec::new(),
-            other => vec![other],
-        });
-        return Value::List(flat.collect());
-    }
-    let mut numbers: Vec<f64> = values.iter().filter_map(Value::number).collect();
-    if numbers.is_empty() {
-        // Words and switches: what all runs share. Lists: element by element.
-        let mut some = values.into_iter().filter(|value| *value != Value::None);
-        let first = some.next().unwrap_or_default();
-        if let Value::List(_) = first {
-            let mut all: Vec<Value> = vec![first];
-            all.extend(some);
-            return by_element(over, &all);
-        }
-        return if some.all(|value| value == first) { first } else { Value::None };
-    }
-    Value::Number(match over {
-        Over::Median => {
-            numbers.sort_by(f64::total_cmp);
-            numbers[numbers.len() / 2]
-        }
-        Over::Sum => numbers.iter().sum(),
-        _ => numbers.iter().sum::<f64>() / numbers.len() as f64,
-    })
-}
-
-fn by_element(over: Over, lists: &[Value]) -> Value {
-    let list = |value: &Value| match value {
-        Value::List(values) => values.clone(),
-        other => vec![other.clone()],
-    };
-    let lists: Vec<Vec<Value>> = lists.iter().map(list).collect();
-    let longest = lists.iter().map(Vec::len).max().unwrap_or(0);
-    let at = |place: usize| reduced(over, lists.iter().filter_map(|list| list.get(place).cloned()).collect());
-    Value::List((0..longest).map(at).collect())
 }

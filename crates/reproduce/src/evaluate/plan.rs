@@ -3,7 +3,7 @@
 use quell_lab::sweep::{Probe, Stored};
 
 use super::case::{Case, Fault, Frame};
-use super::{Engine, Result1};
+use super::{Engine, RunResult};
 use crate::cell::Cell;
 use crate::expression::{Piece, Template, Value};
 use crate::file::{Measure, RunKeys};
@@ -52,7 +52,10 @@ impl Engine<'_> {
         for case in self.run_cases()? {
             let keys = self.keys_of(&case)?;
             let frame = Frame::at(case);
-            let file = keys.scenario.as_ref().map_or(Ok(String::new()), |name| self.render(name, &frame))?;
+            let file = keys
+                .scenario
+                .as_ref()
+                .map_or(Ok(String::new()), |name| self.render(name, &frame))?;
             let mut cell = Cell::new(file);
             for (key, value) in &keys.set {
                 if let Some(value) = self.setting(value, &frame)? {
@@ -87,7 +90,11 @@ impl Engine<'_> {
                     if value == Value::None {
                         return Ok(None);
                     }
-                    let formed = if form.is_empty() { None } else { value.formed(form) };
+                    let formed = if form.is_empty() {
+                        None
+                    } else {
+                        value.formed(form)
+                    };
                     text.push_str(&formed.unwrap_or_else(|| value.plain()));
                 }
             }
@@ -107,11 +114,13 @@ impl Engine<'_> {
             for (seed, stored) in seeds.into_iter().zip(rest.by_ref()) {
                 let (json, measured) = match stored {
                     Stored::Summary(summary) => (serde_json::to_value(summary), Ok(None)),
-                    Stored::Figures(text) => (serde_json::from_str(text), function::read(measure, text)),
+                    Stored::Figures(text) => {
+                        (serde_json::from_str(text), function::read(measure, text))
+                    }
                     Stored::Failed(_) | Stored::Missing => continue,
                 };
                 let broken = |error: serde_json::Error| Fault::new(0, error.to_string());
-                results.push(Result1 {
+                results.push(RunResult {
                     seed,
                     json: json.map_err(broken)?,
                     measured: measured.map_err(broken)?,
@@ -126,6 +135,10 @@ impl Engine<'_> {
     /// The seeds of the runs at a case.
     pub(super) fn seeds_of(&self, case: &Case) -> Vec<u64> {
         let results = self.results.get(&case.key(self.definition.names.runs()));
-        results.into_iter().flatten().map(|result| result.seed).collect()
+        results
+            .into_iter()
+            .flatten()
+            .map(|result| result.seed)
+            .collect()
     }
 }

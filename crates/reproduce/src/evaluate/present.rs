@@ -1,7 +1,7 @@
 //! The tables, pictures and the page of an experiment file.
 
-use super::case::{Case, Fault, Frame};
 use super::Engine;
+use super::case::{Case, Fault, Frame};
 use crate::deviation::Deviations;
 use crate::expression::{Expression, Template, Value};
 use crate::figure::Figure as Drawn;
@@ -14,7 +14,7 @@ type Points = Vec<(f64, f64)>;
 
 impl Engine<'_> {
     /// Judges every statement, and writes tables, pictures and text.
-    pub(crate) fn find(&self, out: &mut Findings) {
+    pub(crate) fn find(&self, out: &mut Findings<'_>) {
         for statement in &self.definition.statements {
             let judged = self.judge(statement, out.on(&statement.id));
             if let Err(fault) = judged {
@@ -58,11 +58,27 @@ impl Engine<'_> {
     fn table(&self, table: &Table) -> Result<Written, Fault> {
         let wide = Frame::at(Case::free(self.axes.len())).only(table.filter.as_ref());
         match &table.kind {
-            TableKind::Same(name) => match self.definition.tables.iter().find(|(known, _)| known == name) {
-                Some((_, Table { kind: TableKind::Same(_), .. })) | None => Err(Fault::new(0, format!("there is no table {name}"))),
+            TableKind::Same(name) => match self
+                .definition
+                .tables
+                .iter()
+                .find(|(known, _)| known == name)
+            {
+                Some((
+                    _,
+                    Table {
+                        kind: TableKind::Same(_),
+                        ..
+                    },
+                ))
+                | None => Err(Fault::new(0, format!("there is no table {name}"))),
                 Some((_, other)) => self.table(other),
             },
-            TableKind::Cells { columns, lines, foot } => {
+            TableKind::Cells {
+                columns,
+                lines,
+                foot,
+            } => {
                 let mut heads = Vec::new();
                 for column in columns {
                     for frame in self.of_column(column, &wide)? {
@@ -91,7 +107,8 @@ impl Engine<'_> {
                     for &at in figures {
                         let figure = &self.definition.figures[at];
                         let name = self.render(&figure.label, &frame.only(None))?;
-                        let of = |expression: &Expression| Ok(self.value(expression, &frame)?.number());
+                        let of =
+                            |expression: &Expression| Ok(self.value(expression, &frame)?.number());
                         let ours = of(&name_of(&figure.name))?;
                         let published = match self.definition.names.field(&figure.name) {
                             Some(_) => of(&published_of(&figure.name))?,
@@ -106,7 +123,10 @@ impl Engine<'_> {
                     None => Value::Number(value).digits(),
                     Some(template) => {
                         let named = [("value", Value::Number(value))];
-                        let frame = Frame { named: &named, ..wide.clone() };
+                        let frame = Frame {
+                            named: &named,
+                            ..wide.clone()
+                        };
                         self.render(template, &frame).unwrap_or_default()
                     }
                 };
@@ -124,10 +144,18 @@ impl Engine<'_> {
         let wide = frame.moved(Case::free(self.axes.len()));
         let values = self.cases(&[axis], &wide, false)?;
         let values = values.iter().filter_map(|case| case.at(axis));
-        Ok(values.map(|value| frame.moved(frame.case.with(axis, value))).collect())
+        Ok(values
+            .map(|value| frame.moved(frame.case.with(axis, value)))
+            .collect())
     }
 
-    fn write_lines(&self, written: &mut Written, columns: &[Column], lines: &[Vec<Template>], frame: &Frame<'_>) -> Result<(), Fault> {
+    fn write_lines(
+        &self,
+        written: &mut Written,
+        columns: &[Column],
+        lines: &[Vec<Template>],
+        frame: &Frame<'_>,
+    ) -> Result<(), Fault> {
         for line in lines {
             let mut cells = Vec::new();
             for (column, cell) in columns.iter().zip(line) {
@@ -149,20 +177,26 @@ impl Engine<'_> {
             all.push(match &picture.kind {
                 PictureKind::Pairs { axis, pairs } => {
                     let mut drawn = Drawn::pairs(&title, axis);
-                    let (alone, together): (Vec<&Pair>, Vec<&Pair>) = pairs.iter().partition(|pair| pair.rows.is_some());
+                    let (alone, together): (Vec<&Pair>, Vec<&Pair>) =
+                        pairs.iter().partition(|pair| pair.rows.is_some());
                     for case in self.cases(&picture.rows, &frame, false)? {
                         for pair in &together {
                             drawn = self.pair(drawn, pair, &frame.moved(case.clone()))?;
                         }
                     }
                     for pair in alone {
-                        for case in self.cases(pair.rows.as_deref().unwrap_or_default(), &frame, false)? {
+                        for case in
+                            self.cases(pair.rows.as_deref().unwrap_or_default(), &frame, false)?
+                        {
                             drawn = self.pair(drawn, pair, &frame.moved(case))?;
                         }
                     }
                     drawn
                 }
-                PictureKind::Curves { axes: [x, y], curves } => {
+                PictureKind::Curves {
+                    axes: [x, y],
+                    curves,
+                } => {
                     let mut drawn = Drawn::curves(&title, x, y);
                     for case in self.cases(&picture.rows, &frame, false)? {
                         let frame = frame.moved(case);
@@ -236,10 +270,14 @@ impl Engine<'_> {
         let ys = list(self.value(&curve.y, frame)?);
         let xs = match &curve.x {
             Some(x) => list(self.value(x, frame)?),
-            None => (0..ys.len()).map(|place| Value::Number(place as f64)).collect(),
+            None => (0..ys.len())
+                .map(|place| Value::Number(place as f64))
+                .collect(),
         };
         let both = xs.iter().zip(&ys);
-        Ok(both.filter_map(|(x, y)| Some((x.number()?, y.number()?))).collect())
+        Ok(both
+            .filter_map(|(x, y)| Some((x.number()?, y.number()?)))
+            .collect())
     }
 }
 

@@ -11,7 +11,12 @@ impl Engine<'_> {
     }
 
     /// The text of a template, with tables by their names.
-    pub(super) fn render_with(&self, template: &Template, frame: &Frame<'_>, table: &dyn Fn(&str) -> String) -> Result<String, Fault> {
+    pub(super) fn render_with(
+        &self,
+        template: &Template,
+        frame: &Frame<'_>,
+        table: &dyn Fn(&str) -> String,
+    ) -> Result<String, Fault> {
         let mut text = String::new();
         for piece in &template.0 {
             match piece {
@@ -27,7 +32,11 @@ impl Engine<'_> {
     }
 
     /// The text of a template, unless a value in it is none.
-    pub(super) fn written(&self, template: &Template, frame: &Frame<'_>) -> Result<Option<String>, Fault> {
+    pub(super) fn written(
+        &self,
+        template: &Template,
+        frame: &Frame<'_>,
+    ) -> Result<Option<String>, Fault> {
         let mut text = String::new();
         for piece in &template.0 {
             match piece {
@@ -43,7 +52,12 @@ impl Engine<'_> {
     }
 
     /// A value in its form; `None` where there is none.
-    fn shown(&self, of: &Expression, form: &str, frame: &Frame<'_>) -> Result<Option<String>, Fault> {
+    fn shown(
+        &self,
+        of: &Expression,
+        form: &str,
+        frame: &Frame<'_>,
+    ) -> Result<Option<String>, Fault> {
         if form.starts_with('±') {
             let numbers = self.spread(of, frame)?;
             return Ok(match numbers.is_empty() {
@@ -71,7 +85,10 @@ impl Engine<'_> {
         };
         Ok(match (figure, name.is_name()) {
             (Some(place), _) => {
-                let form = self.definition.figures[place].show.as_deref().unwrap_or_default();
+                let form = self.definition.figures[place]
+                    .show
+                    .as_deref()
+                    .unwrap_or_default();
                 if form.starts_with('±') {
                     return self.shown(of, form, frame);
                 }

@@ -16,7 +16,8 @@ pub(super) enum Token {
 
 /// Signs, longer ones before their beginnings.
 const SIGNS: [&str; 19] = [
-    "==", "!=", "<=", ">=", "<", ">", "=", "+", "-", "*", "/", "^", "(", ")", "[", "]", ",", "{", "}",
+    "==", "!=", "<=", ">=", "<", ">", "=", "+", "-", "*", "/", "^", "(", ")", "[", "]", ",", "{",
+    "}",
 ];
 
 /// The words of `text`, each with where it begins.
@@ -41,7 +42,10 @@ pub(super) fn tokens(text: &str) -> Result<Vec<(usize, Token)>, SyntaxError> {
         } else if let Some(sign) = SIGNS.iter().find(|sign| rest.starts_with(**sign)) {
             (Token::Sign(sign), sign.len())
         } else {
-            return Err(SyntaxError::new(at, format!("{first:?} has no meaning here")));
+            return Err(SyntaxError::new(
+                at,
+                format!("{first:?} has no meaning here"),
+            ));
         };
         tokens.push((at, token));
         at += length;
@@ -53,7 +57,9 @@ pub(super) fn tokens(text: &str) -> Result<Vec<(usize, Token)>, SyntaxError> {
 fn number(text: &str) -> Result<(Token, usize), SyntaxError> {
     let bytes = text.as_bytes();
     let digits = |from: usize| {
-        let more = bytes[from..].iter().take_while(|byte| byte.is_ascii_digit());
+        let more = bytes[from..]
+            .iter()
+            .take_while(|byte| byte.is_ascii_digit());
         from + more.count()
     };
     let mut end = digits(0);
@@ -69,9 +75,10 @@ fn number(text: &str) -> Result<(Token, usize), SyntaxError> {
     let value = text[..end].parse::<f64>();
     let value = value.map_err(|_| SyntaxError::new(0, "this is no number"))?;
     match text[end..].chars().next() {
-        Some(next) if next.is_ascii_alphanumeric() || next == '_' => {
-            Err(SyntaxError::new(end, "a number ends here, and a unit has no place in an expression"))
-        }
+        Some(next) if next.is_ascii_alphanumeric() || next == '_' => Err(SyntaxError::new(
+            end,
+            "a number ends here, and a unit has no place in an expression",
+        )),
         _ => Ok((Token::Number(value), end)),
     }
 }

@@ -14,7 +14,7 @@ mod value;
 pub(crate) use parser::parse;
 pub(crate) use template::{Piece, Template};
 pub(crate) use tree::{Binary, Expression, Node, Unary};
-pub use value::Value;
+pub(crate) use value::Value;
 
 /// The longest expression or template, in bytes.
 pub(crate) const LONGEST: usize = 65_536;

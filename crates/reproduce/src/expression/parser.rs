@@ -22,7 +22,10 @@ pub(super) fn nested(text: &str, depth: usize) -> Result<Expression, SyntaxError
     let expression = parser.expression(0)?;
     match parser.tokens.get(parser.next) {
         None => Ok(expression),
-        Some((at, token)) => Err(SyntaxError::new(*at, format!("{} is too much", shown(token)))),
+        Some((at, token)) => Err(SyntaxError::new(
+            *at,
+            format!("{} is too much", shown(token)),
+        )),
     }
 }
 
@@ -94,14 +97,20 @@ impl Parser {
             return Ok(());
         }
         let found = self.peek().map_or("the end".to_owned(), shown);
-        Err(SyntaxError::new(self.here(), format!("{sign} is missing; here is {found}")))
+        Err(SyntaxError::new(
+            self.here(),
+            format!("{sign} is missing; here is {found}"),
+        ))
     }
 
     /// An expression of operations that bind at least so strongly.
     fn expression(&mut self, least: u8) -> Result<Expression, SyntaxError> {
         self.depth += 1;
         if self.depth > DEEPEST {
-            return Err(SyntaxError::new(self.here(), format!("this is nested more than {DEEPEST} deep")));
+            return Err(SyntaxError::new(
+                self.here(),
+                format!("this is nested more than {DEEPEST} deep"),
+            ));
         }
         let mut left = self.unary()?;
         while let Some((operation, strength)) = self.peek().and_then(binary) {
@@ -115,8 +124,13 @@ impl Parser {
                 Binary::Power => self.expression(strength)?,
                 _ => self.expression(strength + 1)?,
             };
-            if strength == 4 && matches!(&left.node, Node::Binary(before, ..) if is_comparison(*before)) {
-                return Err(SyntaxError::new(at, "comparisons have no order; write a < b and b < c"));
+            if strength == 4
+                && matches!(&left.node, Node::Binary(before, ..) if is_comparison(*before))
+            {
+                return Err(SyntaxError::new(
+                    at,
+                    "comparisons have no order; write a < b and b < c",
+                ));
             }
             left = Expression {
                 at: left.at,
@@ -147,8 +161,17 @@ impl Parser {
         let mut of = self.primary()?;
         let may_select = matches!(
             of.node,
-            Node::Name(_) | Node::Published(_) | Node::Column(_) | Node::Measured(..) | Node::Call(..) | Node::Each(..) | Node::Written(_)
-        ) || matches!(self.tokens.get(self.next.wrapping_sub(1)), Some((_, Token::Sign(")"))));
+            Node::Name(_)
+                | Node::Published(_)
+                | Node::Column(_)
+                | Node::Measured(..)
+                | Node::Call(..)
+                | Node::Each(..)
+                | Node::Written(_)
+        ) || matches!(
+            self.tokens.get(self.next.wrapping_sub(1)),
+            Some((_, Token::Sign(")")))
+        );
         while may_select && self.accept("[") {
             let mut axes = Vec::new();
             loop {
@@ -181,7 +204,10 @@ impl Parser {
     fn primary(&mut self) -> Result<Expression, SyntaxError> {
         let at = self.here();
         let Some(token) = self.peek().cloned() else {
-            return Err(SyntaxError::new(at, "the expression has no end: a value is missing"));
+            return Err(SyntaxError::new(
+                at,
+                "the expression has no end: a value is missing",
+            ));
         };
         self.next += 1;
         let node = match token {
@@ -200,7 +226,10 @@ impl Parser {
             }
             Token::Sign("[") => Node::List(self.list("]")?),
             Token::Sign(_) => {
-                return Err(SyntaxError::new(at, format!("{} stands where a value should", shown(&token))));
+                return Err(SyntaxError::new(
+                    at,
+                    format!("{} stands where a value should", shown(&token)),
+                ));
             }
         };
         Ok(Expression { at, node })
@@ -212,7 +241,10 @@ impl Parser {
             "true" => Node::Value(Value::Flag(true)),
             "false" => Node::Value(Value::Flag(false)),
             "and" | "or" | "in" => {
-                return Err(SyntaxError::new(at, format!("{name} stands where a value should")));
+                return Err(SyntaxError::new(
+                    at,
+                    format!("{name} stands where a value should"),
+                ));
             }
             "each" | "text" if self.accept("(") => {
                 let depth = self.depth + 1;
@@ -230,7 +262,11 @@ impl Parser {
                     ("text", _) => Node::Call(name, arguments),
                     (_, [Some((between, _)), Some((pattern, at)), rest @ ..]) if rest.len() < 2 => {
                         let pattern = template(pattern, *at)?;
-                        Node::Each(between.clone(), pattern, arguments.into_iter().nth(2).map(Box::new))
+                        Node::Each(
+                            between.clone(),
+                            pattern,
+                            arguments.into_iter().nth(2).map(Box::new),
+                        )
                     }
                     _ => {
                         let why = "each has two texts, what stands between and a template, and perhaps a condition";
@@ -264,6 +300,12 @@ impl Parser {
 fn is_comparison(operation: Binary) -> bool {
     matches!(
         operation,
-        Binary::Equal | Binary::Unequal | Binary::Less | Binary::AtMost | Binary::More | Binary::AtLeast | Binary::In
+        Binary::Equal
+            | Binary::Unequal
+            | Binary::Less
+            | Binary::AtMost
+            | Binary::More
+            | Binary::AtLeast
+            | Binary::In
     )
 }

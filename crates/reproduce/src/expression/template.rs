@@ -45,14 +45,23 @@ impl Template {
                     rest.next();
                     plain.push(next);
                 }
-                '}' => return Err(SyntaxError::new(at, "a } that closes nothing; write }} for one in the text")),
+                '}' => {
+                    return Err(SyntaxError::new(
+                        at,
+                        "a } that closes nothing; write }} for one in the text",
+                    ));
+                }
                 '{' => {
                     if !plain.is_empty() {
                         pieces.push(Piece::Text(std::mem::take(&mut plain)));
                     }
                     let inner = &text[at + 1..];
                     let parts = Parts::of(inner).map_err(|error| error.later(at + 1))?;
-                    pieces.push(parts.piece(inner, depth).map_err(|error| error.later(at + 1))?);
+                    pieces.push(
+                        parts
+                            .piece(inner, depth)
+                            .map_err(|error| error.later(at + 1))?,
+                    );
                     let end = at + 1 + parts.end;
                     while rest.peek().is_some_and(|(at, _)| *at <= end) {
                         rest.next();
@@ -102,7 +111,10 @@ impl Parts {
                 _ => {}
             }
         }
-        Err(SyntaxError::new(0, "a { without its }; write {{ for one in the text"))
+        Err(SyntaxError::new(
+            0,
+            "a { without its }; write {{ for one in the text",
+        ))
     }
 
     fn piece(&self, text: &str, depth: usize) -> Result<Piece, SyntaxError> {

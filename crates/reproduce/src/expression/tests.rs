@@ -37,9 +37,18 @@ fn operations_bind_as_in_a_textbook() {
         ("2 ^ -3 ^ 2", "(2 Power (Minus (3 Power 2)))"),
         ("not a == 1 and b or c", "(((Not (a Equal 1)) And b) Or c)"),
         ("a in [1, 'x']", "(a In [1 x])"),
-        ("queue.l4s-5.delay_ms.p99 - 1", "(queue.l4s-5.delay_ms.p99 Minus 1)"),
-        ("max(ratio[case = 'A', rtt = *])", "max(ratio[case=A rtt=*])"),
-        ("path.goodput(0, 3, 60) / 2.5e-1", "(path.goodput(0 3 60) Over 0.25)"),
+        (
+            "queue.l4s-5.delay_ms.p99 - 1",
+            "(queue.l4s-5.delay_ms.p99 Minus 1)",
+        ),
+        (
+            "max(ratio[case = 'A', rtt = *])",
+            "max(ratio[case=A rtt=*])",
+        ),
+        (
+            "path.goodput(0, 3, 60) / 2.5e-1",
+            "(path.goodput(0 3 60) Over 0.25)",
+        ),
         ("each('; ', '{a}: {b:.2}')[rtt = 5]", "each(; )[rtt=5]"),
     ] {
         assert_eq!(shape(text), expected, "{text}");
@@ -49,13 +58,25 @@ fn operations_bind_as_in_a_textbook() {
 #[test]
 fn what_is_no_expression_is_named_with_its_place() {
     for (text, expected) in [
-        ("", "at character 1: the expression has no end: a value is missing"),
-        ("a +", "at character 4: the expression has no end: a value is missing"),
+        (
+            "",
+            "at character 1: the expression has no end: a value is missing",
+        ),
+        (
+            "a +",
+            "at character 4: the expression has no end: a value is missing",
+        ),
         ("a b", "at character 3: b is too much"),
         ("f(a", "at character 4: ) is missing; here is the end"),
         ("'a", "at character 1: this text has no end: a ' is missing"),
-        ("5ms", "at character 2: a number ends here, and a unit has no place in an expression"),
-        ("1 < 2 < 3", "at character 7: comparisons have no order; write a < b and b < c"),
+        (
+            "5ms",
+            "at character 2: a number ends here, and a unit has no place in an expression",
+        ),
+        (
+            "1 < 2 < 3",
+            "at character 7: comparisons have no order; write a < b and b < c",
+        ),
         ("a ; b", "at character 3: ';' has no meaning here"),
         ("x[1]", "at character 3: the name of an axis is missing"),
     ] {
@@ -75,11 +96,27 @@ fn a_template_has_texts_values_and_tables() {
     assert_eq!(read.0.len(), 5, "{read:?}");
     assert!(matches!(&read.0[4], Piece::Table(name) if name == "main"));
     for (text, expected) in [
-        ("{a", "at character 2: a { without its }; write {{ for one in the text"),
-        ("a}", "at character 2: a } that closes nothing; write }} for one in the text"),
-        ("{a:x}", "at character 3: \"x\" is no form; there are d, g, .2, +.1, ±, ±2"),
-        ("ä{1 +}", "at character 6: the expression has no end: a value is missing"),
+        (
+            "{a",
+            "at character 2: a { without its }; write {{ for one in the text",
+        ),
+        (
+            "a}",
+            "at character 2: a } that closes nothing; write }} for one in the text",
+        ),
+        (
+            "{a:x}",
+            "at character 3: \"x\" is no form; there are d, g, .2, +.1, ±, ±2",
+        ),
+        (
+            "ä{1 +}",
+            "at character 6: the expression has no end: a value is missing",
+        ),
     ] {
-        assert_eq!(Template::read(text).unwrap_err().show(text), expected, "{text}");
+        assert_eq!(
+            Template::read(text).unwrap_err().show(text),
+            expected,
+            "{text}"
+        );
     }
 }

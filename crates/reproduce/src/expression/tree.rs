@@ -92,7 +92,9 @@ impl Expression {
         match &self.node {
             Node::Value(_) | Node::Name(_) | Node::Published(_) | Node::Column(_) => Vec::new(),
             Node::List(all) | Node::Measured(_, all) | Node::Call(_, all) => all.iter().collect(),
-            Node::Each(_, template, filter) => template.expressions().chain(filter.as_deref()).collect(),
+            Node::Each(_, template, filter) => {
+                template.expressions().chain(filter.as_deref()).collect()
+            }
             Node::Written(template) => template.expressions().collect(),
             Node::Select(of, axes) => {
                 let values = axes.iter().filter_map(|(_, value)| value.as_ref());

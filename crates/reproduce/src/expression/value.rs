@@ -1,11 +1,11 @@
 //! What an expression gives.
 
-use crate::evaluation::digits;
+use crate::digits::digits;
 use crate::statistics::mean;
 
 /// A value of an expression.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub enum Value {
+pub(crate) enum Value {
     /// Nothing: no packet was delivered, a cell of a table is empty.
     #[default]
     None,
@@ -21,7 +21,7 @@ pub enum Value {
 
 impl Value {
     /// The number, if it is one.
-    pub fn number(&self) -> Option<f64> {
+    pub(crate) fn number(&self) -> Option<f64> {
         match self {
             Self::Number(number) => Some(*number),
             _ => None,
@@ -29,7 +29,7 @@ impl Value {
     }
 
     /// Whether it counts as yes: not nothing, not no, not 0, not empty.
-    pub fn holds(&self) -> bool {
+    pub(crate) fn holds(&self) -> bool {
         match self {
             Self::None => false,
             Self::Number(number) => *number != 0.0 && !number.is_nan(),
@@ -40,22 +40,30 @@ impl Value {
     }
 
     /// As a file would have it: a number in its shortest form.
-    pub fn plain(&self) -> String {
+    pub(crate) fn plain(&self) -> String {
         self.written(&|number| format!("{number}"))
     }
 
     /// Numbers with three digits.
-    pub fn digits(&self) -> String {
+    pub(crate) fn digits(&self) -> String {
         self.written(&digits)
     }
 
     /// Numbers in a form of a template, such as `.2`, `+.1`, `d` or `g`; `None` if there is no such form.
-    pub fn formed(&self, form: &str) -> Option<String> {
-        let decimals = |text: &str| text.parse::<usize>().ok().filter(|decimals| *decimals <= 17);
+    pub(crate) fn formed(&self, form: &str) -> Option<String> {
+        let decimals = |text: &str| {
+            text.parse::<usize>()
+                .ok()
+                .filter(|decimals| *decimals <= 17)
+        };
         Some(match form {
             "" | "d" => self.digits(),
             "g" => self.plain(),
-            _ => match (form.strip_prefix("+."), form.strip_prefix('.'), form.strip_prefix('±')) {
+            _ => match (
+                form.strip_prefix("+."),
+                form.strip_prefix('.'),
+                form.strip_prefix('±'),
+            ) {
                 (Some(signed), ..) => {
                     let decimals = decimals(signed)?;
                     self.written(&|number| format!("{number:+.decimals$}"))

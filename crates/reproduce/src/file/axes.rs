@@ -6,7 +6,9 @@ use quell_lab::scenario::tree::{Node, Table, Tree};
 
 use super::reader::Reader;
 use super::runs::RUN_KEYS;
-use super::{Axis, AxisKind, AxisValue, Label, MOST_AXES, MOST_POINTS, MOST_VALUES, Parts, RunKeys};
+use super::{
+    Axis, AxisKind, AxisValue, Label, MOST_AXES, MOST_POINTS, MOST_VALUES, Parts, RunKeys,
+};
 use crate::expression::Value;
 
 const PARTS: [(&str, Parts); 3] = [
@@ -39,7 +41,11 @@ impl Reader<'_> {
             self.about("axis", node, format!("has more than {MOST_AXES} axes"));
         }
         if points > MOST_POINTS {
-            self.about("axis", node, format!("makes more than {MOST_POINTS} points"));
+            self.about(
+                "axis",
+                node,
+                format!("makes more than {MOST_POINTS} points"),
+            );
         }
         axes
     }
@@ -54,8 +60,12 @@ impl Reader<'_> {
             });
         }
         let table = self.any_table(key, node, "with values, file or parts")?;
-        let parts = table.get("parts").and_then(|node| self.word(&format!("{key}.parts"), node, &PARTS));
-        let with_runs = table.get("runs").and_then(|node| self.flag(&format!("{key}.runs"), node));
+        let parts = table
+            .get("parts")
+            .and_then(|node| self.word(&format!("{key}.parts"), node, &PARTS));
+        let with_runs = table
+            .get("runs")
+            .and_then(|node| self.flag(&format!("{key}.runs"), node));
         let kind = match (parts, with_runs) {
             (Some(parts), _) => AxisKind::Parts(parts),
             (None, Some(false)) => AxisKind::Loose,
@@ -93,9 +103,19 @@ impl Reader<'_> {
         })
     }
 
-    fn values(&mut self, key: &str, node: &Node, nodes: &[Node], of_all: Option<&Table>) -> Vec<AxisValue> {
+    fn values(
+        &mut self,
+        key: &str,
+        node: &Node,
+        nodes: &[Node],
+        of_all: Option<&Table>,
+    ) -> Vec<AxisValue> {
         if nodes.is_empty() || nodes.len() > MOST_VALUES {
-            self.about(key, node, format!("must have from 1 to {MOST_VALUES} values"));
+            self.about(
+                key,
+                node,
+                format!("must have from 1 to {MOST_VALUES} values"),
+            );
         }
         let common = self.common(key, of_all);
         let mut values = Vec::new();
@@ -113,9 +133,17 @@ impl Reader<'_> {
         values
     }
 
-    fn value_table(&mut self, key: &str, number: usize, table: &Table, common: &Common) -> AxisValue {
+    fn value_table(
+        &mut self,
+        key: &str,
+        number: usize,
+        table: &Table,
+        common: &Common,
+    ) -> AxisValue {
         let own = self.run_keys(key, table);
-        let label = table.get("label").and_then(|node| self.label(&format!("{key}.label"), node));
+        let label = table
+            .get("label")
+            .and_then(|node| self.label(&format!("{key}.label"), node));
         let mut fields = common.value.fields.clone();
         for (name, node) in table.iter() {
             if !RUN_KEYS.contains(&name) && name != "label" {
@@ -126,7 +154,9 @@ impl Reader<'_> {
             }
         }
         AxisValue {
-            label: label.or(common.label.clone()).unwrap_or(Label::Value(Value::Number(number as f64 + 1.0))),
+            label: label
+                .or(common.label.clone())
+                .unwrap_or(Label::Value(Value::Number(number as f64 + 1.0))),
             fields,
             runs: common.value.runs.clone().then(own),
             is_published: false,
@@ -140,7 +170,9 @@ impl Reader<'_> {
             return common;
         };
         common.value.runs = self.run_keys(key, table);
-        common.label = table.get("label").and_then(|node| self.label(&format!("{key}.label"), node));
+        common.label = table
+            .get("label")
+            .and_then(|node| self.label(&format!("{key}.label"), node));
         for (name, node) in table.iter() {
             if !RUN_KEYS.contains(&name) && !OWN_KEYS.contains(&name) && name != "label" {
                 self.declare(&format!("{key}.{name}"), node, name);
@@ -169,7 +201,11 @@ impl Reader<'_> {
             return Vec::new();
         };
         if steps.fract() != 0.0 || !(2.0..=MOST_VALUES as f64).contains(&steps) {
-            self.about(&path, node, format!("steps must be a whole number from 2 to {MOST_VALUES}"));
+            self.about(
+                &path,
+                node,
+                format!("steps must be a whole number from 2 to {MOST_VALUES}"),
+            );
             return Vec::new();
         }
         let common = self.common(key, Some(of_all));
@@ -201,13 +237,26 @@ impl Reader<'_> {
         for (number, line) in lines.enumerate() {
             let cells = split(line);
             if cells.len() != heads.len() || number >= MOST_VALUES {
-                let allowed = format!("row {} has {} cells and not {}, or is one too many", number + 1, cells.len(), heads.len());
+                let allowed = format!(
+                    "row {} has {} cells and not {}, or is one too many",
+                    number + 1,
+                    cells.len(),
+                    heads.len()
+                );
                 self.wrong(&path, node, allowed);
                 return values;
             }
             let mut fields = common.value.fields.clone();
-            fields.extend(heads.iter().cloned().zip(cells.iter().map(|cell| cell_of(cell))));
-            let label = common.label.clone().unwrap_or(Label::Value(Value::Number(number as f64 + 1.0)));
+            fields.extend(
+                heads
+                    .iter()
+                    .cloned()
+                    .zip(cells.iter().map(|cell| cell_of(cell))),
+            );
+            let label = common
+                .label
+                .clone()
+                .unwrap_or(Label::Value(Value::Number(number as f64 + 1.0)));
             values.push(AxisValue {
                 label,
                 fields,
@@ -273,5 +322,8 @@ fn split(line: &str) -> Vec<String> {
 /// The fields of an axis's values, by name.
 pub(super) fn fields(axis: &Axis) -> BTreeMap<&str, ()> {
     let values = axis.values.iter();
-    values.flat_map(|value| value.fields.keys()).map(|name| (name.as_str(), ())).collect()
+    values
+        .flat_map(|value| value.fields.keys())
+        .map(|name| (name.as_str(), ()))
+        .collect()
 }

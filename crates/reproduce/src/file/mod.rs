@@ -29,8 +29,30 @@ const MOST_POINTS: usize = 200_000;
 const MOST_AXES: usize = 32;
 
 const KEYS: &[&str] = &[
-    "schema", "like", "title", "source", "description", "scenario", "set", "over-linux", "seeds", "measure", "quick", "skip", "judged", "what", "let",
-    "axis", "when", "figure", "statement", "reason", "table", "csv", "picture", "page",
+    "schema",
+    "like",
+    "title",
+    "source",
+    "description",
+    "scenario",
+    "set",
+    "over-linux",
+    "seeds",
+    "measure",
+    "quick",
+    "skip",
+    "judged",
+    "what",
+    "let",
+    "axis",
+    "when",
+    "figure",
+    "statement",
+    "reason",
+    "table",
+    "csv",
+    "picture",
+    "page",
 ];
 
 /// An experiment file.
@@ -300,12 +322,12 @@ pub(crate) struct Picture {
 #[derive(Debug, Clone)]
 pub(crate) enum PictureKind {
     /// Values side by side.
-    Pairs {
-        axis: String,
-        pairs: Vec<Pair>,
-    },
+    Pairs { axis: String, pairs: Vec<Pair> },
     /// Curves over a quantity.
-    Curves { axes: [String; 2], curves: Vec<Curve> },
+    Curves {
+        axes: [String; 2],
+        curves: Vec<Curve>,
+    },
 }
 
 /// A value beside the published one.

@@ -37,6 +37,7 @@ pub(crate) struct Names {
     figures: Vec<Depends>,
     lets: BTreeMap<String, Depends>,
     used: Vec<(Problem, Expression)>,
+    uses_functions: bool,
     repeated: Vec<String>,
 }
 
@@ -59,7 +60,12 @@ impl Names {
     }
 
     /// The names that the file declares.
-    pub(super) fn declare(&mut self, axes: &[Axis], lets: &BTreeMap<String, Expression>, figures: &[Figure]) {
+    pub(super) fn declare(
+        &mut self,
+        axes: &[Axis],
+        lets: &BTreeMap<String, Expression>,
+        figures: &[Figure],
+    ) {
         for (at, axis) in axes.iter().enumerate() {
             let bit = 1 << at.min(63);
             match axis.kind {
@@ -73,7 +79,11 @@ impl Names {
             self.axes.push(axis.name.clone());
             self.mean(&axis.name, Meaning::Axis(at));
         }
-        for (name, at) in axes.iter().enumerate().flat_map(|(at, axis)| fields(axis).into_keys().map(move |name| (name, at))) {
+        for (name, at) in axes
+            .iter()
+            .enumerate()
+            .flat_map(|(at, axis)| fields(axis).into_keys().map(move |name| (name, at)))
+        {
             if self.fields.insert(name.to_owned(), at).is_some() {
                 self.repeated.push(format!("{name} is a field of two axes"));
             }
@@ -96,7 +106,10 @@ impl Names {
             let of_lets: Vec<Depends> = lets.values().map(|one| self.depends(one)).collect();
             let of_figures: Vec<Depends> = figures
                 .iter()
-                .map(|one| self.depends(&one.of) | one.filter.as_ref().map_or(0, |filter| self.depends(filter)))
+                .map(|one| {
+                    self.depends(&one.of)
+                        | one.filter.as_ref().map_or(0, |filter| self.depends(filter))
+                })
                 .collect();
             let of_lets: BTreeMap<String, Depends> = lets.keys().cloned().zip(of_lets).collect();
             if of_lets == self.lets && of_figures == self.figures {
@@ -109,7 +122,8 @@ impl Names {
 
     fn mean(&mut self, name: &str, meaning: Meaning) {
         if self.meanings.insert(name.to_owned(), meaning).is_some() {
-            self.repeated.push(format!("{name} has two meanings: rename one"));
+            self.repeated
+                .push(format!("{name} has two meanings: rename one"));
         }
     }
 
@@ -165,9 +179,13 @@ impl Names {
         for (place, expression) in std::mem::take(&mut self.used) {
             let mut inner = vec![&expression];
             while let Some(one) = inner.pop() {
+                self.uses_functions |= matches!(one.node, Node::Measured(..));
                 if let Some(why) = self.problem(one) {
                     let allowed = format!("at character {}: {why}", one.at + 1);
-                    problems.push(Problem { allowed, ..place.clone() });
+                    problems.push(Problem {
+                        allowed,
+                        ..place.clone()
+                    });
                 }
                 inner.extend(one.parts());
             }
@@ -191,29 +209,47 @@ impl Names {
             Some(format!("there is no {what} {name}{meant}"))
         };
         match &one.node {
-            Node::Name(name) if !self.meanings.contains_key(name) && !SHOWN.contains(&name.as_str()) => {
-                unknown("figure, field or axis", name, self.meanings.keys().map(String::as_str).collect())
+            Node::Name(name)
+                if !self.meanings.contains_key(name) && !SHOWN.contains(&name.as_str()) =>
+            {
+                unknown(
+                    "figure, field or axis",
+                    name,
+                    self.meanings.keys().map(String::as_str).collect(),
+                )
             }
-            Node::Published(name) if !self.fields.contains_key(name) => {
-                unknown("field", name, self.fields.keys().map(String::as_str).collect())
-            }
+            Node::Published(name) if !self.fields.contains_key(name) => unknown(
+                "field",
+                name,
+                self.fields.keys().map(String::as_str).collect(),
+            ),
             Node::Call(name, arguments) => match function::arguments_of(name) {
                 None => unknown("function", name, function::names().collect()),
                 Some(range) if !range.contains(&arguments.len()) => {
                     let (least, most) = (range.start(), range.end());
-                    Some(format!("{name} takes {least} to {most} values, not {}", arguments.len()))
+                    Some(format!(
+                        "{name} takes {least} to {most} values, not {}",
+                        arguments.len()
+                    ))
                 }
                 Some(_) => None,
             },
-            Node::Measured(name, _) if function::of_measurement(name).is_none() => {
-                unknown("function of a measurement", name, function::measured_names().collect())
-            }
+            Node::Measured(name, _) if function::of_measurement(name).is_none() => unknown(
+                "function of a measurement",
+                name,
+                function::measured_names().collect(),
+            ),
             Node::Select(_, axes) => axes.iter().find_map(|(axis, _)| match self.axis(axis) {
                 Some(_) => None,
                 None => unknown("axis", axis, self.axes.iter().map(String::as_str).collect()),
             }),
             _ => None,
         }
+    }
+
+    /// Whether an expression names a function in Rust.
+    pub(crate) fn uses_functions(&self) -> bool {
+        self.uses_functions
     }
 
     /// What a name means.
@@ -258,7 +294,10 @@ impl Names {
                 self.runs | self.phases | self.parts.get(root).map_or(0, |at| 1 << at)
             }
             Node::Measured(name, _) if !name.starts_with(LIST) => {
-                let inner = expression.parts().into_iter().map(|part| self.depends(part));
+                let inner = expression
+                    .parts()
+                    .into_iter()
+                    .map(|part| self.depends(part));
                 inner.fold(self.runs, |all, one| all | one)
             }
             Node::Select(of, axes) => {
@@ -269,7 +308,10 @@ impl Names {
                 (self.depends(of) & !selected) | values
             }
             _ => {
-                let inner = expression.parts().into_iter().map(|part| self.depends(part));
+                let inner = expression
+                    .parts()
+                    .into_iter()
+                    .map(|part| self.depends(part));
                 inner.fold(0, |all, one| all | one)
             }
         }
@@ -282,19 +324,28 @@ impl Names {
 
     /// The places of the axes in a set, in order.
     pub(crate) fn places(&self, depends: Depends) -> Vec<usize> {
-        (0..self.axes.len()).filter(|at| depends & (1 << at) != 0).collect()
+        (0..self.axes.len())
+            .filter(|at| depends & (1 << at) != 0)
+            .collect()
     }
 
     /// Whether an expression reads results itself, and not only through figures.
-    pub(super) fn reads(expression: &Expression, lets: &BTreeMap<String, Expression>, depth: usize) -> bool {
+    pub(super) fn reads(
+        expression: &Expression,
+        lets: &BTreeMap<String, Expression>,
+        depth: usize,
+    ) -> bool {
         match &expression.node {
             Node::Column(_) => true,
             Node::Measured(name, _) if !name.starts_with(LIST) => true,
             Node::Name(name) if name == "seconds" => true,
-            Node::Name(name) if depth < 16 => {
-                lets.get(name).is_some_and(|one| Self::reads(one, lets, depth + 1))
-            }
-            _ => expression.parts().into_iter().any(|one| Self::reads(one, lets, depth)),
+            Node::Name(name) if depth < 16 => lets
+                .get(name)
+                .is_some_and(|one| Self::reads(one, lets, depth + 1)),
+            _ => expression
+                .parts()
+                .into_iter()
+                .any(|one| Self::reads(one, lets, depth)),
         }
     }
 }

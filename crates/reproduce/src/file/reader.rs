@@ -48,7 +48,12 @@ impl<'a> Reader<'a> {
     }
 
     /// The table at `node`, whose keys are all `known`.
-    pub(super) fn table<'n>(&mut self, key: &str, node: &'n Node, known: &[&str]) -> Option<&'n Table> {
+    pub(super) fn table<'n>(
+        &mut self,
+        key: &str,
+        node: &'n Node,
+        known: &[&str],
+    ) -> Option<&'n Table> {
         let table = self.any_table(key, node, &format!("with the keys {}", known.join(", ")))?;
         for (name, value) in table.iter().filter(|(name, _)| !known.contains(name)) {
             let meant = closest(name, known.iter().copied());
@@ -58,13 +63,22 @@ impl<'a> Reader<'a> {
                 _ => format!("{key}.{name}"),
             };
             let known = known.join(", ");
-            self.wrong(&whole, value, format!("unknown key{meant}; known are {known}"));
+            self.wrong(
+                &whole,
+                value,
+                format!("unknown key{meant}; known are {known}"),
+            );
         }
         Some(table)
     }
 
     /// The table at `node`, with any keys.
-    pub(super) fn any_table<'n>(&mut self, key: &str, node: &'n Node, of: &str) -> Option<&'n Table> {
+    pub(super) fn any_table<'n>(
+        &mut self,
+        key: &str,
+        node: &'n Node,
+        of: &str,
+    ) -> Option<&'n Table> {
         match &node.value {
             Tree::Table(table) => Some(table),
             _ => {
@@ -101,7 +115,12 @@ impl<'a> Reader<'a> {
     }
 
     /// One of some words.
-    pub(super) fn word<T: Copy>(&mut self, key: &str, node: &Node, words: &[(&str, T)]) -> Option<T> {
+    pub(super) fn word<T: Copy>(
+        &mut self,
+        key: &str,
+        node: &Node,
+        words: &[(&str, T)],
+    ) -> Option<T> {
         let text = self.text(key, node)?;
         let found = words.iter().find(|(word, _)| *word == text);
         if found.is_none() {
@@ -136,15 +155,30 @@ impl<'a> Reader<'a> {
                     }
                 }
             }
-            Tree::Array(nodes) => Value::List(nodes.iter().filter_map(|node| self.value(key, node)).collect()),
+            Tree::Array(nodes) => Value::List(
+                nodes
+                    .iter()
+                    .filter_map(|node| self.value(key, node))
+                    .collect(),
+            ),
             Tree::Table(_) | Tree::Scalar(TomlType::Other, _) => {
-                self.wrong(key, node, "must be a number, a text, true, false, or a list of these");
+                self.wrong(
+                    key,
+                    node,
+                    "must be a number, a text, true, false, or a list of these",
+                );
                 return None;
             }
         })
     }
 
-    fn syntax<T>(&mut self, key: &str, node: &Node, text: &str, read: Result<T, SyntaxError>) -> Option<T> {
+    fn syntax<T>(
+        &mut self,
+        key: &str,
+        node: &Node,
+        text: &str,
+        read: Result<T, SyntaxError>,
+    ) -> Option<T> {
         match read {
             Ok(read) => Some(read),
             Err(error) => {
@@ -186,7 +220,12 @@ impl<'a> Reader<'a> {
     }
 
     /// The key of `table` as an expression.
-    pub(super) fn expression_of(&mut self, path: &str, table: &Table, key: &str) -> Option<Expression> {
+    pub(super) fn expression_of(
+        &mut self,
+        path: &str,
+        table: &Table,
+        key: &str,
+    ) -> Option<Expression> {
         let node = table.get(key)?;
         self.expression(&format!("{path}.{key}"), node)
     }
@@ -200,14 +239,22 @@ impl<'a> Reader<'a> {
     /// The key of `table` as a text.
     pub(super) fn text_of(&mut self, path: &str, table: &Table, key: &str) -> Option<String> {
         let node = table.get(key)?;
-        let path = if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
+        let path = if path.is_empty() {
+            key.to_owned()
+        } else {
+            format!("{path}.{key}")
+        };
         self.text(&path, node)
     }
 
     /// The key of `table` as a text that must be there.
     pub(super) fn needed(&mut self, path: &str, node: &Node, table: &Table, key: &str) -> String {
         if table.get(key).is_none() {
-            let path = if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
+            let path = if path.is_empty() {
+                key.to_owned()
+            } else {
+                format!("{path}.{key}")
+            };
             self.about(&path, node, "is missing; must be a text");
         }
         self.text_of(path, table, key).unwrap_or_default()
@@ -238,9 +285,15 @@ impl<'a> Reader<'a> {
         let source = self.needed("", root, table, "source");
         self.text_of("", table, "description");
         let like = self.like(table);
-        let other = like.as_ref().and_then(|root| self.any_table("like", root, "of keys"));
+        let other = like
+            .as_ref()
+            .and_then(|root| self.any_table("like", root, "of keys"));
         // A key of this file, else of that one.
-        let get = |key: &str| table.get(key).or_else(|| other.and_then(|other| other.get(key)));
+        let get = |key: &str| {
+            table
+                .get(key)
+                .or_else(|| other.and_then(|other| other.get(key)))
+        };
         let runs = other.map_or_else(RunKeys::default, |other| self.run_keys("", other));
         let runs = runs.then(self.run_keys("", table));
         // Names are declared before they are looked up.
@@ -248,14 +301,21 @@ impl<'a> Reader<'a> {
         let mut lets = BTreeMap::new();
         let all = [other.and_then(|other| other.get("let")), table.get("let")];
         for node in all.into_iter().flatten() {
-            for (name, node) in self.any_table("let", node, "of names").into_iter().flat_map(Table::iter) {
+            for (name, node) in self
+                .any_table("let", node, "of names")
+                .into_iter()
+                .flat_map(Table::iter)
+            {
                 self.declare(&format!("let.{name}"), node, name);
                 if let Some(read) = self.expression(&format!("let.{name}"), node) {
                     lets.insert(name.to_owned(), read);
                 }
             }
         }
-        let all = [other.and_then(|other| other.get("figure")), table.get("figure")];
+        let all = [
+            other.and_then(|other| other.get("figure")),
+            table.get("figure"),
+        ];
         let mut figures: Vec<Figure> = Vec::new();
         for node in all.into_iter().flatten() {
             for figure in self.figures(node, &lets) {
@@ -266,7 +326,9 @@ impl<'a> Reader<'a> {
         let skip = match get("skip") {
             Some(node) => {
                 let nodes = self.list("skip", node).iter();
-                nodes.filter_map(|node| self.expression("skip", node)).collect()
+                nodes
+                    .filter_map(|node| self.expression("skip", node))
+                    .collect()
             }
             None => Vec::new(),
         };
@@ -277,13 +339,19 @@ impl<'a> Reader<'a> {
         let statements = match table.get("statement") {
             Some(node) => self.statements(node, table, judged.as_ref(), &axes, &figures),
             None => {
-                self.about("statement", root, "is missing; an experiment has statements");
+                self.about(
+                    "statement",
+                    root,
+                    "is missing; an experiment has statements",
+                );
                 Vec::new()
             }
         };
         let tables = self.tables("table", table, &axes, &figures);
         let files = self.tables("csv", table, &axes, &figures);
-        let pictures = table.get("picture").map_or_else(Vec::new, |node| self.pictures(node, &axes, &figures));
+        let pictures = table
+            .get("picture")
+            .map_or_else(Vec::new, |node| self.pictures(node, &axes, &figures));
         let page = table.get("page").and_then(|node| {
             let page = self.table("page", node, &["text"])?;
             self.template_of("page", page, "text")
@@ -321,10 +389,23 @@ impl<'a> Reader<'a> {
     /// A name of the file's own.
     pub(super) fn declare(&mut self, key: &str, node: &Node, name: &str) {
         const TAKEN: [&str; 12] = [
-            "and", "or", "not", "in", "none", "true", "false", "if", "seconds", "published", "value", "label",
+            "and",
+            "or",
+            "not",
+            "in",
+            "none",
+            "true",
+            "false",
+            "if",
+            "seconds",
+            "published",
+            "value",
+            "label",
         ];
         let mut letters = name.chars();
-        let begins = letters.next().is_some_and(|first| first.is_ascii_alphabetic());
+        let begins = letters
+            .next()
+            .is_some_and(|first| first.is_ascii_alphabetic());
         let usual = begins && letters.all(|next| next.is_ascii_alphanumeric() || next == '_');
         if !usual || TAKEN.contains(&name) {
             let allowed = "is no name; a name has letters, digits and _, begins with a letter, and is no word of expressions";
@@ -354,7 +435,13 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn figure(&mut self, key: &str, name: &str, node: &Node, lets: &BTreeMap<String, Expression>) -> Option<Figure> {
+    fn figure(
+        &mut self,
+        key: &str,
+        name: &str,
+        node: &Node,
+        lets: &BTreeMap<String, Expression>,
+    ) -> Option<Figure> {
         let plain = |of, over| Figure {
             name: name.to_owned(),
             of,
@@ -375,16 +462,23 @@ impl<'a> Reader<'a> {
             self.about(key, node, "needs of = an expression");
         }
         let of = self.expression_of(key, table, "of")?;
-        let over = table.get("over").and_then(|node| self.word(&format!("{key}.over"), node, &Over::ALL));
+        let over = table
+            .get("over")
+            .and_then(|node| self.word(&format!("{key}.over"), node, &Over::ALL));
         let show = self.text_of(key, table, "show");
-        if let Some(form) = show.as_deref().filter(|form| Value::Number(0.0).formed(form).is_none()) {
+        if let Some(form) = show
+            .as_deref()
+            .filter(|form| Value::Number(0.0).formed(form).is_none())
+        {
             let form = format!("{form:?} is no form; there are d, g, .2, +.1");
             self.about(&format!("{key}.show"), node, form);
         }
         let over = over.unwrap_or_else(|| self.usual_over(&of, lets));
         Some(Figure {
             filter: self.expression_of(key, table, "where"),
-            label: self.template_of(key, table, "label").unwrap_or_else(|| Template(vec![Piece::Text(name.to_owned())])),
+            label: self
+                .template_of(key, table, "label")
+                .unwrap_or_else(|| Template(vec![Piece::Text(name.to_owned())])),
             show,
             published: self.expression_of(key, table, "published"),
             ..plain(of, over)

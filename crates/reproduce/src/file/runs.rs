@@ -7,22 +7,41 @@ use super::{Measure, RunKeys};
 use crate::expression::{Expression, Piece, Template};
 
 /// The keys of runs.
-pub(super) const RUN_KEYS: [&str; 6] = ["scenario", "set", "over-linux", "seeds", "measure", "quick"];
+pub(super) const RUN_KEYS: [&str; 6] =
+    ["scenario", "set", "over-linux", "seeds", "measure", "quick"];
 /// Seeds of a point at most.
 const MOST_SEEDS: u64 = 10_000;
 
 impl Reader<'_> {
     /// The keys of runs in `table`, which is at `path`.
     pub(super) fn run_keys(&mut self, path: &str, table: &Table) -> RunKeys {
-        let at = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
+        let at = |key: &str| {
+            if path.is_empty() {
+                key.to_owned()
+            } else {
+                format!("{path}.{key}")
+            }
+        };
         let quick = [("2s", false), ("20s", true)];
         RunKeys {
-            scenario: table.get("scenario").and_then(|node| self.template(&at("scenario"), node)),
-            set: table.get("set").map_or_else(Vec::new, |node| self.set(&at("set"), node)),
-            over_linux: table.get("over-linux").map_or_else(Vec::new, |node| self.set(&at("over-linux"), node)),
-            seeds: table.get("seeds").and_then(|node| self.seeds(&at("seeds"), node)),
-            measure: table.get("measure").and_then(|node| self.word(&at("measure"), node, &Measure::ALL)),
-            is_slow: table.get("quick").and_then(|node| self.word(&at("quick"), node, &quick)),
+            scenario: table
+                .get("scenario")
+                .and_then(|node| self.template(&at("scenario"), node)),
+            set: table
+                .get("set")
+                .map_or_else(Vec::new, |node| self.set(&at("set"), node)),
+            over_linux: table
+                .get("over-linux")
+                .map_or_else(Vec::new, |node| self.set(&at("over-linux"), node)),
+            seeds: table
+                .get("seeds")
+                .and_then(|node| self.seeds(&at("seeds"), node)),
+            measure: table
+                .get("measure")
+                .and_then(|node| self.word(&at("measure"), node, &Measure::ALL)),
+            is_slow: table
+                .get("quick")
+                .and_then(|node| self.word(&at("quick"), node, &quick)),
         }
     }
 
@@ -45,7 +64,8 @@ impl Reader<'_> {
 
     /// `{ KEY = VALUE, … }`, with keys as after `--set`.
     fn set(&mut self, key: &str, node: &Node) -> Vec<(String, Template)> {
-        let Some(table) = self.any_table(key, node, "of keys of the scenario with their values") else {
+        let Some(table) = self.any_table(key, node, "of keys of the scenario with their values")
+        else {
             return Vec::new();
         };
         let mut all = Vec::new();
@@ -120,7 +140,9 @@ impl Reader<'_> {
                     let mut different = seeds.clone();
                     different.sort_unstable();
                     different.dedup();
-                    !seeds.is_empty() && different.len() == seeds.len() && seeds.len() as u64 <= MOST_SEEDS
+                    !seeds.is_empty()
+                        && different.len() == seeds.len()
+                        && seeds.len() as u64 <= MOST_SEEDS
                 })
             }
             Tree::Table(_) => {

@@ -7,8 +7,26 @@ use super::{Axis, Bound, Check, Figure, Form, Statement};
 use crate::expression::{Expression, Node as Part};
 
 const CHECK_KEYS: [&str; 21] = [
-    "figure", "value", "label", "within", "of", "near", "or-within", "from", "to", "is", "above", "below", "at-least", "at-most", "holds",
-    "where", "only", "except", "each", "what",
+    "figure",
+    "value",
+    "label",
+    "within",
+    "of",
+    "near",
+    "or-within",
+    "from",
+    "to",
+    "is",
+    "above",
+    "below",
+    "at-least",
+    "at-most",
+    "holds",
+    "where",
+    "only",
+    "except",
+    "each",
+    "what",
     "runs",
 ];
 const BOUNDS: [(&str, Bound); 7] = [
@@ -27,17 +45,25 @@ impl Reader<'_> {
         node: &Node,
         root: &Table,
         judged: Option<&Expression>,
-        axes: &[Axis], figures: &[Figure],
+        axes: &[Axis],
+        figures: &[Figure],
     ) -> Vec<Statement> {
         let Some(table) = self.any_table("statement", node, "of IDs with statements") else {
             return Vec::new();
         };
-        let reasons = root.get("reason").and_then(|node| self.any_table("reason", node, "of names with texts"));
+        let reasons = root
+            .get("reason")
+            .and_then(|node| self.any_table("reason", node, "of names with texts"));
         let mut statements = Vec::new();
         for (id, node) in table.iter() {
-            let usual = |next: char| next.is_ascii_lowercase() || next.is_ascii_digit() || next == '-';
+            let usual =
+                |next: char| next.is_ascii_lowercase() || next.is_ascii_digit() || next == '-';
             if id.is_empty() || !id.chars().all(usual) {
-                self.about(&format!("statement.{id}"), node, "an ID has small letters, digits and hyphens");
+                self.about(
+                    &format!("statement.{id}"),
+                    node,
+                    "an ID has small letters, digits and hyphens",
+                );
             }
             let mut read = self.statement(id, node, reasons, axes, figures);
             if let Some(read) = &mut read {
@@ -48,20 +74,42 @@ impl Reader<'_> {
         statements
     }
 
-    fn statement(&mut self, id: &str, node: &Node, reasons: Option<&Table>, axes: &[Axis], figures: &[Figure]) -> Option<Statement> {
+    fn statement(
+        &mut self,
+        id: &str,
+        node: &Node,
+        reasons: Option<&Table>,
+        axes: &[Axis],
+        figures: &[Figure],
+    ) -> Option<Statement> {
         let key = format!("statement.{id}");
-        let known = ["published", "checked", "where", "check", "guard", "differs", "cannot", "shown"];
+        let known = [
+            "published",
+            "checked",
+            "where",
+            "check",
+            "guard",
+            "differs",
+            "cannot",
+            "shown",
+        ];
         let table = self.table(&key, node, &known)?;
         let published = self.needed(&key, node, table, "published");
         let differs = self.reason(&key, table, "differs", reasons);
         let cannot = self.reason(&key, table, "cannot", reasons);
         let checked = match cannot {
-            Some(_) => self.text_of(&key, table, "checked").unwrap_or_else(|| "none".to_owned()),
+            Some(_) => self
+                .text_of(&key, table, "checked")
+                .unwrap_or_else(|| "none".to_owned()),
             None => self.needed(&key, node, table, "checked"),
         };
         for (name, text) in [("published", &published), ("checked", &checked)] {
             if text.contains(['\n', '|']) {
-                self.about(&format!("{key}.{name}"), node, "must be one line without |, because it stands in a table");
+                self.about(
+                    &format!("{key}.{name}"),
+                    node,
+                    "must be one line without |, because it stands in a table",
+                );
             }
         }
         let filter = self.expression_of(&key, table, "where");
@@ -71,10 +119,18 @@ impl Reader<'_> {
         };
         let (checks, guards) = (checks("check"), checks("guard"));
         if cannot.is_some() && (differs.is_some() || !checks.is_empty()) {
-            self.about(&key, node, "cannot be judged, so it has neither check nor differs");
+            self.about(
+                &key,
+                node,
+                "cannot be judged, so it has neither check nor differs",
+            );
         }
         if cannot.is_none() && checks.is_empty() {
-            self.about(&key, node, "has no check; give one, or say why it cannot be judged: cannot = …");
+            self.about(
+                &key,
+                node,
+                "has no check; give one, or say why it cannot be judged: cannot = …",
+            );
         }
         Some(Statement {
             id: id.to_owned(),
@@ -90,11 +146,19 @@ impl Reader<'_> {
     }
 
     /// A text, or `{NAME}`: that of `[reason]`.
-    fn reason(&mut self, path: &str, table: &Table, key: &str, reasons: Option<&Table>) -> Option<String> {
+    fn reason(
+        &mut self,
+        path: &str,
+        table: &Table,
+        key: &str,
+        reasons: Option<&Table>,
+    ) -> Option<String> {
         let node = table.get(key)?;
         let path = format!("{path}.{key}");
         let text = self.text(&path, node)?;
-        let name = text.strip_prefix('{').and_then(|text| text.strip_suffix('}'));
+        let name = text
+            .strip_prefix('{')
+            .and_then(|text| text.strip_suffix('}'));
         let Some(name) = name.filter(|name| !name.contains(['{', '}', ' '])) else {
             return Some(text);
         };
@@ -111,22 +175,37 @@ impl Reader<'_> {
         match &node.value {
             Tree::Array(nodes) => {
                 let nodes = nodes.iter().enumerate();
-                nodes.filter_map(|(at, node)| self.check(&format!("{key}.{}", at + 1), node, axes, figures)).collect()
+                nodes
+                    .filter_map(|(at, node)| {
+                        self.check(&format!("{key}.{}", at + 1), node, axes, figures)
+                    })
+                    .collect()
             }
             _ => self.check(key, node, axes, figures).into_iter().collect(),
         }
     }
 
-    fn check(&mut self, key: &str, node: &Node, axes: &[Axis], figures: &[Figure]) -> Option<Check> {
+    fn check(
+        &mut self,
+        key: &str,
+        node: &Node,
+        axes: &[Axis],
+        figures: &[Figure],
+    ) -> Option<Check> {
         let known: Vec<&str> = CHECK_KEYS.into_iter().chain(["guard"]).collect();
         let table = self.table(key, node, &known)?;
         let figure = match self.text_of(key, table, "figure") {
             Some(name) => match figures.iter().position(|figure| figure.name == name) {
                 Some(at) => Some((at, name)),
                 None => {
-                    let names: Vec<&str> = figures.iter().map(|figure| figure.name.as_str()).collect();
+                    let names: Vec<&str> =
+                        figures.iter().map(|figure| figure.name.as_str()).collect();
                     let known = names.join(", ");
-                    self.about(&format!("{key}.figure"), node, format!("there is no figure {name}; there are {known}"));
+                    self.about(
+                        &format!("{key}.figure"),
+                        node,
+                        format!("there is no figure {name}; there are {known}"),
+                    );
                     return None;
                 }
             },
@@ -139,7 +218,12 @@ impl Reader<'_> {
             }),
             None => self.expression_of(key, table, "value"),
         };
-        let form = self.form(key, node, table, figure.as_ref().map(|(_, name)| name.as_str()))?;
+        let form = self.form(
+            key,
+            node,
+            table,
+            figure.as_ref().map(|(_, name)| name.as_str()),
+        )?;
         if value.is_none() && !matches!(form, Form::Holds(_)) {
             self.about(key, node, "needs figure = a name, or value = an expression");
             return None;
@@ -151,33 +235,55 @@ impl Reader<'_> {
             None => {
                 let mut used = vec![value.as_ref(), filter.as_ref()];
                 match &form {
-                    Form::Within { percent, of, or } => used.extend([Some(percent), Some(of), or.as_ref()]),
-                    Form::Bounds(bounds) => used.extend(bounds.iter().map(|(_, bound)| Some(bound))),
+                    Form::Within { percent, of, or } => {
+                        used.extend([Some(percent), Some(of), or.as_ref()])
+                    }
+                    Form::Bounds(bounds) => {
+                        used.extend(bounds.iter().map(|(_, bound)| Some(bound)))
+                    }
                     Form::Holds(holds) => used.push(Some(holds)),
                 }
-                let depends = used.into_iter().flatten().fold(0, |all, one| all | self.names.depends(one));
+                let depends = used
+                    .into_iter()
+                    .flatten()
+                    .fold(0, |all, one| all | self.names.depends(one));
                 self.names.places(depends)
             }
         };
         let label = self.template_of(key, table, "label");
         let label = label.or_else(|| figure.as_ref().map(|(at, _)| figures[*at].label.clone()));
-        let guard = table.get("guard").and_then(|node| self.value(&format!("{key}.guard"), node));
+        let guard = table
+            .get("guard")
+            .and_then(|node| self.value(&format!("{key}.guard"), node));
         Some(Check {
             value,
             figure: figure.map(|(at, _)| at),
             label,
             form,
             filter,
-            only: table.get("only").map(|node| self.texts(&format!("{key}.only"), node)),
-            except: table.get("except").map_or_else(Vec::new, |node| self.texts(&format!("{key}.except"), node)),
+            only: table
+                .get("only")
+                .map(|node| self.texts(&format!("{key}.only"), node)),
+            except: table
+                .get("except")
+                .map_or_else(Vec::new, |node| self.texts(&format!("{key}.except"), node)),
             each,
-            is_of_runs: table.get("runs").and_then(|node| self.flag(&format!("{key}.runs"), node)).unwrap_or(false),
+            is_of_runs: table
+                .get("runs")
+                .and_then(|node| self.flag(&format!("{key}.runs"), node))
+                .unwrap_or(false),
             what,
             guard: guard.and_then(|guard| guard.number()),
         })
     }
 
-    fn form(&mut self, key: &str, node: &Node, table: &Table, figure: Option<&str>) -> Option<Form> {
+    fn form(
+        &mut self,
+        key: &str,
+        node: &Node,
+        table: &Table,
+        figure: Option<&str>,
+    ) -> Option<Form> {
         if let Some(holds) = self.expression_of(key, table, "holds") {
             return Some(Form::Holds(holds));
         }
@@ -205,7 +311,11 @@ impl Reader<'_> {
             }
         }
         if bounds.is_empty() {
-            self.about(key, node, "needs within, holds, or a bound: from, to, is, above, below, at-least, at-most");
+            self.about(
+                key,
+                node,
+                "needs within, holds, or a bound: from, to, is, above, below, at-least, at-most",
+            );
             return None;
         }
         Some(Form::Bounds(bounds))
@@ -219,7 +329,11 @@ impl Reader<'_> {
                 Some(place) => places.push(place),
                 None => {
                     let known: Vec<&str> = axes.iter().map(|axis| axis.name.as_str()).collect();
-                    self.about(key, node, format!("{name} is no axis; axes are {}", known.join(", ")));
+                    self.about(
+                        key,
+                        node,
+                        format!("{name} is no axis; axes are {}", known.join(", ")),
+                    );
                 }
             }
         }

@@ -8,20 +8,39 @@ use crate::expression::Template;
 
 impl Reader<'_> {
     /// `[table.NAME]` or `[csv."FILE"]`.
-    pub(super) fn tables(&mut self, kind: &str, root: &Keys, axes: &[Axis], figures: &[Figure]) -> Vec<(String, Table)> {
+    pub(super) fn tables(
+        &mut self,
+        kind: &str,
+        root: &Keys,
+        axes: &[Axis],
+        figures: &[Figure],
+    ) -> Vec<(String, Table)> {
         let Some(node) = root.get(kind) else {
             return Vec::new();
         };
         let mut tables = Vec::new();
-        for (name, node) in self.any_table(kind, node, "of names with tables").into_iter().flat_map(Keys::iter) {
+        for (name, node) in self
+            .any_table(kind, node, "of names with tables")
+            .into_iter()
+            .flat_map(Keys::iter)
+        {
             let table = self.one_table(&format!("{kind}.{name}"), node, axes, figures);
             tables.extend(table.map(|table| (name.to_owned(), table)));
         }
         tables
     }
 
-    fn one_table(&mut self, key: &str, node: &Node, axes: &[Axis], figures: &[Figure]) -> Option<Table> {
-        let known = ["rows", "where", "columns", "heads", "lines", "foot", "kind", "within", "figures", "place", "show", "table"];
+    fn one_table(
+        &mut self,
+        key: &str,
+        node: &Node,
+        axes: &[Axis],
+        figures: &[Figure],
+    ) -> Option<Table> {
+        let known = [
+            "rows", "where", "columns", "heads", "lines", "foot", "kind", "within", "figures",
+            "place", "show", "table",
+        ];
         let table = self.table(key, node, &known)?;
         if let Some(name) = self.text_of(key, table, "table") {
             return Some(Table {
@@ -31,17 +50,29 @@ impl Reader<'_> {
             });
         }
         let filter = self.expression_of(key, table, "where");
-        let rows = table.get("rows").map(|node| self.places(&format!("{key}.rows"), node, axes));
+        let rows = table
+            .get("rows")
+            .map(|node| self.places(&format!("{key}.rows"), node, axes));
         if table.get("kind").is_some() {
-            let word = table.get("kind").and_then(|node| self.word(&format!("{key}.kind"), node, &[("deviations", ())]));
+            let word = table
+                .get("kind")
+                .and_then(|node| self.word(&format!("{key}.kind"), node, &[("deviations", ())]));
             word?;
-            let within = table.get("within").and_then(|node| self.value(&format!("{key}.within"), node));
+            let within = table
+                .get("within")
+                .and_then(|node| self.value(&format!("{key}.within"), node));
             let mut places = Vec::new();
-            let names = table.get("figures").map_or_else(Vec::new, |node| self.texts(&format!("{key}.figures"), node));
+            let names = table
+                .get("figures")
+                .map_or_else(Vec::new, |node| self.texts(&format!("{key}.figures"), node));
             for name in names {
                 match figures.iter().position(|figure| figure.name == name) {
                     Some(place) => places.push(place),
-                    None => self.about(&format!("{key}.figures"), node, format!("there is no figure {name}")),
+                    None => self.about(
+                        &format!("{key}.figures"),
+                        node,
+                        format!("there is no figure {name}"),
+                    ),
                 }
             }
             let place = self.template_of(key, table, "place").unwrap_or_default();
@@ -60,7 +91,11 @@ impl Reader<'_> {
         let (mut columns, mut lines) = (Vec::new(), Vec::new());
         if let Some(node) = table.get("columns") {
             let mut line = Vec::new();
-            for (at, column) in self.list(&format!("{key}.columns"), node).iter().enumerate() {
+            for (at, column) in self
+                .list(&format!("{key}.columns"), node)
+                .iter()
+                .enumerate()
+            {
                 let path = format!("{key}.columns.{}", at + 1);
                 if let Some((column, cell)) = self.column(&path, column, axes) {
                     columns.push(column);
@@ -86,7 +121,9 @@ impl Reader<'_> {
             None if table.get("columns").is_some() => {
                 let own = self.depends(lines.iter().flatten());
                 let each: Vec<usize> = columns.iter().filter_map(|column| column.each).collect();
-                own.into_iter().filter(|axis| !each.contains(axis)).collect()
+                own.into_iter()
+                    .filter(|axis| !each.contains(axis))
+                    .collect()
             }
             None => Vec::new(),
         };
@@ -94,7 +131,11 @@ impl Reader<'_> {
         Some(Table {
             rows,
             filter,
-            kind: TableKind::Cells { columns, lines, foot },
+            kind: TableKind::Cells {
+                columns,
+                lines,
+                foot,
+            },
         })
     }
 
@@ -124,11 +165,20 @@ impl Reader<'_> {
     fn lines(&mut self, key: &str, name: &str, table: &Keys, width: usize) -> Vec<Vec<Template>> {
         let path = format!("{key}.{name}");
         let mut lines = Vec::new();
-        for line in table.get(name).map_or(&[][..], |node| self.list(&path, node)) {
+        for line in table
+            .get(name)
+            .map_or(&[][..], |node| self.list(&path, node))
+        {
             let cells = self.list(&path, line).iter();
-            let cells: Vec<Template> = cells.map(|cell| self.template(&path, cell).unwrap_or_default()).collect();
+            let cells: Vec<Template> = cells
+                .map(|cell| self.template(&path, cell).unwrap_or_default())
+                .collect();
             if cells.len() != width {
-                self.about(&path, line, format!("has {} cells and not {width}", cells.len()));
+                self.about(
+                    &path,
+                    line,
+                    format!("has {} cells and not {width}", cells.len()),
+                );
             }
             lines.push(cells);
         }
@@ -141,7 +191,12 @@ impl Reader<'_> {
         self.names.places(depends)
     }
 
-    pub(super) fn pictures(&mut self, node: &Node, axes: &[Axis], _figures: &[Figure]) -> Vec<Picture> {
+    pub(super) fn pictures(
+        &mut self,
+        node: &Node,
+        axes: &[Axis],
+        _figures: &[Figure],
+    ) -> Vec<Picture> {
         let mut pictures = Vec::new();
         for (at, node) in self.list("picture", node).iter().enumerate() {
             pictures.extend(self.picture(&format!("picture.{}", at + 1), node, axes));
@@ -150,7 +205,13 @@ impl Reader<'_> {
     }
 
     fn picture(&mut self, key: &str, node: &Node, axes: &[Axis]) -> Option<Picture> {
-        let table = self.table(key, node, &["title", "axis", "axes", "each", "rows", "pairs", "curves", "where", "over", "x"])?;
+        let table = self.table(
+            key,
+            node,
+            &[
+                "title", "axis", "axes", "each", "rows", "pairs", "curves", "where", "over", "x",
+            ],
+        )?;
         if table.get("title").is_none() {
             self.about(key, node, "needs title = a text");
         }
@@ -174,27 +235,43 @@ impl Reader<'_> {
                 }
                 let rows = rows.unwrap_or_else(|| {
                     let depends = all.iter().fold(0, |every, pair| {
-                        let labels = pair.label.expressions().fold(0, |all, one| all | self.names.depends(one));
+                        let labels = pair
+                            .label
+                            .expressions()
+                            .fold(0, |all, one| all | self.names.depends(one));
                         every | labels | self.names.depends(&pair.ours)
                     });
                     self.names.places(depends)
                 });
-                let rows = rows.into_iter().filter(|axis| !each.contains(axis)).collect();
+                let rows = rows
+                    .into_iter()
+                    .filter(|axis| !each.contains(axis))
+                    .collect();
                 let axis = self.needed(key, node, table, "axis");
                 (rows, PictureKind::Pairs { axis, pairs: all })
             }
             (None, Some(curves)) => {
                 let mut all = Vec::new();
                 for (at, node) in several(curves).iter().enumerate() {
-                    let curves = self.curves(&format!("{key}.curves.{}", at + 1), node, table, axes);
+                    let curves =
+                        self.curves(&format!("{key}.curves.{}", at + 1), node, table, axes);
                     all.extend(curves.into_iter().map(|curve| curve.only(filter.clone())));
                 }
-                let names = table.get("axes").map_or_else(Vec::new, |node| self.texts(&format!("{key}.axes"), node));
+                let names = table
+                    .get("axes")
+                    .map_or_else(Vec::new, |node| self.texts(&format!("{key}.axes"), node));
                 let Ok(axes) = <[String; 2]>::try_from(names) else {
-                    self.about(&format!("{key}.axes"), node, "must be the two names of the axes, with units");
+                    self.about(
+                        &format!("{key}.axes"),
+                        node,
+                        "must be the two names of the axes, with units",
+                    );
                     return None;
                 };
-                (rows.unwrap_or_default(), PictureKind::Curves { axes, curves: all })
+                (
+                    rows.unwrap_or_default(),
+                    PictureKind::Curves { axes, curves: all },
+                )
             }
             _ => {
                 self.about(key, node, "needs pairs or curves");
@@ -220,7 +297,9 @@ impl Reader<'_> {
             ours: ours?,
             published: self.expression_of(key, table, "published"),
             filter: self.expression_of(key, table, "where"),
-            rows: table.get("rows").map(|node| self.places(&format!("{key}.rows"), node, axes)),
+            rows: table
+                .get("rows")
+                .map(|node| self.places(&format!("{key}.rows"), node, axes)),
         })
     }
 
@@ -231,7 +310,9 @@ impl Reader<'_> {
             return Vec::new();
         };
         let sides = [("published", true), ("ours", false)];
-        let sides = sides.map(|(name, is_published)| Some((self.expression_of(key, table, name)?, is_published)));
+        let sides = sides.map(|(name, is_published)| {
+            Some((self.expression_of(key, table, name)?, is_published))
+        });
         if sides.iter().all(Option::is_none) {
             self.about(key, node, "needs ours or published = an expression");
         }
@@ -244,7 +325,9 @@ impl Reader<'_> {
             }
             place
         });
-        let each = table.get("each").map_or_else(Vec::new, |node| self.places(&format!("{key}.each"), node, axes));
+        let each = table.get("each").map_or_else(Vec::new, |node| {
+            self.places(&format!("{key}.each"), node, axes)
+        });
         let x = self.expression_of(key, table, "x");
         let x = x.or_else(|| self.expression_of(key, picture, "x"));
         let name = self.template_of(key, table, "name").unwrap_or_default();

@@ -92,3 +92,56 @@ fn cause(name: &str) -> Result<Option<Cause>, String> {
         other => return Err(format!("{other} is no repair of a connection")),
     }))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of items as they are kept: bytes, nanoseconds until complete and until connected, repair.
+    fn run(items: &str) -> Items {
+        let summary = r#""schema":1,"scenario":"","world":"sim","seed":1,"duration_s":1,"warmup_s":0,"partial":false,"warnings":[]"#;
+        let figures = r#""link":{"rate_bps":null,"utilisation":0,"lost_outside":0},"queues":[],"groups":[],"jain":null,"phases":[]"#;
+        let json = format!(r#"{{"summary":{{{summary},{figures}}},"groups":[[{items}]]}}"#);
+        serde_json::from_str(&json).unwrap()
+    }
+
+    #[test]
+    fn items_of_all_runs_are_counted_by_size_time_and_repair() {
+        let runs = [
+            run("[1000,5000000,2000000,null],[9000,250000000,7000000,1]"),
+            run("[1000,1300000000,1007000000,0]"),
+        ];
+        let runs = [&runs[0], &runs[1]];
+        let numbers = |numbers: &[f64]| -> Vec<Value> {
+            numbers
+                .iter()
+                .map(|number| Value::Number(*number))
+                .collect()
+        };
+        let number = |value: f64| Ok(Value::Number(value));
+        for (args, counted) in [
+            (vec![0.0], 3.0),
+            (vec![1.0], 0.0),
+            (vec![0.0, 0.0, 2e3], 2.0),
+            (vec![0.0, 0.0, 2e3, 200.0], 1.0),
+            (vec![0.0, 0.0, 1e4, 200.0, 1e3], 1.0),
+        ] {
+            assert_eq!(
+                count(&runs, &Args(&numbers(&args))),
+                number(counted),
+                "{args:?}"
+            );
+        }
+        for repair in ["handshake", "timeout", "none"] {
+            let mut args = numbers(&[0.0, 0.0, 1e4, 0.0, 1e4]);
+            args.push(Value::Text(repair.to_owned()));
+            assert_eq!(count(&runs, &Args(&args)), number(1.0), "{repair}");
+        }
+        let late = set_up_late(&runs, &Args(&numbers(&[0.0, 0.0, 1e4, 1e3])));
+        assert_eq!(late, number(1.0));
+        let args = numbers(&[0.0, 0.0, 1e4, 200.0, 1e3, 200.0]);
+        assert_eq!(late_after_set_up(&runs, &Args(&args)), number(1.0));
+        let of_small = times(&runs, &Args(&numbers(&[0.0, 0.0, 2e3])));
+        assert_eq!(of_small, Ok(Value::List(numbers(&[5.0, 1_300.0]))));
+    }
+}

@@ -11,7 +11,6 @@ mod sizes;
 use std::any::Any;
 use std::ops::RangeInclusive;
 
-
 use crate::expression::Value;
 use crate::file::Measure;
 use crate::probe::items::Items;
@@ -62,7 +61,7 @@ const FUNCTIONS: [(&str, RangeInclusive<usize>); 38] = [
 
 /// What was given to a function.
 #[derive(Debug)]
-pub struct Args<'a>(pub(crate) &'a [Value]);
+pub(crate) struct Args<'a>(pub(crate) &'a [Value]);
 
 impl Args<'_> {
     /// The number at a place.
@@ -70,7 +69,7 @@ impl Args<'_> {
     /// # Errors
     ///
     /// There is none.
-    pub fn number(&self, place: usize) -> Result<f64, String> {
+    pub(crate) fn number(&self, place: usize) -> Result<f64, String> {
         let number = self.0.get(place).and_then(Value::number);
         number.ok_or_else(|| format!("value {} must be a number", place + 1))
     }
@@ -80,7 +79,7 @@ impl Args<'_> {
     /// # Errors
     ///
     /// There is none.
-    pub fn whole(&self, place: usize) -> Result<usize, String> {
+    pub(crate) fn whole(&self, place: usize) -> Result<usize, String> {
         let number = self.number(place)?;
         match number >= 0.0 && number.fract() == 0.0 && number < 1e9 {
             true => Ok(number as usize),
@@ -93,21 +92,11 @@ impl Args<'_> {
     /// # Errors
     ///
     /// There is none.
-    pub fn text(&self, place: usize) -> Result<&str, String> {
+    pub(crate) fn text(&self, place: usize) -> Result<&str, String> {
         match self.0.get(place) {
             Some(Value::Text(text)) => Ok(text),
             _ => Err(format!("value {} must be a text", place + 1)),
         }
-    }
-
-    /// How many values there are.
-    pub fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
     }
 }
 
@@ -125,26 +114,71 @@ pub(crate) enum Named {
 
 /// Measurement and figure, by name.
 const NAMED: &[(&str, Named)] = &[
-    ("items.count", Named::Measurement(|runs, args| typed(runs, args, items::count))),
-    ("items.geometric_mean", Named::Measurement(|runs, args| typed(runs, args, items::geometric_mean))),
-    ("items.late_after_set_up", Named::Measurement(|runs, args| typed(runs, args, items::late_after_set_up))),
-    ("items.normalised", Named::Measurement(|runs, args| typed(runs, args, items::normalised))),
-    ("items.set_up_late", Named::Measurement(|runs, args| typed(runs, args, items::set_up_late))),
-    ("items.times", Named::Measurement(|runs, args| typed(runs, args, items::times))),
+    (
+        "items.count",
+        Named::Measurement(|runs, args| typed(runs, args, items::count)),
+    ),
+    (
+        "items.geometric_mean",
+        Named::Measurement(|runs, args| typed(runs, args, items::geometric_mean)),
+    ),
+    (
+        "items.late_after_set_up",
+        Named::Measurement(|runs, args| typed(runs, args, items::late_after_set_up)),
+    ),
+    (
+        "items.normalised",
+        Named::Measurement(|runs, args| typed(runs, args, items::normalised)),
+    ),
+    (
+        "items.set_up_late",
+        Named::Measurement(|runs, args| typed(runs, args, items::set_up_late)),
+    ),
+    (
+        "items.times",
+        Named::Measurement(|runs, args| typed(runs, args, items::times)),
+    ),
     ("list.least", Named::List(list::least)),
     ("list.plateau", Named::List(list::plateau)),
-    ("path.fewest_probe_rtts", Named::Measurement(|runs, args| typed(runs, args, path::fewest_probe_rtts))),
-    ("path.goodput", Named::Measurement(|runs, args| typed(runs, args, path::goodput))),
-    ("path.goodputs", Named::Measurement(|runs, args| typed(runs, args, path::goodputs))),
-    ("path.late_until", Named::Measurement(|runs, args| typed(runs, args, path::late_until))),
-    ("path.longest", Named::Measurement(|runs, args| typed(runs, args, path::longest))),
-    ("path.probe_rtts_apart", Named::Measurement(|runs, args| typed(runs, args, path::probe_rtts_apart))),
-    ("path.reaches", Named::Measurement(|runs, args| typed(runs, args, path::reaches))),
-    ("sizes.quantile", Named::Measurement(|runs, args| typed(runs, args, sizes::quantile))),
+    (
+        "path.fewest_probe_rtts",
+        Named::Measurement(|runs, args| typed(runs, args, path::fewest_probe_rtts)),
+    ),
+    (
+        "path.goodput",
+        Named::Measurement(|runs, args| typed(runs, args, path::goodput)),
+    ),
+    (
+        "path.goodputs",
+        Named::Measurement(|runs, args| typed(runs, args, path::goodputs)),
+    ),
+    (
+        "path.late_until",
+        Named::Measurement(|runs, args| typed(runs, args, path::late_until)),
+    ),
+    (
+        "path.longest",
+        Named::Measurement(|runs, args| typed(runs, args, path::longest)),
+    ),
+    (
+        "path.probe_rtts_apart",
+        Named::Measurement(|runs, args| typed(runs, args, path::probe_rtts_apart)),
+    ),
+    (
+        "path.reaches",
+        Named::Measurement(|runs, args| typed(runs, args, path::reaches)),
+    ),
+    (
+        "sizes.quantile",
+        Named::Measurement(|runs, args| typed(runs, args, sizes::quantile)),
+    ),
 ];
 
 /// What a run gave, for the figures of its measurement; `None` for one without figures in Rust.
-pub(crate) fn read(measure: Measure, json: &str) -> Result<Option<Box<dyn Any>>, serde_json::Error> {
+pub(crate) fn read(
+    measure: Measure,
+    json: &str,
+) -> Result<Option<Box<dyn Any>>, serde_json::Error> {
     Ok(Some(match measure {
         Measure::Items => Box::new(serde_json::from_str::<Items>(json)?),
         Measure::Path => Box::new(serde_json::from_str::<PathResult>(json)?),

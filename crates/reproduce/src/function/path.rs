@@ -80,3 +80,28 @@ fn between(from: usize, to: usize) -> Result<(usize, usize), String> {
         false => Err(format!("{from} s to {to} s is no time")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::probe::path::FlowResult;
+
+    #[test]
+    fn probe_rtts_are_apart_by_the_furthest_of_the_nearest() {
+        let flow = |smallest_s: &[f64]| FlowResult {
+            smallest_s: smallest_s.to_vec(),
+            ..FlowResult::default()
+        };
+        let run = PathResult {
+            flows: vec![flow(&[5.0, 30.0, 40.0]), flow(&[30.25, 39.5, 50.0])],
+            ..PathResult::default()
+        };
+        let runs = [&run];
+        let args = [Value::Number(25.0)];
+        let apart = probe_rtts_apart(&runs, &Args(&args));
+        assert_eq!(apart, Ok(Value::Number(0.5)));
+        let fewest = fewest_probe_rtts(&runs, &Args(&args));
+        assert_eq!(fewest, Ok(Value::Number(2.0)));
+        assert!(fewest_probe_rtts(&[], &Args(&args)).is_err());
+    }
+}

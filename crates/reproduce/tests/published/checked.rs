@@ -10,8 +10,8 @@ use std::sync::Mutex;
 
 use quell_lab::sweep::Identity;
 use quell_lab::{GuestOptions, World};
-use quell_reproduce::registry::SECTIONS;
-use quell_reproduce::{Section, shipped};
+use quell_reproduce::registry::sections;
+use quell_reproduce::{Section, shipped, shipped_experiments};
 use sha2::{Digest as _, Sha256};
 
 use crate::{page, verdicts};
@@ -34,28 +34,40 @@ fn hash<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
     hash.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// What decides the results of a section.
+/// What decides the results of a section: the simulator, the engine, its files and what they name.
 fn inputs(section: &Section) -> String {
     let simulator = Identity::here(World::Sim, &GuestOptions::default()).unwrap();
     let mut texts = vec![
         simulator.code.as_str(),
-        env!("QUELL_EXPERIMENT_SOURCES"),
+        env!("QUELL_ENGINE_SOURCES"),
         // What writes the pages.
         include_str!("definitions.rs"),
         include_str!("page.rs"),
         include_str!("verdicts.rs"),
     ];
-    for file in section.experiments.iter().flat_map(|one| one.scenarios()) {
-        texts.extend([file, shipped::scenario(file).unwrap()]);
+    for experiment in &section.experiments {
+        for path in experiment.files() {
+            texts.extend([path, shipped_experiments::text(path).unwrap()]);
+        }
+        let has_measurement = experiment
+            .cells()
+            .iter()
+            .any(|cell| cell.measurement().is_some());
+        if has_measurement || experiment.names_functions() {
+            texts.extend([env!("QUELL_PROBE_SOURCES"), env!("QUELL_FUNCTION_SOURCES")]);
+        }
+        for file in experiment.scenarios() {
+            texts.extend([file, shipped::scenario(file).unwrap()]);
+        }
     }
     hash(texts)
 }
 
 /// What the pages say of a section.
 fn outputs(section: &Section) -> String {
-    let mut texts = page::written(section.title);
-    for experiment in section.experiments {
-        texts.push(verdicts::written(experiment.id).unwrap_or_default());
+    let mut texts = page::written(&section.title);
+    for experiment in &section.experiments {
+        texts.push(verdicts::written(&experiment.id).unwrap_or_default());
     }
     hash(texts.iter().map(String::as_str))
 }
@@ -78,12 +90,12 @@ pub(crate) fn holds(section: &Section) -> bool {
 pub(crate) fn record(section: &Section) {
     let _lock = WRITING.lock().unwrap();
     let known = std::fs::read_to_string(path()).unwrap_or_default();
-    let lines = SECTIONS.iter().filter_map(|one| {
+    let lines = sections().iter().filter_map(|one| {
         if one.title == section.title {
             return Some(line(one));
         }
         let mut known = known.lines();
-        let known = known.find(|line| line.splitn(3, ' ').nth(2) == Some(one.title));
+        let known = known.find(|line| line.splitn(3, ' ').nth(2) == Some(one.title.as_str()));
         known.map(str::to_owned)
     });
     let lines: String = lines.map(|line| line + "\n").collect();
@@ -98,24 +110,24 @@ fn texts_do_not_run_into_each_other() {
 
 #[test]
 fn a_section_depends_on_its_scenarios_and_on_every_word_of_the_pages() {
-    let [first, second, ..] = SECTIONS else {
+    let [first, second, ..] = sections() else {
         panic!("there are sections")
     };
     assert_ne!(inputs(first), inputs(second));
     assert_ne!(outputs(first), outputs(second));
     // The sections, and the files that some of them link to.
-    let texts: Vec<_> = SECTIONS
+    let texts: Vec<_> = sections()
         .iter()
-        .map(|one| page::written(one.title))
+        .map(|one| page::written(&one.title))
         .collect();
     assert!(texts.iter().any(|of_section| of_section.len() > 1));
     assert!(texts.iter().flatten().all(|text| !text.is_empty()));
     let verdicts = |section: &Section| {
         let blocks = section.experiments.iter();
-        blocks.filter_map(|one| verdicts::written(one.id)).count()
+        blocks.filter_map(|one| verdicts::written(&one.id)).count()
     };
     assert!(
-        SECTIONS
+        sections()
             .iter()
             .all(|one| verdicts(one) == one.experiments.len())
     );

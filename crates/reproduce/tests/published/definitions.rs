@@ -14,7 +14,7 @@ use std::thread;
 
 use quell_lab::sweep::{self, Options, Store};
 use quell_lab::{GuestOptions, World};
-use quell_reproduce::registry::{self, SECTIONS};
+use quell_reproduce::registry::{self, sections};
 use quell_reproduce::table::Table;
 use quell_reproduce::{Experiment, Findings, Length, Outcome, Reproduction, Verdict};
 
@@ -25,7 +25,7 @@ pub(crate) fn found(
     experiments: &[&'static Experiment],
     length: Length,
     store: &Store,
-) -> Vec<Findings> {
+) -> Vec<Findings<'static>> {
     let world = World::Sim;
     let all = Reproduction::new(experiments, length, world, &GuestOptions::default()).unwrap();
     let options = Options {
@@ -51,8 +51,9 @@ pub(crate) fn found(
 
 /// Runs the section with this title, and checks the page and the verdicts.
 fn check(title: &str) {
-    let mut sections = SECTIONS.iter();
-    let section = sections.find(|section| section.title == title).unwrap();
+    let section = sections().iter();
+    let mut section = section;
+    let section = section.find(|section| section.title == title).unwrap();
     if checked::holds(section) {
         // A colon ends the name.
         quell_testing::not_run(
@@ -61,7 +62,7 @@ fn check(title: &str) {
         );
         return;
     }
-    let experiments: Vec<&Experiment> = section.experiments.iter().collect();
+    let experiments: Vec<&'static Experiment> = section.experiments.iter().collect();
     let findings = match std::env::var_os("QUELL_REPRODUCE_STORE") {
         Some(store) => {
             run_optimised(&experiments, &store);
@@ -83,7 +84,8 @@ fn check(title: &str) {
     assert!(problems.is_empty(), "{body}\n{}", problems.join("\n"));
     let mut tables: Vec<(&str, Table)> = Vec::new();
     for (name, table) in findings.iter().flat_map(|one| &one.tables) {
-        match tables.iter_mut().find(|(known, _)| known == name) {
+        let name = name.as_str();
+        match tables.iter_mut().find(|(known, _)| *known == name) {
             Some((_, whole)) => whole.append(table),
             None => tables.push((name, table.clone())),
         }
@@ -97,7 +99,7 @@ fn check(title: &str) {
 }
 
 /// Lets the optimised program, if there is one, run the experiments into the store.
-fn run_optimised(experiments: &[&Experiment], store: &OsStr) {
+fn run_optimised(experiments: &[&'static Experiment], store: &OsStr) {
     // It uses every processor.
     static RUNNING: Mutex<()> = Mutex::new(());
     let Some(program) = std::env::var_os("QUELL_RELEASE") else {
@@ -107,7 +109,7 @@ fn run_optimised(experiments: &[&Experiment], store: &OsStr) {
     let mut command = Command::new(program);
     command
         .arg("reproduce")
-        .args(experiments.iter().map(|one| one.id));
+        .args(experiments.iter().map(|one| &one.id));
     // What it says and returns is judged below, from the store.
     let output = command.arg("--store").arg(store).output().unwrap();
     println!("{}", String::from_utf8_lossy(&output.stderr));

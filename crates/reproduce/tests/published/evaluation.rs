@@ -3,8 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use quell_lab::sim;
-use quell_measure::Summary;
-pub(crate) use quell_reproduce::evaluation::*;
+use quell_measure::{GroupSummary, Summary};
 
 use crate::experiment::scenario;
 
@@ -16,6 +15,11 @@ pub(crate) fn summaries(file: &str, sets: &[String], seeds: &[u64]) -> Vec<Summa
         measured.unwrap().summary
     };
     seeds.iter().map(summary).collect()
+}
+
+/// The group of this name.
+pub(crate) fn group<'a>(run: &'a Summary, name: &str) -> Option<&'a GroupSummary> {
+    run.figures.groups.iter().find(|group| group.name == name)
 }
 
 /// What is outside its band.

@@ -59,7 +59,9 @@ static WRITING: Mutex<()> = Mutex::new(());
 
 /// The titles of the sections, in their order on the page.
 fn titles() -> impl Iterator<Item = &'static str> {
-    registry::SECTIONS.iter().map(|section| section.title)
+    registry::sections()
+        .iter()
+        .map(|section| section.title.as_str())
 }
 
 fn evidence() -> PathBuf {

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Mutex;
 
-use quell_reproduce::registry::{CHAPTERS, Chapter, all};
+use quell_reproduce::registry::{Chapter, all, chapters};
 use quell_reproduce::{Experiment, Findings};
 
 const HEAD: &str = "\
@@ -41,7 +41,7 @@ fn cell(text: &str) -> String {
     text.replace('|', "\\|").replace('\n', " ")
 }
 
-fn block(findings: &Findings) -> String {
+fn block(findings: &Findings<'_>) -> String {
     let experiment = findings.experiment();
     let scenarios: Vec<String> = experiment
         .scenarios()
@@ -57,7 +57,14 @@ fn block(findings: &Findings) -> String {
     for judged in findings.judged() {
         let (_, name) = judged.id.split_once('#').unwrap();
         let verdict = judged.verdict.to_string();
-        let cells = [name, judged.published, &judged.ours, judged.bound, &verdict].map(cell);
+        let cells = [
+            name,
+            &judged.published,
+            &judged.ours,
+            &judged.bound,
+            &verdict,
+        ]
+        .map(cell);
         writeln!(text, "| {} |", cells.join(" | ")).unwrap();
     }
     text.trim().to_owned()
@@ -71,7 +78,7 @@ fn verdicts(block: &str) -> impl Iterator<Item = &str> {
 
 fn counts(chapter: &Chapter, blocks: &BTreeMap<String, String>) -> String {
     let own = chapter.experiments();
-    let own: Vec<&String> = own.iter().filter_map(|one| blocks.get(one.id)).collect();
+    let own: Vec<&String> = own.iter().filter_map(|one| blocks.get(&one.id)).collect();
     let count = |word: &str| {
         let all = own.iter().flat_map(|block| verdicts(block));
         all.filter(|verdict| verdict.starts_with(word)).count()
@@ -97,13 +104,13 @@ fn page(blocks: &BTreeMap<String, String>) -> String {
         "{HEAD}\n| chapter | experiments | statements | reproduced | differ | cannot be judged |\n| --- | --- | --- | --- | --- | --- |\n"
     );
     let with = |chapter: &&Chapter| !chapter.experiments().is_empty();
-    for chapter in CHAPTERS.iter().filter(with) {
+    for chapter in chapters().iter().filter(with) {
         text += &counts(chapter, blocks);
     }
-    for chapter in CHAPTERS.iter().filter(with) {
+    for chapter in chapters().iter().filter(with) {
         text += &format!("\n## {}\n\nSource: {}.\n", chapter.title, chapter.source);
         for experiment in chapter.experiments() {
-            if let Some(block) = blocks.get(experiment.id) {
+            if let Some(block) = blocks.get(&experiment.id) {
                 text += &format!("\n### {}\n\n{block}\n", experiment.id);
             }
         }
@@ -119,20 +126,20 @@ pub(crate) fn written(id: &str) -> Option<String> {
 }
 
 /// Checks that the page has these experiments as they were found; with `QUELL_BLESS=1` it writes them.
-pub(crate) fn check(findings: &[Findings]) {
+pub(crate) fn check(findings: &[Findings<'_>]) {
     let _lock = WRITING.lock().unwrap();
     let written = fs::read_to_string(path()).unwrap_or_default();
     let mut blocks = blocks(&written);
     if std::env::var_os("QUELL_BLESS").is_some() {
         let own = findings
             .iter()
-            .map(|one| (one.experiment().id.to_owned(), block(one)));
+            .map(|one| (one.experiment().id.clone(), block(one)));
         blocks.extend(own);
         fs::write(path(), page(&blocks)).unwrap();
         return;
     }
     for one in findings {
-        let (id, block) = (one.experiment().id, block(one));
+        let (id, block) = (&one.experiment().id, block(one));
         assert!(
             blocks.get(id) == Some(&block),
             "docs/reproduce.md, {id}, is not current: QUELL_BLESS=1 cargo test -p quell-reproduce --test published -- --include-ignored\n{block}"
@@ -149,7 +156,7 @@ fn the_page_of_verdicts_has_every_experiment_and_counts_them() {
         fs::write(path(), page(&blocks)).unwrap();
         return;
     }
-    let missing = |one: &&&'static Experiment| !blocks.contains_key(one.id);
+    let missing = |one: &&&'static Experiment| !blocks.contains_key(&one.id);
     let all = all();
     let missing: Vec<_> = all.iter().filter(missing).collect();
     assert!(missing.is_empty(), "docs/reproduce.md lacks {missing:?}");

@@ -1,6 +1,7 @@
 //! Plans that a program makes instead of a sweep file, and measurements of its own in their cells.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use quell_scenario::{Override, Scenario, Template, World};
@@ -18,8 +19,10 @@ pub struct Wanted {
     pub name: String,
     /// Name of the scenario file, for messages.
     pub file: String,
-    /// Its text; it names no other file.
-    pub text: &'static str,
+    /// Its text.
+    pub text: Arc<str>,
+    /// The folder of the files that it names.
+    pub folder: PathBuf,
     /// Changes of it, each KEY=VALUE as after `--set`.
     pub sets: Vec<String>,
     /// The seed.
@@ -87,7 +90,7 @@ impl Plan {
             guest: guest.clone(),
             controls: Controls::of(world, guest)?,
         };
-        let mut files: Vec<(&str, &str)> = Vec::new();
+        let mut files: Vec<(&str, &Arc<str>)> = Vec::new();
         for (number, one) in wanted.iter().enumerate() {
             let possible = |probe: &Probe| match world {
                 World::Sim => true,
@@ -99,14 +102,14 @@ impl Plan {
                 let why = format!("the measurement {name} is not possible in the {world} world");
                 return Err(RunError::refused(format!("{}: {why}", one.name)));
             }
-            let known = files.iter().position(|file| *file == (&one.file, one.text));
+            let known = files.iter().position(|file| *file == (&one.file, &one.text));
             let template = match known {
                 Some(place) => place,
                 None => {
-                    let read = Template::read(&one.file, one.text);
+                    let read = Template::read(&one.file, &one.text);
                     let read = read.map_err(|problems| refused(&problems))?;
-                    plan.templates.push((read, PathBuf::new()));
-                    files.push((&one.file, one.text));
+                    plan.templates.push((read, one.folder.clone()));
+                    files.push((&one.file, &one.text));
                     files.len() - 1
                 }
             };

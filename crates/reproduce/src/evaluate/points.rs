@@ -1,0 +1,171 @@
+//! The points of an experiment: which there are, which a condition leaves, which a selection chooses.
+
+use super::Engine;
+use super::case::{Case, Fault, Frame};
+use super::column;
+use crate::expression::{Expression, Value};
+use crate::file::{AxisKind, Parts};
+
+impl Engine<'_> {
+    /// The case that a selection makes; `None` where there is no such point.
+    pub(super) fn selected(
+        &self,
+        axes: &[(String, Option<Expression>)],
+        frame: &Frame<'_>,
+    ) -> Result<Option<Case>, Fault> {
+        let mut case = frame.case.clone();
+        for (name, value) in axes {
+            let Some(axis) = self.definition.names.axis(name) else {
+                continue;
+            };
+            let Some(expression) = value else {
+                case.fixed[axis] = None;
+                case.is_freed = true;
+                continue;
+            };
+            let value = self.value(expression, frame)?;
+            if value == Value::None {
+                return Ok(None);
+            }
+            let place = self.labels[axis].iter().position(|label| label.is(&value));
+            let Some(place) = place else {
+                let at = expression.at;
+                return match self.axes[axis].kind {
+                    AxisKind::Parts(_) => Ok(None),
+                    _ => Err(Fault::new(
+                        at,
+                        format!("{name} has no value {}", value.plain()),
+                    )),
+                };
+            };
+            case.fixed[axis] = Some(place as u32);
+            case.chosen |= 1 << axis;
+        }
+        Ok(self.is_there(&case)?.then_some(case))
+    }
+
+    /// Whether there is a point at a case: no value is left out, and the results have its parts.
+    pub(super) fn is_there(&self, case: &Case) -> Result<bool, Fault> {
+        let published = self.is_published(case);
+        for skip in self.definition.skip.iter().filter(|_| !published) {
+            let place = std::ptr::from_ref(skip) as usize;
+            let key = (place, case.key(self.definition.names.depends(skip)));
+            let known = self.passing.borrow().get(&key).copied();
+            let left = match known {
+                Some(left) => left,
+                None => {
+                    let left = self.any_completion(skip, case, &|value| !value.holds())?;
+                    self.passing.borrow_mut().insert(key, left);
+                    left
+                }
+            };
+            if !left {
+                return Ok(false);
+            }
+        }
+        if published || self.results.is_empty() {
+            return Ok(true);
+        }
+        let runs = self.definition.names.runs();
+        let all_fixed = self
+            .definition
+            .names
+            .places(runs)
+            .iter()
+            .all(|axis| case.at(*axis).is_some());
+        let phase = self
+            .parts(Parts::Phases)
+            .and_then(|(axis, _)| case.at(axis));
+        if let (true, Some(phase)) = (all_fixed, phase) {
+            let results = self.results.get(&case.key(runs));
+            let count = results
+                .and_then(|results| results.first())
+                .map_or(0, |one| column::phases(&one.json).len());
+            return Ok(phase < count);
+        }
+        Ok(true)
+    }
+
+    /// Whether some completion of a case has a value of which something is so.
+    fn any_completion(
+        &self,
+        expression: &Expression,
+        case: &Case,
+        is: &dyn Fn(&Value) -> bool,
+    ) -> Result<bool, Fault> {
+        let free = self
+            .definition
+            .names
+            .places(self.definition.names.depends(expression));
+        let free: Vec<usize> = free
+            .into_iter()
+            .filter(|axis| case.at(*axis).is_none())
+            .collect();
+        let mut cases = vec![case.clone()];
+        for axis in free {
+            let values: Vec<usize> = self.ours(axis).collect();
+            cases = cases
+                .iter()
+                .flat_map(|case| values.iter().map(|value| case.with(axis, *value)))
+                .collect();
+        }
+        for case in cases {
+            if is(&self.value(expression, &Frame::at(case))?) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether a condition holds at a case, or at some point of it.
+    pub(super) fn exists(
+        &self,
+        filter: Option<&Expression>,
+        frame: &Frame<'_>,
+    ) -> Result<bool, Fault> {
+        let Some(filter) = filter.filter(|_| !frame.case.is_freed) else {
+            return Ok(true);
+        };
+        let mut case = frame.case.clone();
+        for axis in self.definition.names.places(case.chosen) {
+            case.fixed[axis] = None;
+        }
+        case.chosen = 0;
+        self.any_completion(filter, &case, &Value::holds)
+    }
+
+    /// The places of the values of an axis that are ours.
+    pub(super) fn ours(&self, axis: usize) -> impl Iterator<Item = usize> {
+        let values = self.axes[axis].values.iter().enumerate();
+        values
+            .filter(|(_, value)| !value.is_published)
+            .map(|(place, _)| place)
+    }
+
+    /// The cases with every value of some axes, the first outermost, that are there and not left out by the frame.
+    pub(super) fn cases(
+        &self,
+        axes: &[usize],
+        frame: &Frame<'_>,
+        with_published: bool,
+    ) -> Result<Vec<Case>, Fault> {
+        let mut cases = vec![frame.case.clone()];
+        for &axis in axes {
+            let values: Vec<usize> = match with_published {
+                true => (0..self.axes[axis].values.len()).collect(),
+                false => self.ours(axis).collect(),
+            };
+            cases = cases
+                .iter()
+                .flat_map(|case| values.iter().map(|value| case.with(axis, *value)))
+                .collect();
+        }
+        let mut kept = Vec::new();
+        for case in cases {
+            if self.is_there(&case)? && self.exists(frame.filter, &frame.moved(case.clone()))? {
+                kept.push(case);
+            }
+        }
+        Ok(kept)
+    }
+}
