@@ -4,6 +4,7 @@
 //! user namespace demands.
 #![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 
+#[path = "live/common/mod.rs"]
 mod common;
 
 use std::collections::BTreeSet;
