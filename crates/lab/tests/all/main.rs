@@ -9,3 +9,9 @@ mod files;
 mod results;
 #[path = "../robustness/main.rs"]
 mod robustness;
+// With its unit test: a program for that one would have to be linked as well.
+#[path = "../../../wasm/src/state.rs"]
+#[allow(dead_code, reason = "the functions of the page call the rest")]
+mod state_of_the_page;
+#[path = "../watched.rs"]
+mod watched;
