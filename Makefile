@@ -110,7 +110,7 @@ check: ## Check format, lints, documentation, licences, advisories, scripts
 	RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links" cargo doc --workspace --no-deps --document-private-items --locked $(FLAGS)
 
 docs-check: build ## Compare README and docs with what their commands print; QUELL_BLESS=1 rewrites them
-	QUELL_RELEASE="$(CURDIR)/target/release/quell" QUELL_DOCS_CHECK=1 cargo test --locked --package quell $(FLAGS) --test docs
+	QUELL_RELEASE="$(CURDIR)/target/release/quell" QUELL_DOCS_CHECK=1 cargo test --locked --package quell $(FLAGS) --test all docs::
 
 # What each benchmark may take once it is built.
 BENCH_MINUTES ?= 15

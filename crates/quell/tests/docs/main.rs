@@ -20,11 +20,6 @@
 //! A measurement's date also stands where people read it. `make docs-check` compares everything; `cargo test` what the simulator
 //! prints. With `QUELL_BLESS=1` blocks and rounded figures are written as they are today; what is said with `<` and `>` is not.
 
-#![allow(clippy::unwrap_used)]
-
-#[path = "../common/not_run.rs"]
-mod not_run;
-
 mod command;
 mod examples;
 mod figures;
@@ -39,7 +34,8 @@ use std::path::{Path, PathBuf};
 
 use command::Runner;
 use markdown::{Marker, Page};
-use not_run::not_run;
+
+use crate::not_run::not_run;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
