@@ -5,6 +5,7 @@
 //! * [`live()`]: a test in real time whose bounds on rates and delays a busy machine excuses, on evidence: it is repeated, and in the
 //!   end listed as not judged.
 //! * [`load`]: that evidence.
+//! * [`compare_or_bless()`]: a file of the project that a test generates, compared or written anew.
 //! * [`program`]: a program under test as a process of its own.
 //!
 //! A test has two kinds of claims. Those that hold on any machine are `assert!`, and nothing excuses them. Those on rates and delays
@@ -12,12 +13,14 @@
 
 #![forbid(unsafe_code)]
 
+pub mod bless;
 pub mod judge;
 pub mod load;
 mod not_run;
 pub mod program;
 mod turn;
 
+pub use bless::compare_or_bless;
 pub use judge::{Missed, Run, live};
 pub use not_run::not_run;
 pub use turn::Turn;

@@ -1,6 +1,10 @@
 //! Every test of quell-lab that needs no program of its own, in one: it is linked once.
 #![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 
+// A part of quell-testing: to depend on it would change Cargo.lock, whose hash names the results that are kept.
+#[path = "../../../testing/src/bless.rs"]
+#[allow(unreachable_pub, reason = "public in its own crate")]
+mod bless;
 #[path = "../docs.rs"]
 mod docs;
 #[path = "../files/main.rs"]
