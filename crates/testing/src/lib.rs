@@ -6,6 +6,7 @@
 //!   end listed as not judged.
 //! * [`load`]: that evidence.
 //! * [`compare_or_bless()`]: a file of the project that a test generates, compared or written anew.
+//! * [`fake_kernel`]: kernels and kernel sources that only look so.
 //! * [`program`]: a program under test as a process of its own.
 //!
 //! A test has two kinds of claims. Those that hold on any machine are `assert!`, and nothing excuses them. Those on rates and delays
@@ -14,6 +15,7 @@
 #![forbid(unsafe_code)]
 
 pub mod bless;
+pub mod fake_kernel;
 pub mod judge;
 pub mod load;
 mod not_run;

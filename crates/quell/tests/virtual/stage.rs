@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use quell_kernel::store::{Kernel, Store, own_controls};
+use quell_testing::fake_kernel;
 use serde_json::Value;
 
 use crate::not_run::not_run;
@@ -115,16 +116,7 @@ impl Stage {
 
     /// Adds a kernel that is a shell script of `body`.
     pub(crate) fn fake_kernel(&self, name: &str, body: &str, time_travel: bool) {
-        let folder = self.kernels().join(name);
-        fs::create_dir(&folder).unwrap();
-        let facts = serde_json::json!({
-            "name": name, "version": "7.0.0", "source": "a test", "built_at": 1, "config_hash": "",
-            "time_travel": time_travel, "seccomp": true,
-        });
-        fs::write(folder.join("kernel.json"), facts.to_string()).unwrap();
-        let linux = folder.join("linux");
-        fs::write(&linux, format!("#!/bin/sh\n{body}\n")).unwrap();
-        fs::set_permissions(&linux, fs::Permissions::from_mode(0o755)).unwrap();
+        fake_kernel::stored(&self.kernels(), name, body, time_travel);
     }
 
     pub(crate) fn path(&self) -> &Path {
