@@ -22,29 +22,19 @@ use serde_json::Value;
 const QUELL: &str = env!("CARGO_BIN_EXE_quell");
 
 /// Longer than any test, and slow enough to be cheap. Its step is no shorter than the time of a packet, or each run would have a warning.
-const LONG: &str = r#"
-schema = 1
-name = "long"
-[link]
-rate = "2mbit"
+const LONG: &str = quell_testing::l4s_beside_classic!(
+    name: "long",
+    link: r#"rate = "2mbit"
 queue = { kind = "dualpi2", step_thresh = "6ms" }
-[[group]]
-name = "l4s"
-count = 2
-congestion-control = "dctcp"
-ecn = "ect1"
-rtt = "10ms"
-app = { kind = "bulk" }
-[[group]]
-name = "classic"
-congestion-control = "cubic"
-rtt = "10ms"
-app = { kind = "bulk" }
-[run]
+"#,
+    flows: [2, 1],
+    rtts: ["10ms", "10ms"],
+    then: r#"[run]
 duration = "80000s"
 warmup = "1s"
 interval = "10ms"
-"#;
+"#,
+);
 
 #[test]
 fn a_simulation_that_ends_early_has_the_figures_of_the_time_that_it_ran() {

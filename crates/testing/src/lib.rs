@@ -7,6 +7,7 @@
 //! * [`load`]: that evidence.
 //! * [`compare_or_bless()`]: a file of the project that a test generates, compared or written anew.
 //! * [`fake_kernel`]: kernels and kernel sources that only look so.
+//! * [`l4s_beside_classic!`]: the scenario that most tests of a whole run start from.
 //! * [`program`]: a program under test as a process of its own.
 //!
 //! A test has two kinds of claims. Those that hold on any machine are `assert!`, and nothing excuses them. Those on rates and delays
@@ -20,6 +21,7 @@ pub mod judge;
 pub mod load;
 mod not_run;
 pub mod program;
+mod scenario;
 mod turn;
 
 pub use bless::compare_or_bless;

@@ -16,33 +16,18 @@ use crate::not_run::not_run;
 pub(crate) const NOBODY: u32 = 65_534;
 
 /// Two CUBIC and two DCTCP downloads over DualPI2.
-pub(crate) const SCENARIO: &str = r#"
-schema = 1
-name = "virtual-test"
-
-[link]
-rate = "20mbit"
+pub(crate) const SCENARIO: &str = quell_testing::l4s_beside_classic!(
+    name: "virtual-test",
+    link: r#"rate = "20mbit"
 queue = { kind = "dualpi2" }
-
-[[group]]
-name = "l4s"
-count = 2
-congestion-control = "dctcp"
-ecn = "ect1"
-rtt = "10ms"
-app = { kind = "bulk" }
-
-[[group]]
-name = "classic"
-count = 2
-congestion-control = "cubic"
-rtt = "10ms"
-app = { kind = "bulk" }
-
-[run]
+"#,
+    flows: [2, 2],
+    rtts: ["10ms", "10ms"],
+    then: r#"[run]
 duration = "4s"
 warmup = "1s"
-"#;
+"#,
+);
 
 /// The folder; gone with this value.
 pub(crate) struct Stage {
