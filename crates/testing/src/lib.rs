@@ -6,6 +6,7 @@
 //!   end listed as not judged.
 //! * [`load`]: that evidence.
 //! * [`compare_or_bless()`]: a file of the project that a test generates, compared or written anew.
+//! * [`cases`]: a test program without the usual harness.
 //! * [`fake_kernel`]: kernels and kernel sources that only look so.
 //! * [`l4s_beside_classic!`]: the scenario that most tests of a whole run start from.
 //! * [`program`]: a program under test as a process of its own.
@@ -16,6 +17,7 @@
 #![forbid(unsafe_code)]
 
 pub mod bless;
+pub mod cases;
 pub mod fake_kernel;
 pub mod judge;
 pub mod load;
