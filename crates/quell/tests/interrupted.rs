@@ -1,8 +1,8 @@
 //! Runs that are interrupted: what they write, what they say, and how they end; and `--strict`.
 #![allow(clippy::unwrap_used)]
 
-use crate::not_run;
 use crate::recomputed;
+use quell_testing::not_run;
 
 use std::fs;
 use std::num::NonZeroUsize;
@@ -302,7 +302,7 @@ fn one_ctrl_c_ends_a_shells_loop() {
     let test = "one_ctrl_c_ends_a_shells_loop";
     for shell in ["bash", "sh"] {
         if Command::new(shell).args(["-c", ":"]).status().is_err() {
-            not_run::not_run(test, &format!("there is no {shell}"));
+            not_run(test, &format!("there is no {shell}"));
             continue;
         }
         // A shell that learns of its child's end before it gets its own signal goes on, whatever its child was: on a busy

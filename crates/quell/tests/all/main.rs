@@ -21,8 +21,6 @@ mod folders;
 mod interrupted;
 #[path = "../kernel.rs"]
 mod kernel;
-#[path = "../common/not_run.rs"]
-mod not_run;
 #[path = "../own/main.rs"]
 mod own;
 #[path = "../packets.rs"]

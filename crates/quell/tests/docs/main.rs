@@ -35,7 +35,7 @@ use std::path::{Path, PathBuf};
 use command::Runner;
 use markdown::{Marker, Page};
 
-use crate::not_run::not_run;
+use quell_testing::not_run;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))

@@ -15,7 +15,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use crate::docs::markdown::Page;
-use crate::not_run::not_run;
+use quell_testing::not_run;
 
 /// What `FILE` stands for.
 const FILE: &str = "schema = 1\nname = \"file\"\n[link]\nrate = \"10mbit\"\nqueue = \"fifo\"\n\

@@ -10,7 +10,7 @@ use quell_kernel::store::{Kernel, Store, own_controls};
 use quell_testing::fake_kernel;
 use serde_json::Value;
 
-use crate::not_run::not_run;
+use quell_testing::not_run;
 
 /// `nobody`: no rights, and no files.
 pub(crate) const NOBODY: u32 = 65_534;
