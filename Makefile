@@ -28,7 +28,7 @@ FLAGS = $$(cat target/setup/cargo-flags)
 SHELL_SCRIPTS := .ci/run .ci/skips .ci/unjudged $(wildcard examples/cluster/*.sh) $(addprefix scripts/,advisories cluster debian-archive fuzz kernel \
     linux-source live-repeat no-std portable property-tests python setup test-program unprivileged wasm wasm-library web)
 
-.PHONY: help setup build kernel demo test test-all property-test unjudged live-repeat check docs-check bench validate validate-grid validate-controls validate-recovery validate-applications validate-sim parity fuzz wheel sdist python-test browser-test wasm page wasm-test cluster-test clean
+.PHONY: help setup build kernel demo test test-all property-test unjudged live-repeat check docs-check bless bench validate validate-grid validate-controls validate-recovery validate-applications validate-sim parity fuzz wheel sdist python-test browser-test wasm page wasm-test cluster-test clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
@@ -109,8 +109,19 @@ check: ## Check format, lints, documentation, licences, advisories, scripts
 	@# Documentation is for developers: private items are documented, so links to them resolve.
 	RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links" cargo doc --workspace --no-deps --document-private-items --locked $(FLAGS)
 
-docs-check: build ## Compare README and docs with what their commands print; QUELL_BLESS=1 rewrites them
-	QUELL_RELEASE="$(CURDIR)/target/release/quell" QUELL_DOCS_CHECK=1 cargo test --locked --package quell $(FLAGS) --test docs
+docs-check: build ## Compare README and docs with what their commands print
+	QUELL_RELEASE="$(CURDIR)/target/release/quell" QUELL_DOCS_CHECK=1 cargo test --locked --package quell $(FLAGS) --test all docs::
+
+# The tests that generate files write them instead of comparing; what that changed is read as any other change. Published experiments are not
+# among them: docs/guides/reproducing.md has their command.
+bless: build ## Write anew what tests generate: reference pages, transcripts, cards, pictures, the C header, types of Python, the list of circles
+	QUELL_BLESS=1 cargo test --locked --package quell-aqm-c --test all header::
+	QUELL_BLESS=1 cargo test --locked --package quell-testing --test all house::
+	QUELL_BLESS=1 cargo test --locked --package quell-lab $(FLAGS) --test all -- docs:: files::
+	QUELL_BLESS=1 cargo test --locked --package quell-characterize $(FLAGS) --test all -- suites:: cards:: --include-ignored
+	QUELL_BLESS=1 QUELL_RELEASE="$(CURDIR)/target/release/quell" QUELL_DOCS_CHECK=1 \
+	    cargo test --locked --package quell $(FLAGS) --test all -- characterize:: pictures:: docs::
+	QUELL_BLESS=1 QUELL="$(CURDIR)/target/release/quell" scripts/python quick
 
 # What each benchmark may take once it is built.
 BENCH_MINUTES ?= 15

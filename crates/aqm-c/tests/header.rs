@@ -1,4 +1,4 @@
-//! `include/quell_aqm.h` is what the sources say, each thing once. With `QUELL_BLESS=1` the first test writes it anew.
+//! `include/quell_aqm.h` is what the sources say, each thing once. `make bless` writes it anew.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -24,15 +24,7 @@ fn generated() -> String {
 fn the_header_is_current() {
     let path = root().join("include/quell_aqm.h");
     let header = generated();
-    if std::env::var_os("QUELL_BLESS").is_some() {
-        fs::write(path, header).expect("include");
-        return;
-    }
-    let found = fs::read_to_string(path).unwrap_or_default();
-    assert!(
-        found == header,
-        "include/quell_aqm.h is not current: QUELL_BLESS=1 cargo test -p quell-aqm-c --test all header"
-    );
+    quell_testing::compare_or_bless(&path, &header);
 }
 
 #[test]

@@ -4,13 +4,13 @@
 //! user namespace demands.
 #![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 
+#[path = "live/common/mod.rs"]
 mod common;
 
 use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::fd::{AsFd as _, AsRawFd as _};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
-use std::panic::catch_unwind;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 use std::{env, fs, io, thread};
@@ -26,9 +26,10 @@ use quell_hosts::topology::{GroupConfig, Topology, TopologyConfig};
 use quell_hosts::user_namespace::{self, UserNamespaceError};
 use quell_hosts::{Error, capabilities, cc};
 use quell_testing::Turn;
+use quell_testing::cases::{Case, chosen, run_cases};
 
 /// The cases, by name.
-const CASES: &[(&str, fn())] = &[
+const CASES: &[Case<fn()>] = &[
     (
         "a_killed_process_leaves_no_interface_and_no_namespace",
         a_killed_process_leaves_no_interface_and_no_namespace,
@@ -79,33 +80,13 @@ fn main() -> ExitCode {
         ROLES.iter().find(|(name, _)| *name == role).unwrap().1();
         return ExitCode::SUCCESS;
     }
-    // Enough of the harness's interface for `cargo test NAME` and for listing.
-    let arguments: Vec<String> = env::args().skip(1).collect();
-    if arguments.iter().any(|argument| argument == "--help") {
-        println!("cases, by parts of their names; --list names them");
+    let Some(chosen) = chosen(CASES) else {
         return ExitCode::SUCCESS;
-    }
-    if arguments.iter().any(|argument| argument == "--list") {
-        CASES.iter().for_each(|(name, _)| println!("{name}: test"));
-        return ExitCode::SUCCESS;
-    }
-    let wanted: Vec<_> = arguments
-        .iter()
-        .filter(|argument| !argument.starts_with('-'))
-        .collect();
-    let chosen = CASES.iter().filter(|(name, _)| {
-        wanted.is_empty() || wanted.iter().any(|part| name.contains(part.as_str()))
-    });
-    let mut outcome = ExitCode::SUCCESS;
-    for (name, case) in chosen {
+    };
+    run_cases(&chosen, |case| {
         let _turn = Turn::take();
-        let passed = catch_unwind(case).is_ok();
-        println!("test {name} ... {}", if passed { "done" } else { "FAILED" });
-        if !passed {
-            outcome = ExitCode::FAILURE;
-        }
-    }
-    outcome
+        case();
+    })
 }
 
 /// This program again, in a role. By /proc/self/exe, which another user may run without a way through our folders.

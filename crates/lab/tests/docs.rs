@@ -1,6 +1,6 @@
 //! The generated pages of `docs/reference` equal what their tables give: `scenario.md`, `queues.md`, `values.md`, `controls.md`,
 //! `applications.md`.
-//! With `QUELL_BLESS=1` the tests rewrite them.
+//! `make bless` rewrites them.
 
 #[path = "pages/applications.rs"]
 mod applications;
@@ -11,6 +11,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::bless::compare_or_bless;
 use quell_aqm::disciplines::KINDS;
 use quell_aqm::kind::Entry;
 use quell_aqm::marker::MARKERS;
@@ -343,14 +344,7 @@ fn every_discipline_names_tests_of_its_corner_cases_that_exist() {
 
 fn compare(name: &str, rendered: &str) {
     let page = root().join("docs/reference").join(name);
-    if std::env::var_os("QUELL_BLESS").is_some() {
-        fs::write(&page, rendered).expect("a page of docs can be written");
-    }
-    let found = fs::read_to_string(&page).unwrap_or_default();
-    assert!(
-        found == rendered,
-        "docs/reference/{name} is not current: QUELL_BLESS=1 cargo test -p quell-lab --test all docs"
-    );
+    compare_or_bless(&page, rendered);
 }
 
 #[test]

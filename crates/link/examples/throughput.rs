@@ -9,7 +9,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-#[path = "../tests/support/mod.rs"]
+#[path = "../tests/live/support/mod.rs"]
 mod support;
 
 use std::io::{Read as _, Write as _};

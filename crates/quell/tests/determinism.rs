@@ -4,7 +4,7 @@
 //! little optimisation; `make test` builds `quell` as users do as well, and names it in QUELL_RELEASE.
 #![allow(clippy::unwrap_used)]
 
-use crate::not_run;
+use quell_testing::not_run;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -120,7 +120,7 @@ fn a_run_again_and_runs_at_once_write_the_same_bytes() {
 fn optimisation_changes_nothing() {
     let test = "optimisation_changes_nothing";
     let Some(release) = std::env::var_os("QUELL_RELEASE") else {
-        return not_run::not_run(
+        return not_run(
             test,
             "needs an optimised quell, named in QUELL_RELEASE; make test builds one",
         );

@@ -1,8 +1,8 @@
 //! Runs that are interrupted: what they write, what they say, and how they end; and `--strict`.
 #![allow(clippy::unwrap_used)]
 
-use crate::not_run;
 use crate::recomputed;
+use quell_testing::not_run;
 
 use std::fs;
 use std::num::NonZeroUsize;
@@ -22,29 +22,19 @@ use serde_json::Value;
 const QUELL: &str = env!("CARGO_BIN_EXE_quell");
 
 /// Longer than any test, and slow enough to be cheap. Its step is no shorter than the time of a packet, or each run would have a warning.
-const LONG: &str = r#"
-schema = 1
-name = "long"
-[link]
-rate = "2mbit"
+const LONG: &str = quell_testing::l4s_beside_classic!(
+    name: "long",
+    link: r#"rate = "2mbit"
 queue = { kind = "dualpi2", step_thresh = "6ms" }
-[[group]]
-name = "l4s"
-count = 2
-congestion-control = "dctcp"
-ecn = "ect1"
-rtt = "10ms"
-app = { kind = "bulk" }
-[[group]]
-name = "classic"
-congestion-control = "cubic"
-rtt = "10ms"
-app = { kind = "bulk" }
-[run]
+"#,
+    flows: [2, 1],
+    rtts: ["10ms", "10ms"],
+    then: r#"[run]
 duration = "80000s"
 warmup = "1s"
 interval = "10ms"
-"#;
+"#,
+);
 
 #[test]
 fn a_simulation_that_ends_early_has_the_figures_of_the_time_that_it_ran() {
@@ -312,7 +302,7 @@ fn one_ctrl_c_ends_a_shells_loop() {
     let test = "one_ctrl_c_ends_a_shells_loop";
     for shell in ["bash", "sh"] {
         if Command::new(shell).args(["-c", ":"]).status().is_err() {
-            not_run::not_run(test, &format!("there is no {shell}"));
+            not_run(test, &format!("there is no {shell}"));
             continue;
         }
         // A shell that learns of its child's end before it gets its own signal goes on, whatever its child was: on a busy

@@ -2,10 +2,6 @@
 //! a true kernel is asked where there is one.
 #![allow(clippy::unwrap_used)]
 
-use crate::not_run;
-#[path = "../../kernel/tests/fake/mod.rs"]
-mod fake;
-
 use std::fs;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
@@ -13,9 +9,9 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use fake::Tree;
-use not_run::not_run;
 use quell_kernel::store::{Store, Version};
+use quell_testing::fake_kernel::{self as fake, Tree};
+use quell_testing::not_run;
 
 /// A folder with a store.
 struct Place(tempfile::TempDir);

@@ -147,30 +147,15 @@ fn the_file_repeats_to_the_byte_and_changes_nothing_else() {
 
 /// Every kind of traffic, both ways, over queues that drop: connections that last, that follow one another on one flow, that speak
 /// AccECN, and datagrams.
-const MIXED: &str = r#"
-schema = 1
-name = "mixed"
-
-[link]
-rate = "20mbit"
+const MIXED: &str = quell_testing::l4s_beside_classic!(
+    name: "mixed",
+    link: r#"rate = "20mbit"
 queue = { kind = "dualpi2" }
 reverse = { rate = "5mbit", queue = { kind = "fifo", limit = "40p" } }
-
-[[group]]
-name = "l4s"
-count = 2
-congestion-control = "dctcp"
-ecn = "ect1"
-rtt = "10ms"
-app = { kind = "bulk" }
-
-[[group]]
-name = "classic"
-count = 2
-congestion-control = "cubic"
-rtt = "20ms"
-app = { kind = "bulk" }
-
+"#,
+    flows: [2, 2],
+    rtts: ["10ms", "20ms"],
+    then: r#"
 [[group]]
 name = "upload"
 direction = "reverse"
@@ -199,7 +184,8 @@ app = { kind = "cbr", size = "186B", interval = "20ms" }
 [run]
 duration = "8s"
 warmup = "0s"
-"#;
+"#,
+);
 
 #[test]
 fn wireshark_remarks_on_nothing_but_what_was_lost_and_sent_again() {

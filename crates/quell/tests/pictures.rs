@@ -5,6 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use quell_testing::compare_or_bless;
+
 const QUELL: &str = env!("CARGO_BIN_EXE_quell");
 
 const SCENARIO: &str = r#"
@@ -150,7 +152,7 @@ fn what_cannot_be_drawn_is_refused_and_leaves_nothing() {
     assert_eq!(left, [folder.join("r"), folder.join("s.toml")]);
 }
 
-/// Made by the commands beside them. With `QUELL_BLESS=1` they are written anew.
+/// Made by the commands beside them. `make bless` writes them anew.
 #[test]
 fn the_pictures_of_the_readme_are_those_of_its_commands() {
     let folder = tempfile::tempdir().unwrap();
@@ -159,15 +161,7 @@ fn the_pictures_of_the_readme_are_those_of_its_commands() {
     ok(folder, "demo --out results/demo");
     for kind in ["delay", "ccdf"] {
         let svg = ok(folder, &format!("plot results/demo --kind {kind} -o -"));
-        let kept = images.join(format!("{kind}.svg"));
-        if std::env::var_os("QUELL_BLESS").is_some() {
-            fs::write(&kept, &svg).unwrap();
-        }
-        let kept = fs::read_to_string(&kept).unwrap_or_default();
-        assert!(
-            svg == kept,
-            "{kind}.svg has changed: QUELL_BLESS=1 writes it anew"
-        );
+        compare_or_bless(&images.join(format!("{kind}.svg")), &svg);
     }
 }
 

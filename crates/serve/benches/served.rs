@@ -22,29 +22,18 @@ const SLOWER_PERCENT: f64 = 2.0;
 const CORE_PERCENT: f64 = 3.0;
 const WATCHED: Duration = Duration::from_secs(20);
 
-const SCENARIO: &str = r#"
-schema = 1
-name = "watched"
-[link]
-rate = "100mbit"
+const SCENARIO: &str = quell_testing::l4s_beside_classic!(
+    name: "watched",
+    link: r#"rate = "100mbit"
 queue = { kind = "dualpi2" }
-[[group]]
-name = "l4s"
-count = 5
-congestion-control = "dctcp"
-ecn = "ect1"
-rtt = "20ms"
-app = { kind = "bulk" }
-[[group]]
-name = "classic"
-count = 5
-congestion-control = "cubic"
-rtt = "20ms"
-app = { kind = "bulk" }
-[run]
+"#,
+    flows: [5, 5],
+    rtts: ["20ms", "20ms"],
+    then: r#"[run]
 duration = "120s"
 warmup = "1s"
-"#;
+"#,
+);
 
 /// A hundred flows, which simulate almost nothing.
 fn groups() -> String {

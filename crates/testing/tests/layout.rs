@@ -111,3 +111,55 @@ fn every_crate_forbids_unsafe_code_but_those_that_talk_to_the_system_or_to_c() {
         }
     }
 }
+
+/// Why a library without a test program has tests all the same.
+const TESTED_ELSEWHERE: [(&str, &str); 2] = [
+    ("laws", "its macros make tests for others"),
+    ("wasm", "crates/lab/tests/all runs them"),
+];
+
+/// A target with `test = false` or `doctest = false` is not looked at by `cargo test`: nothing may hide in it.
+#[test]
+fn what_no_test_program_is_made_for_has_no_tests() {
+    let sources = sources();
+    for folder in entries(&crates()).filter(|path| path.join("Cargo.toml").is_file()) {
+        let name = folder.file_name().unwrap().to_str().unwrap();
+        let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap();
+        let says = |section: &str, line: &str| {
+            let sections = manifest
+                .split("\n[")
+                .filter(|text| text.starts_with(section));
+            sections.flat_map(str::lines).any(|found| found == line)
+        };
+        let files = sources
+            .iter()
+            .filter(|(path, _)| path.starts_with(&format!("{name}/src/")));
+        let has_test = |text: &str| text.lines().any(|line| line.trim() == "#[test]");
+        for (path, text) in files {
+            let is_program = path.ends_with("src/main.rs") && says("[bin]", "test = false");
+            let is_library = says("lib]", "test = false");
+            let is_known = TESTED_ELSEWHERE.iter().any(|(known, _)| *known == name);
+            let is_hidden = (is_program || is_library && !is_known) && has_test(text);
+            assert!(!is_hidden, "{path}: Cargo.toml says test = false");
+            let hidden = says("lib]", "doctest = false")
+                .then(|| example(text))
+                .flatten();
+            assert_eq!(hidden, None, "{path}: Cargo.toml says doctest = false");
+        }
+    }
+}
+
+/// The first line of an example in the documentation that rustdoc would compile.
+fn example(text: &str) -> Option<&str> {
+    let fences = text.lines().map(str::trim).filter_map(|line| {
+        let comment = line
+            .strip_prefix("//!")
+            .or_else(|| line.strip_prefix("///"))?;
+        Some((line, comment.trim().strip_prefix("```")?))
+    });
+    let mut opening = fences.step_by(2);
+    let is_other = |language: &str| ["text", "toml", "json", "ignore"].contains(&language);
+    opening
+        .find(|(_, language)| !is_other(language))
+        .map(|(line, _)| line)
+}

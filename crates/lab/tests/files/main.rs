@@ -1,5 +1,5 @@
 //! `docs/reference/files.md` says what the files of a result hold: it is compared with the files of a run, and `summary.json` with its
-//! schema. With `QUELL_BLESS=1` the page is written anew.
+//! schema. `make bless` writes the page anew.
 #![allow(clippy::unwrap_used)]
 
 mod page;
@@ -18,6 +18,7 @@ use quell_lab::results::summary_schema;
 use quell_lab::{Options, Scenario, Task, World, run_all};
 use serde_json::Value;
 
+use crate::bless::compare_or_bless;
 use page::{CONTROLS, FACTS, GUEST, HISTOGRAM_KEYS, page};
 
 /// Every application in both directions, over both kinds of queue, with a change.
@@ -112,14 +113,7 @@ fn read(path: &Path) -> Vec<Vec<(String, Field)>> {
 fn the_page_of_files_says_what_is_in_the_files() {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/files.md");
     let page = page();
-    if std::env::var_os("QUELL_BLESS").is_some() {
-        fs::write(&docs, &page).unwrap();
-    }
-    let found = fs::read_to_string(&docs).unwrap_or_default();
-    assert!(
-        found == page,
-        "docs/reference/files.md is not current: QUELL_BLESS=1 cargo test -p quell-lab --test all files"
-    );
+    compare_or_bless(&docs, &page);
 
     let folder = results();
     let out = folder.path().join("out");

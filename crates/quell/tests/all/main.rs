@@ -11,6 +11,8 @@ mod commands;
 mod demo;
 #[path = "../determinism.rs"]
 mod determinism;
+#[path = "../docs/main.rs"]
+mod docs;
 #[path = "../errors.rs"]
 mod errors;
 #[path = "../folders/main.rs"]
@@ -19,8 +21,8 @@ mod folders;
 mod interrupted;
 #[path = "../kernel.rs"]
 mod kernel;
-#[path = "../common/not_run.rs"]
-mod not_run;
+#[path = "../own/main.rs"]
+mod own;
 #[path = "../packets.rs"]
 mod packets;
 #[path = "../common/pcapng.rs"]

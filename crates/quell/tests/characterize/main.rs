@@ -1,7 +1,7 @@
 //! Report cards by the program: two whole ones as text, and that interruption, parallel runs and a full disk change nothing.
 //!
 //! The cards in `fifo.txt`, `dualpi2.txt` and those of the suite `l4s` guard what a card holds and how it is put; their figures are the simulator's own. Whoever
-//! means to change them writes them anew with `QUELL_BLESS=1`.
+//! means to change them writes them anew with `make bless`.
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
@@ -11,6 +11,7 @@ use std::process::{Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
+use quell_testing::compare_or_bless;
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
@@ -103,15 +104,7 @@ fn compare(name: &str, text: &str) {
     assert!(widest <= Some(80), "{text}");
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/characterize");
     let file = file.join(format!("{name}.txt"));
-    if std::env::var_os("QUELL_BLESS").is_some() {
-        fs::write(&file, text).unwrap();
-    }
-    let recorded = fs::read_to_string(&file).unwrap_or_default();
-    assert!(
-        text == recorded,
-        "{}: the card is now\n{text}",
-        file.display()
-    );
+    compare_or_bless(&file, text);
 }
 
 #[test]

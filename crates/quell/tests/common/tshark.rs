@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-use crate::not_run::not_run;
 use crate::pcapng::{self, Packet};
+use quell_testing::not_run;
 
 /// Remarks that need no loss: connections open and end, and windows grow.
 const ALWAYS: [&str; 6] = [

@@ -5,8 +5,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::markdown::{Page, Source};
-use crate::session::Folder;
+use crate::docs::markdown::{Page, Source};
+use crate::docs::session::Folder;
 
 /// The program to run. A release and a debug build print the same; the release is quicker.
 pub(crate) fn program() -> OsString {

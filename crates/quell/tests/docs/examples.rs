@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::process::Command;
 
-use crate::markdown::Page;
+use crate::docs::markdown::Page;
 
 /// The code blocks of a page in `language`, each with its line.
 fn blocks<'a>(page: &'a Page, language: &str) -> Vec<(usize, &'a str)> {
@@ -36,7 +36,7 @@ fn whole_scenarios_on_a_page_are_right() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("scenario.toml");
     let mut checked = 0;
-    for page in crate::pages() {
+    for page in crate::docs::pages() {
         for (line, text) in blocks(&page, "toml") {
             let whole = ["schema = ", "[link]", "[run]"]
                 .iter()
@@ -58,7 +58,7 @@ fn whole_scenarios_on_a_page_are_right() {
 #[test]
 fn options_on_a_page_are_those_of_the_command() {
     let mut helps: HashMap<Vec<&str>, String> = HashMap::new();
-    let pages = crate::pages();
+    let pages = crate::docs::pages();
     for page in &pages {
         for (line, text) in blocks(page, "sh") {
             for command in text.lines().filter(|line| line.starts_with("quell ")) {

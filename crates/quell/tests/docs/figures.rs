@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::markdown::Figures;
+use crate::docs::markdown::Figures;
 
 /// Whether each claim holds. With `bless` those that are rounded (`=`) are written anew, in marker and sentence.
 pub(crate) fn compare(
@@ -90,8 +90,8 @@ fn find(json: &Value, path: &str) -> Result<f64, String> {
 #[test]
 fn sentences_are_held_to_their_figures() {
     let text = "<!-- figures: quell x\n\"0.6 ms\" = g/a/mean * 1000\n\"70 ms\" < g/a/p1\n-->\nWaits 0.6 ms, or more than 70\nms.\n\nEnd 0.6 ms.\n";
-    let mut page = crate::markdown::Page::new("p".to_owned(), format!("# T\n{text}"));
-    let crate::markdown::Marker::Figures(figures) = page.markers[0].clone() else {
+    let mut page = crate::docs::markdown::Page::new("p".to_owned(), format!("# T\n{text}"));
+    let crate::docs::markdown::Marker::Figures(figures) = page.markers[0].clone() else {
         panic!("{:?}", page.markers);
     };
     let json = |mean: f64, p1: f64| {

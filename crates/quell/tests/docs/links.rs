@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use crate::markdown::Page;
+use crate::docs::markdown::Page;
 
 /// The anchors of a page, as GitHub makes them from its headings.
 fn anchors(text: &str) -> BTreeSet<String> {
@@ -83,10 +83,10 @@ fn broken(page: &Page, root: &Path) -> Vec<String> {
 
 #[test]
 fn every_relative_link_and_anchor_resolves() {
-    let pages = crate::pages();
+    let pages = crate::docs::pages();
     let broken: Vec<String> = pages
         .iter()
-        .flat_map(|page| broken(page, &crate::root()))
+        .flat_map(|page| broken(page, &crate::docs::root()))
         .collect();
     assert!(broken.is_empty(), "broken links:\n{}", broken.join("\n"));
 }
@@ -94,13 +94,13 @@ fn every_relative_link_and_anchor_resolves() {
 /// A page that no other page links to is found by nobody.
 #[test]
 fn every_page_is_reached_from_the_index() {
-    let root = crate::root();
+    let root = crate::docs::root();
     let index = fs::read_to_string(root.join("docs/README.md")).unwrap();
     let listed: BTreeSet<String> = targets(&index)
         .into_iter()
         .map(|(_, target)| target.to_owned())
         .collect();
-    for page in crate::pages() {
+    for page in crate::docs::pages() {
         let Some(path) = page.name.strip_prefix("docs/") else {
             continue;
         };

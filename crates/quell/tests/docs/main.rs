@@ -18,12 +18,7 @@
 //! run ([`session`]); links lead somewhere ([`links`]); wordings that were hard to read do not come back ([`words`]).
 //!
 //! A measurement's date also stands where people read it. `make docs-check` compares everything; `cargo test` what the simulator
-//! prints. With `QUELL_BLESS=1` blocks and rounded figures are written as they are today; what is said with `<` and `>` is not.
-
-#![allow(clippy::unwrap_used)]
-
-#[path = "../common/not_run.rs"]
-mod not_run;
+//! prints. `make bless` writes blocks and rounded figures as they are today; what is said with `<` and `>` is not.
 
 mod command;
 mod examples;
@@ -39,7 +34,8 @@ use std::path::{Path, PathBuf};
 
 use command::Runner;
 use markdown::{Marker, Page};
-use not_run::not_run;
+
+use quell_testing::not_run;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -90,7 +86,7 @@ fn every_number_has_an_origin() {
 #[test]
 fn what_commands_print_is_what_the_pages_show() {
     let everything = std::env::var_os("QUELL_DOCS_CHECK").is_some();
-    let bless = std::env::var_os("QUELL_BLESS").is_some();
+    let bless = quell_testing::bless::blesses();
     let mut runner = Runner::new(&root());
     let mut differences = Vec::new();
     for mut page in pages() {
@@ -131,7 +127,7 @@ fn what_commands_print_is_what_the_pages_show() {
     }
     assert!(
         differences.is_empty(),
-        "{}\nQUELL_BLESS=1 writes the pages anew",
+        "{}\n`make bless` writes the pages anew",
         differences.join("\n")
     );
 }

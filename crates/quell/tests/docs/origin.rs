@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::path::Path;
 
-use crate::markdown::{Marker, Numbers, Page};
+use crate::docs::markdown::{Marker, Numbers, Page};
 
 /// A number in front of one of these is the figure of something.
 const UNITS: &[&str] = &[

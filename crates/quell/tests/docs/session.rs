@@ -14,8 +14,8 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use crate::markdown::Page;
-use crate::not_run::not_run;
+use crate::docs::markdown::Page;
+use quell_testing::not_run;
 
 /// What `FILE` stands for.
 const FILE: &str = "schema = 1\nname = \"file\"\n[link]\nrate = \"10mbit\"\nqueue = \"fifo\"\n\
@@ -121,10 +121,10 @@ fn is_followed(page: &Page) -> bool {
 
 #[test]
 fn the_commands_of_tutorial_and_guides_work() {
-    let root = crate::root();
-    let program = crate::command::program();
+    let root = crate::docs::root();
+    let program = crate::docs::command::program();
     let mut ran = 0;
-    for page in crate::pages().iter().filter(|page| is_followed(page)) {
+    for page in crate::docs::pages().iter().filter(|page| is_followed(page)) {
         let folder = Folder::new(page, &root, Path::new(&program));
         for block in blocks(&page.text) {
             let place = format!("{}:{}", page.name, block.line);

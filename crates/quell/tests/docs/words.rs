@@ -85,7 +85,7 @@ fn nobody_stumbles_over_help_readme_and_docs() {
     assert!(helps.len() > 15, "{:?}", helps.len());
     let lists = ["keys", "queues", "values", "apps", "cc", "doctor"];
     let lists = lists.map(|command| (format!("quell {command}"), quell(&[command])));
-    let pages = crate::pages();
+    let pages = crate::docs::pages();
     let pages = pages.into_iter().map(|page| (page.name, page.text));
     let found: Vec<String> = helps
         .into_iter()
@@ -119,7 +119,7 @@ fn the_samples_read_as_they_were_corrected() {
         let help = words(&quell(arguments));
         assert!(help.contains(&words(sentence)), "{sentence}: {help}");
     }
-    let limitations = crate::pages()
+    let limitations = crate::docs::pages()
         .into_iter()
         .find(|page| page.name == "docs/limitations.md")
         .unwrap();

@@ -25,18 +25,17 @@ mod terminal;
 mod traces;
 
 use std::env;
-use std::io::Write as _;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 
 use quell_exec::resolver;
 use quell_hosts::{capabilities, user_namespace};
+use quell_testing::cases::{chosen, run_cases};
 use quell_testing::not_run;
 
 use fixture::Fake;
 
 /// A case, by name.
-type Case = (&'static str, fn(&Fake));
+type Case = quell_testing::cases::Case<fn(&Fake)>;
 
 fn cases() -> Vec<Case> {
     [
@@ -65,46 +64,15 @@ fn main() -> ExitCode {
         clients::play(&role);
         return ExitCode::SUCCESS;
     }
-    // Enough of the harness's interface for `cargo test NAME` and for listing.
-    let arguments: Vec<String> = env::args().skip(1).collect();
-    if arguments.iter().any(|argument| argument == "--help") {
-        println!(
-            "exec [--list] [NAME]...: runs the cases whose names contain one of these, or all"
-        );
+    let Some(chosen) = chosen(&cases()) else {
         return ExitCode::SUCCESS;
-    }
-    if arguments.iter().any(|argument| argument == "--list") {
-        cases()
-            .iter()
-            .for_each(|(name, _)| println!("{name}: test"));
-        return ExitCode::SUCCESS;
-    }
-    let wanted: Vec<_> = arguments
-        .iter()
-        .filter(|argument| !argument.starts_with('-'))
-        .collect();
-    let chosen: Vec<Case> = cases()
-        .into_iter()
-        .filter(|(name, _)| {
-            wanted.is_empty() || wanted.iter().any(|part| name.contains(part.as_str()))
-        })
-        .collect();
+    };
     if let Some(why) = cannot() {
         not_run("every test of quell exec", &why);
         return ExitCode::SUCCESS;
     }
     let fake = Fake::new();
-    let mut outcome = ExitCode::SUCCESS;
-    for (name, case) in &chosen {
-        print!("test {name} ... ");
-        let _ = std::io::stdout().flush();
-        let passed = catch_unwind(AssertUnwindSafe(|| case(&fake))).is_ok();
-        println!("{}", if passed { "done" } else { "FAILED" });
-        if !passed {
-            outcome = ExitCode::FAILURE;
-        }
-    }
-    outcome
+    run_cases(&chosen, |case| case(&fake))
 }
 
 /// Makes this process able to be the fake host; why it cannot be.

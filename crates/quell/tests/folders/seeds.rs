@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::folders::support::{COEXISTENCE, QUELL, names};
-use crate::not_run::not_run;
+use quell_testing::not_run;
 
 /// Calls quell on a disk of `size` bytes, and copies what it leaves to `left`. `None` where no disk can be mounted here.
 fn on_a_disk(size: &str, left: &Path, arguments: &[&str]) -> Option<(Option<i32>, String)> {

@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal, geteuid, kill_process};
 use tempfile::TempDir;
 
 use crate::folders::support::{COEXISTENCE, LONG, names, quell, wait_until};
-use crate::not_run::not_run;
+use quell_testing::not_run;
 
 const NOBODY: u32 = 65_534;
 

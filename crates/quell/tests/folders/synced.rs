@@ -10,7 +10,7 @@ use std::process::Command;
 use quell_kernel::store::Store;
 
 use crate::folders::support::{COEXISTENCE, QUELL, names};
-use crate::not_run::not_run;
+use quell_testing::not_run;
 
 const SHIM: &str = r#"
 #define _GNU_SOURCE

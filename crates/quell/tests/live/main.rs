@@ -23,8 +23,6 @@ mod interrupts;
 mod kernel_queue;
 mod lacking;
 mod links;
-#[path = "../common/not_run.rs"]
-mod not_run;
 mod packets;
 #[path = "../common/pcapng.rs"]
 mod pcapng;

@@ -16,8 +16,8 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::privileges::worker_of;
+use crate::signal;
 use crate::support::*;
-use crate::{not_run, signal};
 
 /// No test waits longer for a message.
 const PATIENCE: Duration = Duration::from_secs(60);

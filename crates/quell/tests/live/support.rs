@@ -29,7 +29,7 @@ pub(crate) fn beside_others() -> Turn {
     Turn::share()
 }
 
-pub(crate) use crate::not_run::not_run;
+pub(crate) use quell_testing::not_run;
 
 /// Whether `quell doctor` finds it: its report has a line about it that begins with "ok".
 pub(crate) fn doctor_says(what: &str) -> bool {

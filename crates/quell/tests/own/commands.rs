@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
-use crate::project;
+use crate::own::project;
 
 /// The program with the two kinds, which cargo builds beside the tests.
 fn program() -> PathBuf {

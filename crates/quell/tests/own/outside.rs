@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use crate::project;
+use crate::own::project;
 
 /// Copies a folder without what was built in it.
 fn copy(from: &Path, to: &Path) {

@@ -7,8 +7,8 @@ use quell_aqm::{Packet, Qdisc};
 use quell_tcp::cc;
 use quell_units::{Origin, OriginError};
 
-use crate::blue::Blue;
-use crate::gaimd::Gaimd;
+use crate::own::blue::Blue;
+use crate::own::gaimd::Gaimd;
 
 const ORIGIN: Origin = Origin {
     package: "a test",
@@ -55,7 +55,7 @@ fn a_queue_that_loses_a_packet_ends_the_run() {
             source: "a test",
             parameters: &[],
         };
-        const TRIALS: Trials = <SingleBuffer<Handle, crate::blue::Law> as QueueKind>::TRIALS;
+        const TRIALS: Trials = <SingleBuffer<Handle, crate::own::blue::Law> as QueueKind>::TRIALS;
     }
     impl Qdisc<Handle> for Forgetful {
         fn queues(&self) -> &'static [&'static str] {

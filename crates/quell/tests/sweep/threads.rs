@@ -5,8 +5,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use crate::not_run::not_run;
 use crate::sweep::support::{Place, QUELL, SWEEP, err};
+use quell_testing::not_run;
 
 /// A user that runs nothing else: the limit counts all of a user's threads.
 const USER: &str = "1879048191";

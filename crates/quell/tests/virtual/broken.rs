@@ -2,8 +2,8 @@
 
 use std::process::{Command, Output};
 
-use crate::not_run::not_run;
 use crate::stage::{Stage, is_root};
+use quell_testing::not_run;
 
 /// The exit code, and a message with all of `words`; no result, and nothing in the temporary folder.
 fn says(stage: &Stage, output: &Output, code: i32, words: &[&str]) {

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::not_run::not_run;
 use crate::stage::{NOBODY, Stage, is_root};
+use quell_testing::not_run;
 
 /// quell with `arguments` as an ordinary user, and as process 1.
 fn contained(stage: &Stage, arguments: &[&str]) -> Command {

@@ -22,8 +22,6 @@ mod idle_items;
 mod in_a_row;
 mod links;
 mod networks;
-#[path = "../common/not_run.rs"]
-mod not_run;
 mod own_controls;
 mod parity;
 #[path = "../common/pcapng.rs"]

@@ -6,8 +6,8 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::not_run::not_run;
 use crate::stage::Stage;
+use quell_testing::not_run;
 
 /// One flow over a link whose queue marks or drops early.
 const ALONE: &str = r#"

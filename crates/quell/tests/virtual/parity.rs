@@ -6,8 +6,8 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::not_run::not_run;
 use crate::stage::Stage;
+use quell_testing::not_run;
 
 const LINK: &str = r#"schema = 1
 name = "parity"

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use quell_testing::program::{refused, wait_until};
 
-use crate::not_run::not_run;
 use crate::stage::{NOBODY, Stage, is_root};
+use quell_testing::not_run;
 
 /// A kernel that says who it is and what it may, and tries to write where it should not; it gets no further.
 const CURIOUS: &str = r#"

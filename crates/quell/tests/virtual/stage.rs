@@ -7,41 +7,27 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use quell_kernel::store::{Kernel, Store, own_controls};
+use quell_testing::fake_kernel;
 use serde_json::Value;
 
-use crate::not_run::not_run;
+use quell_testing::not_run;
 
 /// `nobody`: no rights, and no files.
 pub(crate) const NOBODY: u32 = 65_534;
 
 /// Two CUBIC and two DCTCP downloads over DualPI2.
-pub(crate) const SCENARIO: &str = r#"
-schema = 1
-name = "virtual-test"
-
-[link]
-rate = "20mbit"
+pub(crate) const SCENARIO: &str = quell_testing::l4s_beside_classic!(
+    name: "virtual-test",
+    link: r#"rate = "20mbit"
 queue = { kind = "dualpi2" }
-
-[[group]]
-name = "l4s"
-count = 2
-congestion-control = "dctcp"
-ecn = "ect1"
-rtt = "10ms"
-app = { kind = "bulk" }
-
-[[group]]
-name = "classic"
-count = 2
-congestion-control = "cubic"
-rtt = "10ms"
-app = { kind = "bulk" }
-
-[run]
+"#,
+    flows: [2, 2],
+    rtts: ["10ms", "10ms"],
+    then: r#"[run]
 duration = "4s"
 warmup = "1s"
-"#;
+"#,
+);
 
 /// The folder; gone with this value.
 pub(crate) struct Stage {
@@ -115,16 +101,7 @@ impl Stage {
 
     /// Adds a kernel that is a shell script of `body`.
     pub(crate) fn fake_kernel(&self, name: &str, body: &str, time_travel: bool) {
-        let folder = self.kernels().join(name);
-        fs::create_dir(&folder).unwrap();
-        let facts = serde_json::json!({
-            "name": name, "version": "7.0.0", "source": "a test", "built_at": 1, "config_hash": "",
-            "time_travel": time_travel, "seccomp": true,
-        });
-        fs::write(folder.join("kernel.json"), facts.to_string()).unwrap();
-        let linux = folder.join("linux");
-        fs::write(&linux, format!("#!/bin/sh\n{body}\n")).unwrap();
-        fs::set_permissions(&linux, fs::Permissions::from_mode(0o755)).unwrap();
+        fake_kernel::stored(&self.kernels(), name, body, time_travel);
     }
 
     pub(crate) fn path(&self) -> &Path {

@@ -85,27 +85,18 @@ fn page() -> Page {
 }
 
 /// Two flows over a small link, for six seconds.
-const SCENARIO: &str = r#"
-schema = 1
-name = "small"
-[link]
-rate = "10mbit"
+const SCENARIO: &str = quell_testing::l4s_beside_classic!(
+    name: "small",
+    link: r#"rate = "10mbit"
 queue = { kind = "dualpi2" }
-[[group]]
-name = "l4s"
-congestion-control = "dctcp"
-ecn = "ect1"
-rtt = "10ms"
-app = { kind = "bulk" }
-[[group]]
-name = "classic"
-congestion-control = "cubic"
-rtt = "10ms"
-app = { kind = "bulk" }
-[run]
+"#,
+    flows: [1, 1],
+    rtts: ["10ms", "10ms"],
+    then: r#"[run]
 duration = "6s"
 warmup = "1s"
-"#;
+"#,
+);
 
 fn small() -> Show {
     Show::Sim {

@@ -7,8 +7,11 @@ use serde_json::Value;
 
 use crate::house::{project, read};
 
-/// The crates of the workspace with those that each depends on, its tests aside.
-fn workspace() -> BTreeMap<String, BTreeSet<String>> {
+/// The most programs that `cargo test` links: each costs seconds with every edit of a crate below it.
+const TEST_PROGRAMS: usize = 45;
+
+/// What cargo says of the crates of the workspace.
+fn packages() -> Vec<Value> {
     let output = Command::new(env!("CARGO"))
         .args([
             "metadata",
@@ -22,8 +25,13 @@ fn workspace() -> BTreeMap<String, BTreeSet<String>> {
         .unwrap();
     assert!(output.status.success(), "{output:?}");
     let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
+    metadata["packages"].as_array().unwrap().clone()
+}
+
+/// The crates of the workspace with those that each depends on, its tests aside.
+fn workspace() -> BTreeMap<String, BTreeSet<String>> {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
-    let packages = metadata["packages"].as_array().unwrap();
+    let packages = packages();
     let names: BTreeSet<String> = packages
         .iter()
         .map(|package| text(&package["name"]))
@@ -99,4 +107,19 @@ fn arrows_point_down_and_what_is_portable_depends_on_nothing_else() {
     let compiled = list.unwrap().trim_end_matches(')').split_whitespace();
     let compiled: BTreeSet<String> = compiled.map(|name| format!("quell-{name}")).collect();
     assert_eq!(portable, compiled);
+}
+
+/// A new test is a module of a program that there is. One of its own has a reason at its head: a process with one thread, say.
+#[test]
+fn test_programs_are_few() {
+    let packages = packages();
+    let targets = packages
+        .iter()
+        .flat_map(|package| package["targets"].as_array().unwrap());
+    let is_linked = |target: &&Value| {
+        let is_left_out = ["bench", "custom-build", "example"];
+        target["test"] == true && is_left_out.iter().all(|kind| target["kind"][0] != *kind)
+    };
+    let count = targets.filter(is_linked).count();
+    assert!(count <= TEST_PROGRAMS, "{count}, more than {TEST_PROGRAMS}");
 }

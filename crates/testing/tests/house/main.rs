@@ -1,8 +1,9 @@
 //! The house as docs/architecture.md shows it: which crate depends on which, and what the portable ones may name.
 #![allow(clippy::unwrap_used)]
 
+mod circles;
 mod crates;
-mod modules;
+mod graph;
 mod portable;
 
 use std::fs;

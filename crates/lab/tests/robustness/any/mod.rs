@@ -4,6 +4,9 @@
 //! every choice after the last byte, gives the simplest case: few bytes are a small scenario. Sizes are spread evenly over the orders of
 //! magnitude. Queues, congestion controls and their parameters come from their tables, so a new one is part of the space at once.
 //!
+//! Two programs of quell and the fuzz target take this folder by its path. It is not in `quell-testing`: it needs every crate that has a table,
+//! and an edit of a queue would then build all of them again before its own tests.
+//!
 //! The length of a run follows from a budget of events, not from a clock: see [`Load`].
 
 mod choices;

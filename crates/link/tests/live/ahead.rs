@@ -4,14 +4,11 @@
 //! What the kernel does is judged by its own receive stamps at the host, against the times that the
 //! link decided on: never early, and no later than when the link woke for each.
 
-#![allow(clippy::unwrap_used)]
-
-mod support;
-
 use std::net::UdpSocket;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use crate::support::{Topology, Unobserved, can_run, direction, note, receive_stamped, set_option};
 use quell_aqm::{Departure, Drop, Observer, Packet as _};
 use quell_link::{
     ConfigError, Descriptor, Direction, DirectionConfig, Error, GroupConfig, Hop, Link, LinkChange,
@@ -19,7 +16,6 @@ use quell_link::{
 };
 use quell_testing::{Missed, Run, Turn, bound, live};
 use quell_units::{Rate, Time};
-use support::{Topology, Unobserved, can_run, direction, note, receive_stamped, set_option};
 
 const MS: fn(u64) -> Time = Time::from_millis;
 /// One-way delays of the two groups.

@@ -1,12 +1,11 @@
 //! Real packets between two namespaces, through a real link: ratios and orders. Rates and delays are `bound!`s, which a busy machine
 //! excuses (`quell_testing::live`); everything else holds on any machine.
 
-#![allow(clippy::unwrap_used)]
-
-mod support;
-
 use std::time::Instant;
 
+use crate::support::{
+    Topology, Unobserved, burst, can_run, direction, note, receive, send_with_ecn,
+};
 use quell_aqm::{Departure, Drop, Observer};
 use quell_link::{
     CodePoints, Descriptor, Direction, DirectionConfig, Ect1, Error, GroupConfig, Hop, Link,
@@ -14,7 +13,6 @@ use quell_link::{
 };
 use quell_testing::{Missed, Run, bound, live};
 use quell_units::{Rate, Time};
-use support::{Topology, Unobserved, burst, can_run, direction, note, receive, send_with_ecn};
 
 const MS: fn(u64) -> Time = Time::from_millis;
 

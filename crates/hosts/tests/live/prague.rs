@@ -1,10 +1,6 @@
 //! Prague as BPF over real connections: each mark comes back to the sender once by AccECN, whatever an ACK covers, and nearly each by DCTCP's
 //! feedback.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
-
-mod common;
-
 use std::io::{Read as _, Write as _};
 use std::os::fd::AsRawFd as _;
 use std::process::Command;
@@ -13,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::{Cable, Connection, can_load_bpf, connect, has_ecn, not_run, tcp_info};
+use crate::common::{Cable, Connection, can_load_bpf, connect, has_ecn, not_run, tcp_info};
 use quell_hosts::cc::{self, Control};
 use quell_hosts::topology::{Topology, TopologyConfig};
 use quell_hosts::traffic::Host;

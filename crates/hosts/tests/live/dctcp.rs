@@ -2,10 +2,6 @@
 //!
 //! The numbers are recomputed here by a second model, from the definitions of RFC 8257 section 3.3 in units of 1/1024.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
-
-mod common;
-
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpStream};
 use std::os::fd::AsFd;
@@ -14,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use common::{Cable, Connection, can_load_bpf, connect, has_ecn, tcp_info};
+use crate::common::{Cable, Connection, can_load_bpf, connect, has_ecn, tcp_info};
 use quell_hosts::cc::{self, Control};
 use quell_hosts::topology::{Topology, TopologyConfig};
 use quell_hosts::traffic::Host;

@@ -1,15 +1,11 @@
 //! A topology carries what a wire would carry, and asks for ECN exactly where it should.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
-
-mod common;
-
 use std::net::{IpAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use common::{Cable, SPARE, can_make_networks, connect, has_ecn, not_run, tcp_info};
+use crate::common::{Cable, SPARE, can_make_networks, connect, has_ecn, not_run, tcp_info};
 use quell_hosts::netlink::{Netlink, interface_index};
 use quell_hosts::probe::{self, Need};
 use quell_hosts::topology::{GroupConfig, Topology, TopologyConfig};

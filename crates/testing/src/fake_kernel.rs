@@ -2,7 +2,7 @@
 //!
 //! The source is a real makefile. Its options are Kconfig's in the one respect that matters here: what the tree does not know is
 //! dropped from the configuration without a word.
-#![allow(dead_code, clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, reason = "it fails the test that uses it")]
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -22,8 +22,8 @@ esac
 "#;
 
 /// Everything that quell asks of a kernel, with a simulated clock.
-pub(crate) fn whole_config() -> String {
-    let minimal = include_str!("../../src/config/minimal.config");
+pub fn whole_config() -> String {
+    let minimal = include_str!("../../kernel/src/config/minimal.config");
     let options = minimal.lines().filter(|line| line.starts_with("CONFIG_"));
     let mut text: String = options.map(|line| format!("{line}\n")).collect();
     text.push_str("CONFIG_NET_SCH_FQ=y\nCONFIG_TCP_CONG_DCTCP=y\n");
@@ -31,11 +31,26 @@ pub(crate) fn whole_config() -> String {
 }
 
 /// Writes an executable to `path` that answers as a kernel of this version and configuration.
-pub(crate) fn kernel(path: &Path, version: &str, config: &str, help: &str) {
+pub fn kernel(path: &Path, version: &str, config: &str, help: &str) {
     let text = KERNEL
         .replace("VERSION", version)
         .replace("HELP", help)
         .replace("\nCONFIG\n", &format!("\n{}\n", config.trim_end()));
+    executable(path, &text);
+}
+
+/// Adds a kernel to the folder of a store that does what `body` says to `sh`, whatever it is asked.
+pub fn stored(store: &Path, name: &str, body: &str, time_travel: bool) {
+    let folder = store.join(name);
+    fs::create_dir(&folder).unwrap();
+    let facts = format!(
+        r#"{{"name": "{name}", "version": "7.0.0", "source": "a test", "built_at": 1, "config_hash": "", "time_travel": {time_travel}, "seccomp": true}}"#
+    );
+    fs::write(folder.join("kernel.json"), facts).unwrap();
+    executable(&folder.join("linux"), &format!("#!/bin/sh\n{body}\n"));
+}
+
+fn executable(path: &Path, text: &str) {
     fs::write(path, text).unwrap();
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
 }
@@ -115,11 +130,11 @@ config DEFAULT_NET_SCH
 ";
 
 /// A kernel source in a folder.
-pub(crate) struct Tree(pub(crate) PathBuf);
+pub struct Tree(pub PathBuf);
 
 impl Tree {
     /// Makes one at `folder`.
-    pub(crate) fn new(folder: PathBuf) -> Self {
+    pub fn new(folder: PathBuf) -> Self {
         let tree = Self(folder);
         tree.write("Makefile", MAKEFILE);
         tree.write(
@@ -141,19 +156,20 @@ impl Tree {
         tree
     }
 
-    pub(crate) fn write(&self, name: &str, text: &str) {
+    /// Writes a file of the tree, and the folders that it is in.
+    pub fn write(&self, name: &str, text: &str) {
         let path = self.0.join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     }
 
     /// The lines of a configuration that this tree drops.
-    pub(crate) fn lacks(&self, lines: &[&str]) {
+    pub fn lacks(&self, lines: &[&str]) {
         self.write("lacks", &lines.join("\n"));
     }
 
     /// What compiling does beside the kernel, for `sh`.
-    pub(crate) fn compile(&self, script: &str) {
+    pub fn compile(&self, script: &str) {
         let steps = "for i in 1 2 3; do echo \"  CC      $i.o\"; done\n";
         self.write("compile.sh", &format!("{steps}{script}\n"));
     }

@@ -1,15 +1,11 @@
 //! Traffic between the hosts of a topology: in both directions, at a port per group, and what happens when the link does not carry it.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
-
-mod common;
-
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use common::{Cable, can_make_networks};
+use crate::common::{Cable, can_make_networks};
 use quell_app::{AppConfig, Bulk, Cbr, Interval, Report, Transfer};
 use quell_hosts::capabilities::drop_to_network;
 use quell_hosts::topology::{GroupConfig, Topology, TopologyConfig};

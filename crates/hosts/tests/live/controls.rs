@@ -1,9 +1,6 @@
 //! Every control that quell loads as BPF: the kernel takes it, a socket can have it, and nothing stays.
-#![allow(clippy::unwrap_used, reason = "a test fails")]
 
-mod common;
-
-use common::can_load_bpf;
+use crate::common::can_load_bpf;
 use quell_hosts::cc;
 use quell_testing::Turn;
 use rustix::net::sockopt::tcp_congestion;

@@ -1,12 +1,10 @@
 //! Packet values in real headers, through one real link and through two in a row.
 
-#![allow(clippy::unwrap_used)]
-
-mod support;
-
 use std::net::UdpSocket;
 use std::time::{Duration, Instant};
 
+use crate::support::raw::RawSocket;
+use crate::support::{Topology, can_run, direction, note};
 use quell_aqm::marker::{MARKERS, Marker};
 use quell_aqm::value::{CodeScale, ValueFunction};
 use quell_aqm::{Drop, Observer, Packet as _, QueueId};
@@ -15,8 +13,6 @@ use quell_link::{
 };
 use quell_testing::{Missed, Run, Turn, bound, live};
 use quell_units::{Random, Rate, Settings, Time};
-use support::raw::RawSocket;
-use support::{Topology, can_run, direction, note};
 
 /// The values that the queue sees of our packets, told from others' by their size.
 #[derive(Default)]

@@ -1,5 +1,4 @@
 //! A watched run gives the files of an ordinary one.
-#![allow(clippy::unwrap_used)]
 
 use std::fs;
 use std::path::PathBuf;

@@ -1,13 +1,10 @@
 //! Whole frames through a real link: what is around the IP packet stays as it was.
-#![allow(clippy::unwrap_used)]
 
-mod support;
-
+use crate::support::raw::RawSocket;
+use crate::support::{Topology, Unobserved, burst, can_run, direction, note};
 use quell_link::{DirectionConfig, GroupConfig, LinkConfig, ecn_field};
 use quell_testing::{Missed, Run, Turn, bound, live};
 use quell_units::{Ecn, Rate, Time};
-use support::raw::RawSocket;
-use support::{Topology, Unobserved, burst, can_run, direction, note};
 
 fn config(forward: DirectionConfig) -> LinkConfig {
     LinkConfig::new(forward, DirectionConfig::unlimited(1_500))

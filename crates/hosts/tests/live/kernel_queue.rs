@@ -1,12 +1,10 @@
 //! A queue of the kernel on the way to the receiver: it carries, it holds its rate, it drops and counts, and what cannot be is
 //! refused by name.
 
-mod common;
-
 use std::process::Command;
 use std::time::Instant;
 
-use common::{Cable, can_make_networks, connect, not_run};
+use crate::common::{Cable, can_make_networks, connect, not_run};
 use quell_hosts::kernel_queue::KernelQueue;
 use quell_hosts::topology::{Topology, TopologyConfig};
 use quell_hosts::{Error, KernelQueueError, offload, sysctl};
