@@ -98,7 +98,7 @@ fn introduction(section: Section) -> &'static str {
             "Parameters of queues are in [queues.md](queues.md), one table for each kind."
         }
         Section::Trace => {
-            "Instead of a rate, `rate` may be a table with a trace, in both directions; [links-that-move.md](../guides/links-that-move.md) \
+            "Instead of a rate, `rate` may be a table with a trace, in both directions; [links.md](../guides/links.md#links-that-follow-a-trace) \
              has the formats. What a result keeps of it is the trace itself, as `data`."
         }
         Section::Medium => {
@@ -115,7 +115,7 @@ fn introduction(section: Section) -> &'static str {
         }
         Section::CongestionControl => {
             "Instead of a name, `congestion-control` may be a table with the name and the control's own options, which are in \
-             [controls.md](controls.md). The live world runs a control as the kernel has it: there options must be at their defaults. The virtual world gives its kernel the options that [kernel.md](../guides/kernel.md#quells-own-congestion-controls) lists."
+             [controls.md](controls.md). The live world runs a control as the kernel has it: there options must be at their defaults. The virtual world gives its kernel the options that [virtual.md](../guides/virtual.md#quells-own-congestion-controls) lists."
         }
         Section::Value => {
             "Instead of a name, `value` may be a table with a function, a marker and the marker's own parameters, which are in [values.md](values.md)."
