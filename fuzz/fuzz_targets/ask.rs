@@ -4,7 +4,7 @@
 #![no_main]
 
 use quell_lab::Scenario;
-use quell_serve::bare::Session;
+use quell_serve::fuzz_session::Session;
 
 /// One group of each kind that can change.
 const SCENARIO: &str = r#"

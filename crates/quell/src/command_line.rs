@@ -10,20 +10,20 @@ use quell_lab::GuestOptions;
 use quell_lab::scenario::{Loaded, Override, closest};
 
 use crate::Failure;
-use crate::characterize_arguments::Characterize;
-use crate::examples;
-use crate::exec_arguments::{Exec, Shell as ShellBehind};
-use crate::lists::one_queue;
+use crate::arguments::examples;
+use crate::arguments::queue_lists::one_queue;
+use crate::arguments::strict::Strict;
+pub(crate) use crate::arguments::{GuestPlace, Jobs, Patience, Where, level};
+use crate::characterize::arguments::Characterize;
+use crate::exec::arguments::{Exec, Shell as ShellBehind};
 use crate::new::New;
+use crate::output::spread::Spread;
 use crate::plot::Plot;
 use crate::report::{Report, Reported};
-use crate::reproduce_arguments::Reproduce;
+use crate::reproduce::arguments::Reproduce;
 #[cfg(feature = "serve")]
-use crate::serve_arguments::Serve;
-pub(crate) use crate::shared_arguments::{GuestPlace, Jobs, Patience, Where, level};
-use crate::spread::Spread;
-use crate::strict::Strict;
-use crate::sweep_arguments::Sweep;
+use crate::serve::arguments::Serve;
+use crate::sweep::arguments::Sweep;
 
 /// Headings of the options that only one world has.
 const VIRTUAL: &str = "Virtual world";

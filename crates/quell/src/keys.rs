@@ -5,7 +5,7 @@ use quell_lab::scenario::find::{find, inside, meant};
 use quell_lab::scenario::keys::{Key, Section};
 
 use crate::Failure;
-use crate::page::Page;
+use crate::output::page::Page;
 
 /// Lists every key, or explains those called `name`.
 pub(crate) fn keys(name: Option<&str>, page: &mut Page) -> Result<(), Failure> {

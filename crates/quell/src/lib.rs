@@ -5,65 +5,34 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
-mod alike;
-mod applications;
 mod apps;
 mod arguments;
+mod cc;
 mod characterize;
-mod characterize_arguments;
-mod characterize_text;
 mod check;
+mod command_line;
 mod compare;
-mod control_worlds;
-mod controls;
 mod demo;
 mod doctor;
-mod examples;
 mod exec;
-mod exec_arguments;
-mod exec_page;
-mod exec_text;
-mod exec_virtual;
 mod extensions;
 mod first_process;
-mod grid;
-mod headline;
-mod home;
 mod interrupt;
 mod kernel;
-mod kernel_progress;
 mod keys;
-mod labels;
-mod lists;
 mod manual;
 mod new;
-mod outcomes;
-mod page;
-mod phases;
-mod picture;
+mod output;
 mod plot;
-mod progress;
 mod queues;
 mod report;
 mod reproduce;
-mod reproduce_arguments;
 mod run;
 #[cfg(feature = "serve")]
 mod serve;
-#[cfg(feature = "serve")]
-mod serve_arguments;
-mod shared_arguments;
-mod side_by_side;
 mod signals;
-mod spread;
-mod strict;
 mod sweep;
-mod sweep_arguments;
-mod sweep_table;
-mod table;
-mod terminal;
 mod values;
-mod worlds;
 
 use std::borrow::Cow;
 use std::process::ExitCode;
@@ -71,8 +40,9 @@ use std::process::ExitCode;
 use quell_lab::printable;
 use quell_lab::scenario::Problems;
 
-use arguments::{Arguments, Command, Demonstration};
-use page::Page;
+use command_line::{Arguments, Command, Demonstration};
+use output::page::{self, Page};
+use output::terminal;
 
 pub use extensions::Extensions;
 
@@ -200,7 +170,7 @@ fn command() -> u8 {
             page::say_more(arguments.verbosity.verbose);
             match arguments.name {
                 Demonstration::Coexistence => demo::coexistence(&arguments, &mut page),
-                Demonstration::Home => home::home(&arguments, &mut page),
+                Demonstration::Home => demo::home::home(&arguments, &mut page),
             }
         }
         Command::Compare(arguments) => {
@@ -221,7 +191,7 @@ fn command() -> u8 {
         Command::Queues { name } => queues::queues(name.as_deref(), &mut page),
         Command::Apps { name } => apps::apps(name.as_deref(), &mut page),
         Command::Values { name } => values::values(name.as_deref(), &mut page),
-        Command::Cc { json, action } => controls::controls(action.as_ref(), json, &mut page),
+        Command::Cc { json, action } => cc::controls(action.as_ref(), json, &mut page),
         Command::Kernel { action } => kernel::kernel(&action, &mut page),
         Command::Exec(_) | Command::Shell(_) => Ok(()),
         Command::Doctor => doctor::doctor(&mut page),

@@ -9,7 +9,7 @@ use quell_lab::scenario::closest;
 use quell_lab::scenario::start::{STARTS, Start};
 
 use crate::Failure;
-use crate::page::Page;
+use crate::output::page::Page;
 
 #[derive(Debug, Args)]
 pub(crate) struct New {

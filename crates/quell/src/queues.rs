@@ -6,7 +6,7 @@ use quell_lab::scenario::closest;
 use quell_units::parameter::{Parameter, Preset, condition};
 
 use crate::Failure;
-use crate::page::Page;
+use crate::output::page::Page;
 
 /// Lists every discipline, or explains the one called `name`.
 pub(crate) fn queues(name: Option<&str>, page: &mut Page) -> Result<(), Failure> {

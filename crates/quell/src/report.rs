@@ -8,7 +8,7 @@ use quell_lab::Outcome;
 use quell_lab::results::{plot, report};
 
 use crate::Failure;
-use crate::page::Page;
+use crate::output::page::Page;
 use crate::plot::{fail, write};
 
 /// `quell report`.

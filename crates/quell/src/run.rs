@@ -8,15 +8,15 @@ use quell_lab::{Options, Outcome, Task, World};
 use quell_measure::Summary;
 
 use crate::Failure;
-use crate::arguments::Run;
 use crate::check::{load, with_consent, with_errors};
-use crate::headline;
+use crate::command_line::Run;
 use crate::interrupt::{Fate, Interrupt};
-use crate::outcomes::{results, with_intervals, write_as_owner};
-use crate::page::{self, Page};
-use crate::progress::Shown;
-use crate::spread::Spread;
-use crate::table;
+use crate::output::headline;
+use crate::output::outcomes::{results, with_intervals, write_as_owner};
+use crate::output::page::{self, Page};
+use crate::output::progress::Shown;
+use crate::output::spread::Spread;
+use crate::output::summary_table;
 
 /// Runs a scenario file.
 pub(crate) fn run(arguments: &Run, page: &mut Page) -> Result<(), Failure> {
@@ -107,7 +107,12 @@ fn json(outcome: &Outcome, confidence: Option<f64>, page: &mut Page) -> Result<(
 /// One table; with several seeds, the table of their means.
 fn text(outcome: &Outcome, scenario: &Scenario, spread: &Spread, page: &mut Page) {
     let summaries: Vec<&Summary> = outcome.runs.iter().map(|run| &run.summary).collect();
-    table::summary(&summaries, &table::idle(&outcome.runs), spread, page);
+    summary_table::summary(
+        &summaries,
+        &summary_table::idle(&outcome.runs),
+        spread,
+        page,
+    );
     if let [only] = &outcome.runs[..] {
         headline::doubts(&only.folder, &only.summary, scenario, page);
     }

@@ -6,7 +6,7 @@ use quell_aqm::value::FUNCTIONS;
 use quell_lab::scenario::closest;
 
 use crate::Failure;
-use crate::page::Page;
+use crate::output::page::Page;
 use crate::queues::{explain, list};
 
 fn all() -> impl Iterator<Item = &'static Entry> {

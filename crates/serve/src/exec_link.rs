@@ -14,8 +14,8 @@ use quell_watch::{Finished, Rows, Series, about};
 
 use crate::ask::{Ask, Speed};
 use crate::hub::Hub;
+use crate::messages::{self, News};
 use crate::pace::Frame;
-use crate::told::{self, News};
 
 /// The longest wait for an ask or for news.
 const TURN: Duration = Duration::from_millis(10);
@@ -45,7 +45,7 @@ pub enum Happened {
 type Change = Box<dyn FnMut(&str, &str) -> Result<(), String> + Send>;
 
 /// A link that carries a program.
-pub struct Carried {
+pub struct ExecLink {
     /// The link, resolved, without groups.
     pub scenario: Scenario,
     /// What happens; it is closed at the end, with which the server ends, too.
@@ -56,17 +56,17 @@ pub struct Carried {
     pub stop: Arc<AtomicBool>,
 }
 
-impl fmt::Debug for Carried {
+impl fmt::Debug for ExecLink {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Carried").finish_non_exhaustive()
+        f.debug_struct("ExecLink").finish_non_exhaustive()
     }
 }
 
-impl Carried {
+impl ExecLink {
     /// Hears what pages ask, and tells what happens, until the link has ended or `stop` is set.
     pub(crate) fn carry_on(mut self, hub: &Hub, asks: &Receiver<Ask>, stop: &AtomicBool) {
         let about = |scenario: &Scenario| about(scenario, SEED, &[]);
-        let opened = |scenario: &Scenario| told::opened(&[about(scenario)]);
+        let opened = |scenario: &Scenario| messages::opened(&[about(scenario)]);
         hub.greet(vec![opened(&self.scenario)]);
         hub.tell(&opened(&self.scenario));
         let (mut rows, mut lost_before) = (Rows::default(), 0);
@@ -74,7 +74,7 @@ impl Carried {
             match asks.recv_timeout(TURN) {
                 Ok(ask) => {
                     if let Err(why) = self.hear(ask) {
-                        hub.tell(&told::refused(&why));
+                        hub.tell(&messages::refused(&why));
                     }
                 }
                 Err(RecvTimeoutError::Timeout) => {}
@@ -91,21 +91,21 @@ impl Carried {
                             // Columns take every row.
                             let _ = rows.row(row);
                         }
-                        hub.tell(&told::rows(frame(now, false), &[news(&mut rows)]));
+                        hub.tell(&messages::rows(frame(now, false), &[news(&mut rows)]));
                         if lost > std::mem::replace(&mut lost_before, lost) {
                             let why = "this machine is too busy: messages of rows were lost; the program is not disturbed";
-                            hub.tell(&told::refused(why));
+                            hub.tell(&messages::refused(why));
                         }
                     }
                     Ok(Happened::Changed(scenario)) => {
                         // Who comes later sees all of its changes.
                         hub.greet(vec![opened(&scenario)]);
                         let text = scenario.to_toml();
-                        hub.tell(&told::changed(0, &text, &about(&scenario)));
+                        hub.tell(&messages::changed(0, &text, &about(&scenario)));
                         self.scenario = *scenario;
                     }
                     Ok(Happened::Finished(finished)) => {
-                        let finished = told::finished(&[finished]);
+                        let finished = messages::finished(&[finished]);
                         hub.greet(vec![opened(&self.scenario), finished.clone()]);
                         hub.tell(&finished);
                         self.stop.store(true, Ordering::Relaxed);
@@ -167,7 +167,7 @@ mod tests {
     fn pages_change_the_link_and_nothing_else() {
         let (changed, changes) = mpsc::channel();
         let (_happens, heard) = mpsc::channel();
-        let mut carried = Carried {
+        let mut link = ExecLink {
             scenario: Scenario::parse(TEXT).unwrap(),
             heard,
             change: Box::new(move |key, value| {
@@ -184,8 +184,8 @@ mod tests {
             value: value.to_owned(),
             run,
         };
-        assert_eq!(carried.hear(change("1mbit", Some(0))), Ok(()));
-        assert_eq!(carried.hear(Ask::Speed(Speed::Times(1.0))), Ok(()));
+        assert_eq!(link.hear(change("1mbit", Some(0))), Ok(()));
+        assert_eq!(link.hear(Ask::Speed(Speed::Times(1.0))), Ok(()));
         for (ask, part) in [
             (change("fast", None), "no rate"),
             (change("1mbit", Some(1)), "one link"),
@@ -193,7 +193,7 @@ mod tests {
             (Ask::Step(Time::from_secs(1)), "real time"),
             (Ask::Finish, "with its program"),
         ] {
-            let why = carried.hear(ask).unwrap_err();
+            let why = link.hear(ask).unwrap_err();
             assert!(why.contains(part), "{why}");
         }
         let asked: Vec<String> = changes.try_iter().collect();
@@ -204,7 +204,7 @@ mod tests {
     fn it_ends_with_its_news() {
         let (happens, heard) = mpsc::channel();
         let stop = Arc::new(AtomicBool::new(false));
-        let carried = Carried {
+        let link = ExecLink {
             scenario: Scenario::parse(TEXT).unwrap(),
             heard,
             change: Box::new(|_, _| Ok(())),
@@ -218,7 +218,7 @@ mod tests {
             histograms: "{}".to_owned(),
         };
         happens.send(Happened::Finished(finished)).unwrap();
-        carried.carry_on(&hub, &asked, &AtomicBool::new(false));
+        link.carry_on(&hub, &asked, &AtomicBool::new(false));
         assert!(stop.load(Ordering::Relaxed));
         let mut told = String::new();
         while let crate::hub::Next::Event(event) = page.take() {

@@ -32,12 +32,12 @@ use crate::Limits;
 use crate::ask::{Ask, Speed};
 use crate::guard::{self, Asked, HEADERS, Refusal, Shown};
 use crate::hub::{self, Hub};
+use crate::messages;
 use crate::page::Page;
 use crate::places::Place;
 use crate::player::{Play, Player};
 use crate::sim::TOLD;
 use crate::token::Token;
-use crate::told;
 
 /// Between two signs of life in a stream that has nothing to tell.
 const ALIVE: Duration = Duration::from_secs(15);
@@ -305,7 +305,7 @@ async fn pump(shared: Arc<Shared>, page: mpsc::Sender<Bytes>) {
                 }
                 Err(why) => {
                     // A page that has gone needs no reason.
-                    let _ = page.send(told::ended(&why).event(0).into()).await;
+                    let _ = page.send(messages::ended(&why).event(0).into()).await;
                     return;
                 }
             }

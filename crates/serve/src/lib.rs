@@ -11,24 +11,24 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 mod ask;
+mod exec_link;
 #[doc(hidden)]
-pub mod bare;
-mod carried;
+pub mod fuzz_session;
 mod guard;
 mod http;
 mod hub;
-mod inside;
 mod listen;
 mod live;
+mod messages;
 mod pace;
 mod page;
-mod patient;
 mod places;
 mod player;
 mod series;
 mod sim;
 mod token;
-mod told;
+mod virtual_run;
+mod write_timeout;
 
 use std::io;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, TcpListener};
@@ -46,19 +46,19 @@ use serde_json::Value;
 use tokio::sync::Semaphore;
 
 pub use ask::{SPEEDS, Speed};
-pub use carried::{Carried, Happened};
+pub use exec_link::{ExecLink, Happened};
 pub use page::{Page, PageError, SIMULATOR};
 pub use quell_watch::Finished;
 
 use ask::{Ask, Opening};
 use http::{Facts, Shared};
 use hub::Hub;
-use inside::Inside;
 use live::Live;
 use places::Places;
 use player::Player;
 use sim::Sim;
 use token::Token;
+use virtual_run::VirtualRun;
 
 /// Asks that wait for a run.
 const ASKS: usize = 64;
@@ -97,7 +97,7 @@ pub enum Show {
     /// The result in a folder, of one run or of several.
     Result(PathBuf),
     /// A link that carries a program.
-    Carried(Box<Carried>),
+    ExecLink(Box<ExecLink>),
 }
 
 /// How a server serves.
@@ -189,9 +189,9 @@ enum Runs {
     /// Runs what it is asked with real packets.
     Live(Receiver<Ask>, LiveOptions),
     /// Runs inside a kernel, to the end.
-    Virtual(Box<Inside>),
+    Virtual(Box<VirtualRun>),
     /// A program runs, elsewhere.
-    Carried(Receiver<Ask>, Box<Carried>),
+    ExecLink(Receiver<Ask>, Box<ExecLink>),
 }
 
 /// What [`Server::bind`] makes of what is to be shown.
@@ -247,21 +247,21 @@ impl Opened {
             } => {
                 scenario.run.seeds.truncate(1);
                 let (name, text) = (scenario.name.clone(), scenario.to_toml());
-                let inside = Inside {
+                let run = VirtualRun {
                     scenario: *scenario,
                     warnings,
                     guest,
                     out,
                 };
                 let facts = world("virtual", "virtual", name, Some(text));
-                (facts, Some(Runs::Virtual(Box::new(inside))))
+                (facts, Some(Runs::Virtual(Box::new(run))))
             }
-            Show::Carried(carried) => {
-                let text = carried.scenario.to_toml();
+            Show::ExecLink(link) => {
+                let text = link.scenario.to_toml();
                 let mut facts = world("live", "live", "exec".to_owned(), Some(text));
                 facts.kernel = kernel();
                 facts.farewell = "the program behind this link has ended";
-                (facts, Some(Runs::Carried(heard, carried)))
+                (facts, Some(Runs::ExecLink(heard, link)))
             }
             Show::Result(folder) => {
                 let opened = Player::open(&folder, speed).map_err(Error::Refused)?;
@@ -280,7 +280,7 @@ impl Opened {
         };
         let hears = matches!(
             runs,
-            Some(Runs::Sim(_) | Runs::Live(..) | Runs::Carried(..))
+            Some(Runs::Sim(_) | Runs::Live(..) | Runs::ExecLink(..))
         );
         Ok(Self {
             facts,
@@ -372,8 +372,8 @@ impl Runs {
         match self {
             Self::Sim(asks) => Sim::new(hub, speed).carry_on(&asks, stop),
             Self::Live(asks, options) => Live::new(hub, options).carry_on(&asks, stop),
-            Self::Virtual(inside) => inside.carry_on(shared, stop),
-            Self::Carried(asks, carried) => carried.carry_on(&hub, &asks, stop),
+            Self::Virtual(run) => run.carry_on(shared, stop),
+            Self::ExecLink(asks, link) => link.carry_on(&hub, &asks, stop),
         }
     }
 }
@@ -409,7 +409,7 @@ async fn answer(
         (Some(only), None) => accept(only).await,
         (None, _) => {}
     }
-    shared.hub.close(&told::ended(shared.facts.farewell));
+    shared.hub.close(&messages::ended(shared.facts.farewell));
     if shared.hub.is_watched() {
         tokio::time::sleep(FAREWELL).await;
     }

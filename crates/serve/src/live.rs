@@ -17,8 +17,8 @@ use quell_watch::about;
 
 use crate::ask::{Ask, Opening, Speed};
 use crate::hub::Hub;
+use crate::messages::{self, Message, News};
 use crate::pace::Frame;
-use crate::told::{self, Message, News};
 
 /// Time between two looks whether there is something to do.
 const IDLE: Duration = Duration::from_millis(50);
@@ -83,7 +83,7 @@ impl Plan {
     }
 
     fn opened(&self) -> Message {
-        told::opened(&[self.about()])
+        messages::opened(&[self.about()])
     }
 }
 
@@ -135,7 +135,7 @@ impl Live {
                 Err(RecvTimeoutError::Disconnected) => return,
             };
             if let Err(why) = done {
-                self.hub.tell(&told::refused(&why));
+                self.hub.tell(&messages::refused(&why));
             }
         }
     }
@@ -211,7 +211,7 @@ impl Live {
                 self.run = None;
                 let why = error.to_string();
                 // Who comes later learns why nothing happens.
-                self.hub.greet(vec![told::refused(&why)]);
+                self.hub.greet(vec![messages::refused(&why)]);
                 Err(why)
             }
         }
@@ -231,7 +231,7 @@ impl Live {
                     series,
                     packets: None,
                 };
-                self.hub.tell(&told::rows(self.frame(false), &[news]));
+                self.hub.tell(&messages::rows(self.frame(false), &[news]));
                 let more = lost.saturating_sub(std::mem::replace(&mut self.lost, lost));
                 match more {
                     0 => Ok(()),
@@ -246,18 +246,18 @@ impl Live {
                 let changed = changed.map_err(|problems| problems.to_string())?;
                 let plan = self.plan.as_mut().ok_or("no run goes on")?;
                 plan.scenario = changed;
-                let changed = told::changed(0, &scenario, &plan.about());
+                let changed = messages::changed(0, &scenario, &plan.about());
                 self.greet();
                 self.hub.tell(&changed);
                 Ok(())
             }
             Happened::Finished(finished) => {
                 self.run = None;
-                let finished = told::finished(&[finished]);
+                let finished = messages::finished(&[finished]);
                 self.finished = Some(finished.clone());
                 self.greet();
                 let news = News::default();
-                self.hub.tell(&told::rows(self.frame(true), &[news]));
+                self.hub.tell(&messages::rows(self.frame(true), &[news]));
                 self.hub.tell(&finished);
                 Ok(())
             }

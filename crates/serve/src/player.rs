@@ -15,9 +15,9 @@ use quell_watch::{Finished, Series, about};
 use serde_json::Value;
 
 use crate::ask::{Ask, Speed};
+use crate::messages::{self, Message, News};
 use crate::pace::Frame;
 use crate::series::{Playing, Words};
-use crate::told::{self, Message, News};
 
 /// The most results that are shown side by side.
 const MOST: usize = 16;
@@ -129,8 +129,8 @@ impl Player {
             text,
             world,
             kernel,
-            opened: told::opened(&abouts),
-            finished: told::finished(&files),
+            opened: messages::opened(&abouts),
+            finished: messages::finished(&files),
             clock: Mutex::new(Clock {
                 now: Time::ZERO,
                 at: None,
@@ -234,7 +234,7 @@ impl Play {
         frame.is_over &= is_all;
         if self.told != Some(frame.now) || !news.iter().all(News::is_empty) {
             self.told = Some(frame.now);
-            events.push(told::rows(frame, &news).event(0));
+            events.push(messages::rows(frame, &news).event(0));
         }
         if frame.is_over && !self.is_finished {
             self.is_finished = true;

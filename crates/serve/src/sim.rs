@@ -14,8 +14,8 @@ use quell_watch::{Budget, Finished, Rows, Series, Watched};
 
 use crate::ask::{Ask, Opening, Speed};
 use crate::hub::Hub;
+use crate::messages::{self, Message, News};
 use crate::pace::{Pace, Simulated};
-use crate::told::{self, Message, News};
 
 /// Time between two frames of a run that keeps up.
 const FRAME: Duration = Duration::from_millis(16);
@@ -89,7 +89,7 @@ impl Sim {
         match catch_unwind(AssertUnwindSafe(|| act(self))) {
             Ok(Ok(wait)) => wait,
             Ok(Err(why)) => {
-                self.hub.tell(&told::refused(&why));
+                self.hub.tell(&messages::refused(&why));
                 Duration::ZERO
             }
             Err(panic) => {
@@ -104,7 +104,7 @@ impl Sim {
     fn end(&mut self, why: &str) {
         self.runs = Runs(Vec::new());
         (self.opened, self.finished) = (None, None);
-        let ended = told::ended(why);
+        let ended = messages::ended(why);
         self.hub.tell(&ended);
         self.hub.greet(vec![ended]);
     }
@@ -144,7 +144,7 @@ impl Sim {
     /// What runs now. Whoever comes next is told of it before the others are: told twice is better than not at all.
     fn describe(&mut self) -> Message {
         let abouts: Vec<String> = self.runs.0.iter().map(Watched::about).collect();
-        let opened = told::opened(&abouts);
+        let opened = messages::opened(&abouts);
         self.opened = Some(opened.clone());
         opened
     }
@@ -171,7 +171,7 @@ impl Sim {
                 break;
             }
             let scenario = run.scenario().to_toml();
-            changed.push(told::changed(place, &scenario, &run.about()));
+            changed.push(messages::changed(place, &scenario, &run.about()));
         }
         self.describe();
         self.greet();
@@ -206,7 +206,7 @@ impl Sim {
             self.told = began;
             let news: Vec<News> = self.runs.0.iter_mut().map(news).collect();
             let frame = self.pace.frame_now(false);
-            self.hub.tell(&told::rows(frame, &news));
+            self.hub.tell(&messages::rows(frame, &news));
         }
         Ok(match is_there {
             true => FRAME.saturating_sub(began.elapsed()),
@@ -229,10 +229,11 @@ impl Sim {
             all.push(news);
             files.push(finished);
         }
-        let finished = told::finished(&files);
+        let finished = messages::finished(&files);
         self.finished = Some(finished.clone());
         self.greet();
-        self.hub.tell(&told::rows(self.pace.frame_now(true), &all));
+        self.hub
+            .tell(&messages::rows(self.pace.frame_now(true), &all));
         self.hub.tell(&finished);
         Ok(())
     }

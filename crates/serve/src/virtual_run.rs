@@ -12,15 +12,15 @@ use quell_lab::{GuestOptions, Options, World};
 use quell_scenario::Scenario;
 
 use crate::http::Shared;
+use crate::messages;
 use crate::player::Player;
-use crate::told;
 
 /// Time between two messages of progress.
 const TOLD: Duration = Duration::from_millis(100);
 
 /// What is to run.
 #[derive(Debug)]
-pub(crate) struct Inside {
+pub(crate) struct VirtualRun {
     pub(crate) scenario: Scenario,
     pub(crate) warnings: Vec<String>,
     pub(crate) guest: GuestOptions,
@@ -28,7 +28,7 @@ pub(crate) struct Inside {
     pub(crate) out: Option<PathBuf>,
 }
 
-impl Inside {
+impl VirtualRun {
     /// Runs until the end, or soon after `stop` is set; then `shared` has what can be played, or the pages learn why not.
     pub(crate) fn carry_on(self, shared: &Shared, stop: &AtomicBool) {
         let played = self.run(shared, stop);
@@ -43,7 +43,7 @@ impl Inside {
                 shared.hub.wake();
             }
             Err(why) => {
-                let ended = told::ended(&why);
+                let ended = messages::ended(&why);
                 shared.hub.greet(vec![ended.clone()]);
                 shared.hub.tell(&ended);
             }
@@ -61,7 +61,7 @@ impl Inside {
         let outcome = quell_lab::run(&self.scenario, options, &mut |progress| {
             if told_at.is_none_or(|before| before.elapsed() >= TOLD) {
                 told_at = Some(Instant::now());
-                let message = told::progress(progress.elapsed, progress.duration);
+                let message = messages::progress(progress.elapsed, progress.duration);
                 shared.hub.greet(vec![message.clone()]);
                 shared.hub.tell(&message);
             }

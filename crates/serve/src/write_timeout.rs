@@ -10,18 +10,18 @@ use tokio::time::{Sleep, sleep};
 
 /// A connection with a bound on how long a write may wait.
 #[derive(Debug)]
-pub(crate) struct Patient<T> {
+pub(crate) struct WriteTimeout<T> {
     inner: T,
-    patience: Duration,
+    limit: Duration,
     /// Since a write waits.
     stalled: Option<Pin<Box<Sleep>>>,
 }
 
-impl<T> Patient<T> {
-    pub(crate) fn new(inner: T, patience: Duration) -> Self {
+impl<T> WriteTimeout<T> {
+    pub(crate) fn new(inner: T, limit: Duration) -> Self {
         Self {
             inner,
-            patience,
+            limit,
             stalled: None,
         }
     }
@@ -36,10 +36,8 @@ impl<T> Patient<T> {
             self.stalled = None;
             return result;
         }
-        let patience = self.patience;
-        let stalled = self
-            .stalled
-            .get_or_insert_with(|| Box::pin(sleep(patience)));
+        let limit = self.limit;
+        let stalled = self.stalled.get_or_insert_with(|| Box::pin(sleep(limit)));
         stalled
             .as_mut()
             .poll(context)
@@ -47,7 +45,7 @@ impl<T> Patient<T> {
     }
 }
 
-impl<T: AsyncRead + Unpin> AsyncRead for Patient<T> {
+impl<T: AsyncRead + Unpin> AsyncRead for WriteTimeout<T> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -57,7 +55,7 @@ impl<T: AsyncRead + Unpin> AsyncRead for Patient<T> {
     }
 }
 
-impl<T: AsyncWrite + Unpin> AsyncWrite for Patient<T> {
+impl<T: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<T> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

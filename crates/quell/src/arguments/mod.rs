@@ -1,5 +1,9 @@
 //! Arguments that several commands have.
 
+pub(crate) mod examples;
+pub(crate) mod queue_lists;
+pub(crate) mod strict;
+
 use std::num::NonZeroUsize;
 use std::time::Duration;
 

@@ -1,6 +1,8 @@
 //! `quell cc`: the modelled congestion controls with their options, what each is in each world, those of this kernel, and those that quell
 //! can load.
 
+mod worlds;
+
 use quell_hosts::cc::{self, Modules};
 use quell_lab::scenario::ControlSpec;
 use quell_lab::scenario::control::defaults;
@@ -9,9 +11,9 @@ use quell_units::parameter::Parameter;
 use serde_json::{Value, json};
 
 use crate::Failure;
-use crate::arguments::Cc;
-use crate::control_worlds::{Here, Live, Row, rows, worlds};
-use crate::page::Page;
+use crate::cc::worlds::{Here, Live, Row, rows, worlds};
+use crate::command_line::Cc;
+use crate::output::page::Page;
 use crate::queues::{default, explain_parameters};
 
 /// Lists the controls, or loads one to test it.

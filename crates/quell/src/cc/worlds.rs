@@ -9,8 +9,8 @@ use quell_kernel::store::Store;
 use quell_tcp::cc::{ControlKind, kinds, own};
 
 use crate::Failure;
-use crate::grid::{Grid, Role};
-use crate::page::Page;
+use crate::output::grid::{Grid, Role};
+use crate::output::page::Page;
 
 /// What the live world runs as a control.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

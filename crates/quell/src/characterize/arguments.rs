@@ -9,9 +9,9 @@ use quell_lab::World;
 use quell_lab::scenario::Override;
 use quell_units::{Time, notation};
 
-use crate::lists::queues;
-use crate::page::complain;
-use crate::shared_arguments::{Jobs, Patience, Where};
+use crate::arguments::queue_lists::queues;
+use crate::arguments::{Jobs, Patience, Where};
+use crate::output::page::complain;
 
 /// Seeds from which on the RFC's repetitions have an interval worth printing.
 const SEEDS: u64 = 5;

@@ -1,5 +1,8 @@
 //! `quell characterize`: the report card of a queue.
 
+pub(crate) mod arguments;
+mod text;
+
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
@@ -9,10 +12,9 @@ use quell_lab::results::{replace, write_text};
 use quell_lab::sweep::{self, Options, Store};
 
 use crate::Failure;
-use crate::characterize_arguments::Characterize;
-use crate::characterize_text;
+use crate::characterize::arguments::Characterize;
 use crate::interrupt::Interrupt;
-use crate::page::Page;
+use crate::output::page::Page;
 use crate::sweep::{Shown, judge, write_into};
 
 /// Runs what is missing, writes the card, and prints it.
@@ -59,7 +61,7 @@ pub(crate) fn characterize(arguments: &Characterize, page: &mut Page) -> Result<
         page.line(json);
         return Ok(());
     }
-    characterize_text::card(&card, page);
+    text::card(&card, page);
     page.line("");
     let shown = folder.display().to_string();
     page.paragraph(

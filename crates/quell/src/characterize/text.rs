@@ -6,9 +6,9 @@ use quell_characterize::card::{Card, Outcome, ScenarioRecord};
 use quell_characterize::html::APPLICATIONS;
 use quell_characterize::{Beside, Figure};
 
-use crate::grid::{Column, Grid, Role};
-use crate::page::Page;
-use crate::table;
+use crate::output::grid::{Column, Grid, Role};
+use crate::output::page::Page;
+use crate::output::summary_table;
 
 /// Prints the card.
 pub(crate) fn card(card: &Card, page: &mut Page) {
@@ -44,7 +44,7 @@ pub(crate) fn card(card: &Card, page: &mut Page) {
             );
         }
     }
-    table::warnings(remarks.iter().map(|(of, text)| (of.as_str(), *text)), page);
+    summary_table::warnings(remarks.iter().map(|(of, text)| (of.as_str(), *text)), page);
 }
 
 fn heading(text: &str, page: &mut Page) {

@@ -1,5 +1,7 @@
 //! `quell check`, `quell schema`, and the reading of scenario files.
 
+pub(crate) mod worlds;
+
 use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
@@ -10,10 +12,9 @@ use quell_lab::{World, find_program, schema, sweep};
 use serde_json::{Value, json};
 
 use crate::Failure;
-use crate::arguments::{Changes, Check, Consent, SchemaOf};
-use crate::page::Page;
-use crate::strict;
-use crate::worlds;
+use crate::arguments::strict;
+use crate::command_line::{Changes, Check, Consent, SchemaOf};
+use crate::output::page::Page;
 
 /// Longest scenario file, which may hold a trace; a longer one is the wrong file.
 const LONGEST_FILE: u64 = 512 << 20;

@@ -1,14 +1,16 @@
 //! `quell compare`: one scenario over several queues, in several worlds, with several kernels: one table.
 
+pub(crate) mod side_by_side;
+
 use quell_lab::World;
 use quell_lab::scenario::Override;
 
 use crate::Failure;
-use crate::arguments::Compare;
+use crate::arguments::queue_lists::queues;
 use crate::check::{Text, with_consent, with_errors};
-use crate::lists::queues;
-use crate::page::Page;
-use crate::side_by_side::{self, Case, Place};
+use crate::command_line::Compare;
+use crate::compare::side_by_side::{Case, Place};
+use crate::output::page::Page;
 
 /// Runs the scenario once per queue and place, and prints the effect of each on each group.
 pub(crate) fn compare(arguments: &Compare, page: &mut Page) -> Result<(), Failure> {
@@ -120,7 +122,7 @@ mod tests {
     use clap::Parser as _;
 
     use super::*;
-    use crate::arguments::{Arguments, Command};
+    use crate::command_line::{Arguments, Command};
 
     #[test]
     fn a_priority_is_for_the_live_world_alone() {

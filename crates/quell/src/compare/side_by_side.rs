@@ -11,19 +11,19 @@ use quell_measure::{Figures, GroupSummary, NamedLink, Summary};
 use serde_json::{Value, json};
 
 use crate::Failure;
-use crate::applications;
 use crate::arguments::Jobs;
-use crate::grid::{Grid, Role};
-use crate::headline;
+use crate::arguments::strict::Strict;
 use crate::interrupt::{Fate, Interrupt};
-use crate::outcomes::{Column, results, with_intervals, write_as_owner};
-use crate::page::Page;
-use crate::phases;
-use crate::picture;
-use crate::progress::Shown;
-use crate::spread::{Form, Spread};
-use crate::strict::Strict;
-use crate::table;
+use crate::output::applications;
+use crate::output::delay_picture;
+use crate::output::grid::{Grid, Role};
+use crate::output::headline;
+use crate::output::outcomes::{Column, results, with_intervals, write_as_owner};
+use crate::output::page::Page;
+use crate::output::phases;
+use crate::output::progress::Shown;
+use crate::output::spread::{Form, Spread};
+use crate::output::summary_table;
 
 /// Where to run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -187,7 +187,7 @@ pub(crate) fn text(outcomes: &[Column<'_>], spread: &Spread, page: &mut Page) {
         for group in groups.into_iter().flatten() {
             if let Some(delay) = group.delay_ms {
                 let (queue, group) = ((*queue).to_owned(), group.name.clone());
-                delays.push(picture::Row {
+                delays.push(delay_picture::Row {
                     queue,
                     group,
                     delay,
@@ -196,7 +196,7 @@ pub(crate) fn text(outcomes: &[Column<'_>], spread: &Spread, page: &mut Page) {
         }
     }
     page.line("");
-    picture::delays(&delays, page);
+    delay_picture::delays(&delays, page);
     if let Some(run) = outcomes.iter().find(|(_, outcome)| outcome.runs.len() > 1) {
         let seed = run.1.runs[0].seed;
         page.paragraph(0, &format!("The picture shows seed {seed} only."));
@@ -208,7 +208,7 @@ pub(crate) fn text(outcomes: &[Column<'_>], spread: &Spread, page: &mut Page) {
         let warnings = summary.warnings.iter();
         warnings.map(move |text| (queue, text.as_str()))
     });
-    table::warnings(warnings, page);
+    summary_table::warnings(warnings, page);
     page.line("");
     for (queue, outcome) in outcomes {
         if let Some(folder) = folder_of(outcome) {
@@ -269,10 +269,10 @@ fn groups(outcomes: &[Column<'_>], spread: &Spread, page: &mut Page) {
         for (index, group) in first.groups.iter().enumerate() {
             let found: Vec<&GroupSummary> =
                 all.iter().filter_map(|f| f.groups.get(index)).collect();
-            let of = table::Groups(&found);
+            let of = summary_table::Groups(&found);
             let figures = [
                 (Form::Plain(0), of.each(|group| Some(group.count as f64))),
-                (Form::Rate, of.each(table::per_flow)),
+                (Form::Rate, of.each(summary_table::per_flow)),
                 (Form::Plain(3), of.each(|group| group.jain)),
                 (MS, of.delay(|dist| dist.mean)),
                 (MS, of.delay(|dist| dist.p50)),
@@ -282,20 +282,20 @@ fn groups(outcomes: &[Column<'_>], spread: &Spread, page: &mut Page) {
                 (MS, of.delay(|dist| dist.max)),
                 (
                     Form::Percent(3),
-                    of.each(|group| Some(table::mark_ratio(group))),
+                    of.each(|group| Some(summary_table::mark_ratio(group))),
                 ),
                 (
                     Form::Percent(3),
-                    of.each(|group| Some(table::drop_ratio(group))),
+                    of.each(|group| Some(summary_table::drop_ratio(group))),
                 ),
                 (MS, of.each(|group| group.rtt_ms.map(|dist| dist.mean))),
             ];
             let queue = if index == 0 { *queue } else { "" };
             let mut labels = vec![queue.to_owned(), group.name.clone()];
             labels.extend(several.then(|| found.len().to_string()));
-            table::rows(labels, &figures, found.len(), spread, &mut grid);
+            summary_table::rows(labels, &figures, found.len(), spread, &mut grid);
         }
-        grid.note(used(&all, &table::idle(&outcome.runs), spread));
+        grid.note(used(&all, &summary_table::idle(&outcome.runs), spread));
     }
     grid.print(page);
 }
@@ -328,13 +328,13 @@ fn used(all: &[&Figures], why: &str, spread: &Spread) -> String {
 
 /// The queues of both directions, where the reverse one is limited, and those of several links: a group waits in each.
 fn queues(outcomes: &[Column<'_>], spread: &Spread, page: &mut Page) {
-    let mut grid = Grid::new(&table::QUEUES_OF);
+    let mut grid = Grid::new(&summary_table::QUEUES_OF);
     for (queue, outcome) in outcomes {
         let all = measured(outcome);
         let is_shown =
             |figures: &&Figures| figures.link.reverse.is_some() || !figures.links.is_empty();
         if all.iter().any(is_shown) {
-            table::queues(&all, Some(queue), spread, &mut grid);
+            summary_table::queues(&all, Some(queue), spread, &mut grid);
         }
     }
     if !grid.is_empty() {

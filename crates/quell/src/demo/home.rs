@@ -6,13 +6,13 @@ use quell_measure::{AppFigure, AppTimes, Figures, GroupSummary};
 use quell_reproduce::shipped;
 
 use crate::Failure;
-use crate::arguments::Demo;
+use crate::command_line::Demo;
+use crate::compare::side_by_side::{self, Case, Place};
 use crate::demo::{place, seeds, tcp};
-use crate::grid::{Column, Grid, Role};
-use crate::outcomes;
-use crate::page::Page;
-use crate::side_by_side::{self, Case, Place};
-use crate::spread::{Form, Spread, differ};
+use crate::output::grid::{Column, Grid, Role};
+use crate::output::outcomes;
+use crate::output::page::Page;
+use crate::output::spread::{Form, Spread, differ};
 
 /// The household, which the binary carries.
 const SCENARIO: (&str, &str) = (

@@ -3,15 +3,17 @@
 //! The coexistence experiment of the DualQ demonstration of 2015, over the drop-tail queue of
 //! today's access links and over its remedies.
 
+pub(crate) mod home;
+
 use quell_lab::World;
 use quell_lab::scenario::{Override, Scenario};
 use quell_reproduce::shipped;
 
 use crate::Failure;
-use crate::arguments::Demo;
-use crate::page::Page;
-use crate::side_by_side::{self, Case, Place};
-use crate::spread::Spread;
+use crate::command_line::Demo;
+use crate::compare::side_by_side::{self, Case, Place};
+use crate::output::page::Page;
+use crate::output::spread::Spread;
 
 /// The experiment, which the binary carries.
 const SCENARIO: (&str, &str) = (

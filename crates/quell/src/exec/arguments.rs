@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use crate::shared_arguments::{GuestPlace, Patience, VIRTUAL};
+use crate::arguments::{GuestPlace, Patience, VIRTUAL};
 
 /// Headings of the options.
 const WATCH: &str = "While it runs";

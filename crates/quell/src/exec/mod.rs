@@ -3,6 +3,11 @@
 //! The exit code is the program's own, as with env(1); 125 where quell fails, 126 and 127 where the program cannot be started. Standard
 //! output is the program's; the report goes to standard error when the program has ended.
 
+pub(crate) mod arguments;
+mod page;
+mod text;
+mod virtual_run;
+
 use std::env;
 use std::ffi::OsString;
 use std::fs;
@@ -20,13 +25,13 @@ use quell_hosts::account::Account;
 use quell_lab::World;
 use quell_units::notation;
 
-use crate::exec_arguments::{
+use crate::exec::arguments::{
     Behind, DnsArgument, EcnArgument, Exec, ExecWorld, NetArgument, Shell,
 };
-use crate::exec_page::watcher;
-use crate::exec_text::{counted, report};
-use crate::exec_virtual::{self, Inside};
-use crate::page;
+use crate::exec::page::watcher;
+use crate::exec::text::{counted, report};
+use crate::exec::virtual_run::Inside;
+use crate::output::page::{complain, say};
 
 /// Runs the program; the exit code of this process.
 pub(crate) fn exec(arguments: &Exec) -> u8 {
@@ -46,7 +51,7 @@ pub(crate) fn shell(arguments: &Shell) -> u8 {
 /// The user's shell, with a prompt that shows the link where the shell takes one from its environment.
 fn shell_behind(arguments: &Behind) -> u8 {
     if arguments.world == ExecWorld::Virtual {
-        page::complain("a guest has no terminal: give a program with its arguments");
+        complain("a guest has no terminal: give a program with its arguments");
         return OWN_FAILURE;
     }
     let shell = env::var_os("SHELL").filter(|shell| !shell.is_empty());
@@ -83,7 +88,7 @@ fn shell_behind(arguments: &Behind) -> u8 {
 /// Prints what went wrong with quell or the start of the program.
 fn end(result: Result<u8, (u8, String)>) -> u8 {
     result.unwrap_or_else(|(code, message)| {
-        page::complain(&message);
+        complain(&message);
         code
     })
 }
@@ -212,10 +217,10 @@ fn behind(
             .into_iter()
             .flatten()
             .collect();
-        return exec_virtual::run(arguments, &plan, &programs);
+        return virtual_run::run(arguments, &plan, &programs);
     }
     if !arguments.quiet {
-        plan.traces().iter().for_each(|trace| page::say(trace));
+        plan.traces().iter().for_each(|trace| say(trace));
     }
     let net = match arguments.net {
         _ if inside.is_some() => Net::None,
@@ -293,13 +298,13 @@ fn behind(
     if let Ended::Signal(signal) = outcome.ended {
         let name = signal_hook::low_level::signal_name(signal);
         let name = name.map_or_else(|| signal.to_string(), str::to_owned);
-        page::complain(&format!("{named} was ended by signal {name}"));
+        complain(&format!("{named} was ended by signal {name}"));
     }
     if !arguments.quiet {
-        report(&outcome).iter().for_each(|line| page::say(line));
+        report(&outcome).iter().for_each(|line| say(line));
     }
     for warning in &outcome.summary.warnings {
-        page::say(&format!("warning: {warning}"));
+        say(&format!("warning: {warning}"));
     }
     let json = arguments.json.clone();
     let json = json.map(|path| inside.as_ref().map_or(path, Inside::report));
@@ -307,7 +312,7 @@ fn behind(
     let put = json.map_or(Ok(()), |path| put_report(&path, &report));
     let unwritten = outcome.unwritten.as_ref().map(ToString::to_string);
     let failures: Vec<String> = unwritten.into_iter().chain(put.err()).collect();
-    failures.iter().for_each(|why| page::complain(why));
+    failures.iter().for_each(|why| complain(why));
     Ok(code(&outcome, arguments.strict, !failures.is_empty()))
 }
 
@@ -330,7 +335,7 @@ fn code(outcome: &Outcome, strict: bool, failed: bool) -> u8 {
     let warnings = outcome.summary.warnings.len();
     let is_doubtful = strict && warnings > 0;
     if is_doubtful {
-        page::complain(&format!(
+        complain(&format!(
             "{}, and --strict makes that an error; the results are kept",
             counted(warnings as u64, "warning")
         ));

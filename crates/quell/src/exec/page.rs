@@ -37,9 +37,9 @@ mod served {
     use quell_exec::{News, Watched};
     use quell_lab::scenario::Scenario;
     use quell_lab::scenario::contract::Row;
-    use quell_serve::{Carried, Finished, Happened, Page, Server, Settings, Show};
+    use quell_serve::{ExecLink, Finished, Happened, Page, Server, Settings, Show};
 
-    use crate::page;
+    use crate::output::page;
 
     /// Serves the page until the link has ended.
     pub(super) fn begin(
@@ -51,7 +51,7 @@ mod served {
         let (happens, heard) = mpsc::sync_channel(4);
         let stop = Arc::new(AtomicBool::new(false));
         let remote = watched.remote;
-        let carried = Carried {
+        let link = ExecLink {
             scenario,
             heard,
             change: Box::new(move |key, value| {
@@ -64,7 +64,7 @@ mod served {
             listen: SocketAddr::from(([127, 0, 0, 1], port)),
             ..Settings::default()
         };
-        let server = Server::bind(files, Show::Carried(Box::new(carried)), &settings);
+        let server = Server::bind(files, Show::ExecLink(Box::new(link)), &settings);
         let server = server.map_err(|error| format!("--page: {error}"))?;
         page::say(&format!("quell: the link is shown at {}", server.url()));
         let serve = move || {

@@ -12,16 +12,16 @@ use std::path::{Path, PathBuf};
 use quell_exec::run::OWN_FAILURE;
 use quell_exec::{Found, LinkMemory, Plan};
 use quell_hosts::first_process::is_in_guest;
-use quell_lab::results::claim::Claim;
 use quell_lab::results::folder::Folder;
+use quell_lab::results::folder_lock::Claim;
 use quell_lab::virtual_world::{
     GUEST_DAY, GUEST_FOLDER, GuestProgram, program_memory, run_program,
 };
 
+use crate::exec::arguments::{Behind, ExecWorld, NetArgument};
 use crate::exec::put_report;
-use crate::exec_arguments::{Behind, ExecWorld, NetArgument};
 use crate::interrupt::Interrupt;
-use crate::page;
+use crate::output::page;
 
 /// The result and the report in the guest's folder.
 const RESULT: &str = "result";

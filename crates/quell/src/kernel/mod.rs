@@ -1,5 +1,7 @@
 //! `quell kernel`: the kernels of the virtual world.
 
+mod progress;
+
 use std::fmt::Write as _;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -12,22 +14,22 @@ use quell_kernel::store::{Kernel, Store, own_controls};
 use quell_lab::World;
 
 use crate::Failure;
-use crate::arguments::{self, KernelBuild};
+use crate::command_line::{self, KernelBuild};
 use crate::interrupt::Interrupt;
-use crate::kernel_progress::Shown;
-use crate::outcomes::write_as_owner;
-use crate::page::{self, Page};
+use crate::kernel::progress::Shown;
+use crate::output::outcomes::write_as_owner;
+use crate::output::page::{self, Page};
 
 /// Executes an action of `quell kernel`.
-pub(crate) fn kernel(action: &arguments::Kernel, page: &mut Page) -> Result<(), Failure> {
+pub(crate) fn kernel(action: &command_line::Kernel, page: &mut Page) -> Result<(), Failure> {
     let store = Store::open().map_err(failure)?;
-    if !matches!(action, arguments::Kernel::List { .. }) {
+    if !matches!(action, command_line::Kernel::List { .. }) {
         write_as_owner(&store.folder().join("kernel"), World::Sim)?;
     }
     match action {
-        arguments::Kernel::Build(arguments) => build(&store, arguments, page),
-        arguments::Kernel::List { verbose } => list(&store, *verbose, page),
-        arguments::Kernel::Add {
+        command_line::Kernel::Build(arguments) => build(&store, arguments, page),
+        command_line::Kernel::List { verbose } => list(&store, *verbose, page),
+        command_line::Kernel::Add {
             path,
             name,
             replace,
@@ -40,7 +42,7 @@ pub(crate) fn kernel(action: &arguments::Kernel, page: &mut Page) -> Result<(), 
             missing(&outcome, page);
             Ok(())
         }
-        arguments::Kernel::Remove { name } => {
+        command_line::Kernel::Remove { name } => {
             store.remove(name).map_err(failure)?;
             page.line(format_args!("removed: {name}"));
             Ok(())

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use quell_kernel::build::{Progress, Stage};
 
-use crate::page::say;
+use crate::output::page::say;
 
 /// Between two lines where there is no terminal.
 const BETWEEN_LINES: Duration = Duration::from_secs(10);

@@ -5,9 +5,9 @@
 use quell_app::{Column as Shown, FigureInfo, FormInfo, KINDS, Notation, Part};
 use quell_measure::{AppSummary, AppTimes, GroupSummary};
 
-use crate::grid::{Column, Grid, Role};
-use crate::page::Page;
-use crate::spread::{Form, Spread};
+use crate::output::grid::{Column, Grid, Role};
+use crate::output::page::Page;
+use crate::output::spread::{Form, Spread};
 
 /// A group under a name, or under those of a queue and the group, in each run.
 pub(crate) struct Row<'a> {

@@ -2,8 +2,8 @@
 
 use quell_measure::Dist;
 
-use crate::labels::{self, length};
-use crate::page::Page;
+use crate::output::labels::{self, length};
+use crate::output::page::Page;
 
 /// Largest width of the axis: a wider one shows nothing more.
 const WIDEST: usize = 120;

@@ -4,8 +4,8 @@
 //! not enough, headings and rows are broken at the same columns. Labels stand on the left. If they are too long they are shortened so
 //! that they still differ, or each gets a line of its own.
 
-use crate::labels::{self, length};
-use crate::page::Page;
+use crate::output::labels::{self, length};
+use crate::output::page::Page;
 
 /// A shortened label has at least this many columns.
 const LEAST_LABEL: usize = 12;

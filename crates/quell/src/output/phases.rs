@@ -2,11 +2,11 @@
 
 use quell_measure::{GroupSummary, Phase, Summary};
 
-use crate::grid::{Grid, Role};
-use crate::outcomes::Column;
-use crate::page::Page;
-use crate::spread::{Form, Spread};
-use crate::table;
+use crate::output::grid::{Grid, Role};
+use crate::output::outcomes::Column;
+use crate::output::page::Page;
+use crate::output::spread::{Form, Spread};
+use crate::output::summary_table;
 
 /// One table per phase, with the means over the seeds; nothing if nothing changes during the run.
 pub(crate) fn print(outcomes: &[Column<'_>], spread: &Spread, page: &mut Page) {
@@ -60,7 +60,7 @@ fn one(phase: usize, columns: &[(&str, Vec<&Summary>)], spread: &Spread, page: &
                 .iter()
                 .filter_map(|phase| phase.figures.groups.get(at));
             let groups: Vec<&GroupSummary> = groups.collect();
-            let of = table::Groups(&groups);
+            let of = summary_table::Groups(&groups);
             // Those of the link stand once.
             let link = |figure: fn(&Phase) -> Option<f64>| -> Vec<f64> {
                 let shown = found.iter().filter(|_| above);
@@ -72,7 +72,7 @@ fn one(phase: usize, columns: &[(&str, Vec<&Summary>)], spread: &Spread, page: &
                     link(|phase| Some(phase.figures.link.utilisation)),
                 ),
                 (Form::Plain(3), link(|phase| phase.figures.jain)),
-                (Form::Rate, of.each(table::per_flow)),
+                (Form::Rate, of.each(summary_table::per_flow)),
                 (Form::Plain(3), of.each(|group| group.jain)),
                 (MS, of.delay(|dist| dist.mean)),
                 (MS, of.delay(|dist| dist.p50)),
@@ -80,11 +80,11 @@ fn one(phase: usize, columns: &[(&str, Vec<&Summary>)], spread: &Spread, page: &
                 (MS, of.delay(|dist| dist.max)),
                 (
                     Form::Percent(3),
-                    of.each(|group| Some(table::mark_ratio(group))),
+                    of.each(|group| Some(summary_table::mark_ratio(group))),
                 ),
                 (
                     Form::Percent(3),
-                    of.each(|group| Some(table::drop_ratio(group))),
+                    of.each(|group| Some(summary_table::drop_ratio(group))),
                 ),
                 (MS, of.each(|group| group.rtt_ms.map(|dist| dist.mean))),
             ];
@@ -96,7 +96,7 @@ fn one(phase: usize, columns: &[(&str, Vec<&Summary>)], spread: &Spread, page: &
                 },
                 group.name.clone(),
             ];
-            table::rows(labels, &figures, found.len(), spread, &mut grid);
+            summary_table::rows(labels, &figures, found.len(), spread, &mut grid);
             above = false;
         }
     }

@@ -7,7 +7,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use quell_lab::Progress;
 use quell_units::Time;
 
-use crate::page::say;
+use crate::output::page::say;
 
 /// Between two lines where there is no terminal.
 const BETWEEN_LINES: Duration = Duration::from_secs(10);

@@ -1,15 +1,15 @@
 //! Prints the summary of a run, or the mean of several, as tables: queues, groups, applications, warnings.
 
 use quell_lab::Finished;
-use quell_lab::limits::{self, Sending};
+use quell_lab::bottleneck::{self, Sending};
 use quell_measure::{Direction, Dist, Figures, GroupSummary, NamedLink, QueueSummary, Summary};
 
-use crate::alike::{self, Alike, Remark};
-use crate::applications;
-use crate::grid::{Grid, Role};
-use crate::headline;
-use crate::page::Page;
-use crate::spread::{Form, Spread};
+use crate::output::applications;
+use crate::output::grid::{Grid, Role};
+use crate::output::headline;
+use crate::output::merge_warnings::{self, Alike, Remark};
+use crate::output::page::Page;
+use crate::output::spread::{Form, Spread};
 
 /// Prints the summaries of the seeds of one scenario, and [`idle`], why its link was idle.
 pub(crate) fn summary(summaries: &[&Summary], why: &str, spread: &Spread, page: &mut Page) {
@@ -76,7 +76,7 @@ pub(crate) fn warnings<'a>(warnings: impl Iterator<Item = (&'a str, &'a str)>, p
         of: of.to_owned(),
         text: text.to_owned(),
     });
-    let all = alike::merged(remarks);
+    let all = merge_warnings::merged(remarks);
     if !all.is_empty() {
         page.line("");
     }
@@ -90,13 +90,16 @@ pub(crate) fn idle(runs: &[Finished]) -> String {
     let remarks = runs.iter().filter_map(|run| {
         let summary = &run.summary;
         // Without its series a run is judged as a whole.
-        let sending = limits::may_be_idle(&summary.figures)
+        let sending = bottleneck::may_be_idle(&summary.figures)
             .then(|| Sending::read(&run.folder, summary).ok().flatten());
-        let text = limits::why_idle(summary, sending.flatten().as_ref())?;
+        let text = bottleneck::why_idle(summary, sending.flatten().as_ref())?;
         let of = String::new();
         Some(Remark { of, text })
     });
-    let reasons: Vec<String> = alike::merged(remarks).iter().map(Alike::words).collect();
+    let reasons: Vec<String> = merge_warnings::merged(remarks)
+        .iter()
+        .map(Alike::words)
+        .collect();
     reasons.join("; ")
 }
 

@@ -7,7 +7,7 @@ use quell_lab::World;
 use quell_lab::sweep::Shard;
 use quell_reproduce::Length;
 
-use crate::shared_arguments::{Jobs, Patience, Where};
+use crate::arguments::{Jobs, Patience, Where};
 
 /// `quell reproduce`.
 #[derive(Debug, Args)]

@@ -1,5 +1,7 @@
 //! `quell reproduce`: published experiments, and which of their statements come out.
 
+pub(crate) mod arguments;
+
 use std::path::Path;
 
 use quell_lab::World;
@@ -11,10 +13,10 @@ use serde_json::{Value as Json, json};
 
 use crate::Failure;
 use crate::interrupt::Interrupt;
-use crate::page::{Page, complain};
+use crate::output::page::{Page, complain};
 use crate::plot::write;
 use crate::report;
-use crate::reproduce_arguments::Reproduce;
+use crate::reproduce::arguments::Reproduce;
 use crate::sweep::{Shown, judge, rough, write_into};
 
 /// Names that an error suggests.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use quell_serve::Speed;
 
-use crate::shared_arguments::{Patience, VIRTUAL, Where};
+use crate::arguments::{Patience, VIRTUAL, Where};
 
 /// `quell serve`.
 #[derive(Debug, Args)]

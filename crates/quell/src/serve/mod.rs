@@ -1,5 +1,7 @@
 //! `quell serve`.
 
+pub(crate) mod arguments;
+
 use std::io::{self, IsTerminal as _};
 use std::path::Path;
 
@@ -9,13 +11,13 @@ use quell_lab::{GuestOptions, LiveOptions, World};
 use quell_serve::{Page as Site, PageError, Server, Settings, Show, Speed};
 
 use crate::Failure;
-use crate::arguments::Changes;
+use crate::check::worlds;
 use crate::check::{load, without_programs};
+use crate::command_line::Changes;
 use crate::interrupt::Interrupt;
-use crate::page::{self, Page};
+use crate::output::page::{self, Page};
 use crate::report;
-use crate::serve_arguments::Serve;
-use crate::worlds;
+use crate::serve::arguments::Serve;
 
 /// Serves a page until a signal comes.
 pub(crate) fn serve(arguments: &Serve, page: &mut Page) -> Result<(), Failure> {

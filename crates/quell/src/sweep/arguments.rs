@@ -8,7 +8,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use quell_lab::sweep::Shard;
 use quell_units::notation;
 
-use crate::shared_arguments::{Jobs, Patience, Where, level};
+use crate::arguments::{Jobs, Patience, Where, level};
 
 /// `quell sweep FILE`, or one of its commands.
 #[derive(Debug, Args)]

@@ -1,5 +1,8 @@
 //! `quell sweep`: many cells into a store, and what a store has.
 
+pub(crate) mod arguments;
+mod table;
+
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -10,10 +13,9 @@ use quell_lab::sweep::{self, Options, Plan, Progress, Report, Store, Survey};
 
 use crate::Failure;
 use crate::interrupt::Interrupt;
-use crate::outcomes::write_as_owner;
-use crate::page::{Page, complain};
-use crate::sweep_arguments::{Keep, Sweep, SweepAction};
-use crate::sweep_table;
+use crate::output::outcomes::write_as_owner;
+use crate::output::page::{Page, complain};
+use crate::sweep::arguments::{Keep, Sweep, SweepAction};
 
 /// Cells that are named in a message.
 const NAMED: usize = 10;
@@ -21,7 +23,7 @@ const NAMED: usize = 10;
 /// Runs a sweep file, or another command on a store.
 pub(crate) fn sweep(arguments: &Sweep, page: &mut Page) -> Result<(), Failure> {
     match (&arguments.action, &arguments.file) {
-        (Some(SweepAction::Table(arguments)), _) => sweep_table::table(arguments, page),
+        (Some(SweepAction::Table(arguments)), _) => table::table(arguments, page),
         (Some(SweepAction::Merge { dest, sources }), _) => merge(dest, sources, page),
         (Some(SweepAction::Check { store, set_aside }), _) => check(store, *set_aside, page),
         (None, Some(file)) => run(file, arguments, page),

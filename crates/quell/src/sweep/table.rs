@@ -4,9 +4,9 @@ use quell_lab::sweep::Store;
 use quell_lab::sweep::table::{self, Table};
 
 use crate::Failure;
-use crate::grid::{Column, Grid, Role};
-use crate::page::{Page, complain};
-use crate::sweep_arguments::SweepTable;
+use crate::output::grid::{Column, Grid, Role};
+use crate::output::page::{Page, complain};
+use crate::sweep::arguments::SweepTable;
 
 /// Figures of the printed table, where the store has them and nobody chose others.
 const FIGURES: [&str; 6] = [

@@ -260,7 +260,7 @@ pub(crate) mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::wide::{Values, write_parquet};
+    use crate::parquet_table::{Values, write_parquet};
 
     /// One interval of a second with one queue and one flow, of group `a`.
     pub(crate) struct Interval {

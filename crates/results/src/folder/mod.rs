@@ -15,7 +15,7 @@ use quell_kernel::held::{Held, Made, Own, parent};
 use rustix::io::Errno;
 
 use super::Error;
-use super::claim::Claim;
+use super::folder_lock::Claim;
 
 /// How often another name is tried.
 const MOST_NAMES: u32 = 10_000;
