@@ -3,7 +3,7 @@
 use quell_app::{Entry, KINDS, NAMES, find};
 use quell_lab::scenario::closest;
 
-use crate::Failure;
+use crate::failure::Failure;
 use crate::output::page::Page;
 use crate::queues::explain_parameters;
 

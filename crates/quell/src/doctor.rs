@@ -7,7 +7,7 @@ use quell_hosts::probe;
 use quell_lab::scenario::control::names;
 use quell_lab::{live, virtual_world};
 
-use crate::Failure;
+use crate::failure::Failure;
 use crate::output::page::Page;
 
 /// Tries what the live and the virtual world need. The command succeeds whatever is missing.

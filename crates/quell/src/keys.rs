@@ -4,7 +4,7 @@ use quell_lab::World;
 use quell_lab::scenario::find::{find, inside, meant};
 use quell_lab::scenario::keys::{Key, Section};
 
-use crate::Failure;
+use crate::failure::Failure;
 use crate::output::page::Page;
 
 /// Lists every key, or explains those called `name`.

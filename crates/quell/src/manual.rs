@@ -9,8 +9,8 @@ use clap_complete::Shell;
 use quell_lab::scenario::keys::{KEYS, Section};
 use quell_lab::scenario::start::STARTS;
 
-use crate::Failure;
 use crate::command_line::Arguments;
+use crate::failure::Failure;
 use crate::output::page::Page;
 use crate::values;
 

@@ -6,7 +6,7 @@ use clap::Args;
 use quell_lab::results::plot::{self, Error, KINDS, OVERVIEW_NAME};
 use quell_lab::results::{replace, write_bytes};
 
-use crate::Failure;
+use crate::failure::Failure;
 use crate::output::page::Page;
 
 /// `quell plot`.

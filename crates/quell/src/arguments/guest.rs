@@ -1,39 +1,13 @@
-//! Arguments that several commands have.
+//! Options about the guest of the virtual world.
 
-pub(crate) mod examples;
-pub(crate) mod queue_lists;
-pub(crate) mod strict;
-
-use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use quell_lab::{GuestDay, GuestOptions, GuestUser, World};
+use quell_lab::{GuestCommand, GuestDay, GuestOptions, GuestUser};
 use quell_units::{Time, notation};
 
-/// Heading of the options that only the virtual world has.
-pub(crate) const VIRTUAL: &str = "Virtual world";
-
-/// Where a scenario runs.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum Where {
-    /// Modelled hosts in virtual time
-    Sim,
-    /// Real TCP of a user-mode kernel in virtual time
-    Virtual,
-    /// Real TCP of this host in real time
-    Live,
-}
-
-impl From<Where> for World {
-    fn from(place: Where) -> Self {
-        match place {
-            Where::Sim => Self::Sim,
-            Where::Virtual => Self::Virtual,
-            Where::Live => Self::Live,
-        }
-    }
-}
+use super::error::{ArgumentError, TimeBounds};
+use super::world::VIRTUAL;
 
 /// The shortest time to wait for a guest.
 const SHORTEST_PATIENCE: Time = Time::from_secs(1);
@@ -48,17 +22,22 @@ pub(crate) struct Patience {
 
 impl Patience {
     /// The options in the library's form, with this kernel.
-    pub(crate) fn options(&self, kernel: Option<String>) -> Result<GuestOptions, String> {
+    pub(crate) fn options(&self, kernel: Option<String>) -> Result<GuestOptions, ArgumentError> {
         let mut options = GuestOptions {
             kernel,
             ..GuestOptions::default()
         };
         if let Some(text) = &self.guest_timeout {
-            let time = notation::time(text).map_err(|error| format!("--guest-timeout: {error}"))?;
+            let time = notation::time(text).map_err(|error| ArgumentError::Value {
+                option: "--guest-timeout:".to_owned(),
+                source: error.into(),
+            })?;
             if time < SHORTEST_PATIENCE {
-                return Err(format!(
-                    "--guest-timeout {text}: must be at least {SHORTEST_PATIENCE}; a guest needs about that to begin"
-                ));
+                return Err(ArgumentError::Time {
+                    option: "--guest-timeout",
+                    text: text.clone(),
+                    allowed: TimeBounds::GuestStart(SHORTEST_PATIENCE),
+                });
             }
             options.patience = Duration::from_nanos(time.as_nanos());
         }
@@ -106,39 +85,43 @@ impl GuestPlace {
     }
 }
 
-/// How many runs at once.
+/// The kernel of the virtual world.
 #[derive(Debug, Args)]
-pub(crate) struct Jobs {
-    /// Simulator and virtual world: number of parallel runs, fewer if memory is short [default: one per
-    /// processor]. Results do not depend on it
-    #[arg(long, value_name = "N", value_parser = at_least_one)]
-    jobs: Option<NonZeroUsize>,
+pub(crate) struct Guest {
+    /// Kernel to run, by its name in `quell kernel list` [default: the newest]
+    #[arg(long, value_name = "NAME", help_heading = VIRTUAL)]
+    kernel: Option<String>,
+    #[command(flatten)]
+    patience: Patience,
+    #[command(flatten)]
+    place: GuestPlace,
+    /// Run a command with `sh -c` inside the guest, such as '10s:sender:ss -tin'. AT is a time, several times (5s,10s) or
+    /// FIRST/INTERVAL; NAMESPACE is sender, receiver or link. The output goes to the folder guest-exec of the result
+    #[arg(long, value_name = "AT:NAMESPACE:COMMAND", help_heading = VIRTUAL)]
+    guest_exec: Vec<String>,
 }
 
-fn at_least_one(text: &str) -> Result<NonZeroUsize, String> {
-    let number = text.parse().ok().and_then(NonZeroUsize::new);
-    number.ok_or_else(|| "must be a whole number of at least 1".to_owned())
-}
-
-impl Jobs {
-    /// The number given, otherwise one per processor; one in the live world, where runs would disturb each other.
-    pub(crate) fn number(&self, world: World) -> Result<NonZeroUsize, String> {
-        match (self.jobs, world) {
-            (None, World::Sim | World::Virtual) => {
-                Ok(std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN))
-            }
-            (Some(jobs), World::Sim | World::Virtual) => Ok(jobs),
-            (None, World::Live) => Ok(NonZeroUsize::MIN),
-            (Some(_), World::Live) => Err("--jobs has no effect with --world live".to_owned()),
-        }
+impl Guest {
+    /// Whether any of these options was given.
+    pub(crate) fn is_given(&self) -> bool {
+        self.kernel.is_some()
+            || self.patience.guest_timeout.is_some()
+            || self.place.is_given()
+            || !self.guest_exec.is_empty()
     }
-}
-
-/// Parses the level of a confidence interval.
-pub(crate) fn level(text: &str) -> Result<f64, String> {
-    let level = text
-        .parse()
-        .ok()
-        .filter(|level| (0.5..=0.9999).contains(level));
-    level.ok_or_else(|| "must be from 0.5 to 0.9999, such as 0.95".to_owned())
+    /// The commands of `--guest-exec`.
+    pub(crate) fn commands(&self) -> Result<Vec<GuestCommand>, ArgumentError> {
+        let read = |text: &String| {
+            GuestCommand::parse(text).map_err(|error| ArgumentError::Value {
+                option: "--guest-exec".to_owned(),
+                source: error.into(),
+            })
+        };
+        self.guest_exec.iter().map(read).collect()
+    }
+    /// The options in the library's form.
+    pub(crate) fn options(&self) -> Result<GuestOptions, ArgumentError> {
+        let options = self.patience.options(self.kernel.clone())?;
+        Ok(self.place.set(options))
+    }
 }

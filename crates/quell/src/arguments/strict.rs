@@ -3,7 +3,7 @@
 use clap::Args;
 use quell_lab::Outcome;
 
-use crate::Failure;
+use crate::failure::Failure;
 
 /// Whether warnings are errors.
 #[derive(Debug, Args)]

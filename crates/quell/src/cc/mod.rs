@@ -1,6 +1,7 @@
 //! `quell cc`: the modelled congestion controls with their options, what each is in each world, those of this kernel, and those that quell
 //! can load.
 
+pub(crate) mod arguments;
 mod worlds;
 
 use quell_hosts::cc::{self, Modules};
@@ -10,9 +11,9 @@ use quell_tcp::cc::{kinds, own};
 use quell_units::parameter::Parameter;
 use serde_json::{Value, json};
 
-use crate::Failure;
+use crate::cc::arguments::Cc;
 use crate::cc::worlds::{Here, Live, Row, rows, worlds};
-use crate::command_line::Cc;
+use crate::failure::Failure;
 use crate::output::page::Page;
 use crate::queues::{default, explain_parameters};
 

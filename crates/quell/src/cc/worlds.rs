@@ -8,7 +8,7 @@ use quell_hosts::cc;
 use quell_kernel::store::Store;
 use quell_tcp::cc::{ControlKind, kinds, own};
 
-use crate::Failure;
+use crate::failure::Failure;
 use crate::output::grid::{Grid, Role};
 use crate::output::page::Page;
 

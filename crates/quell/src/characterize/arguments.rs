@@ -10,7 +10,7 @@ use quell_lab::scenario::Override;
 use quell_units::{Time, notation};
 
 use crate::arguments::queue_lists::queues;
-use crate::arguments::{Jobs, Patience, Where};
+use crate::arguments::{ArgumentError, Jobs, Patience, TimeBounds, Where};
 use crate::output::page::complain;
 
 /// Seeds from which on the RFC's repetitions have an interval worth printing.
@@ -88,23 +88,27 @@ impl From<Scenarios> for Suite {
 
 impl Characterize {
     /// What is asked for.
-    pub(crate) fn request(&self) -> Result<Request, String> {
+    pub(crate) fn request(&self) -> Result<Request, ArgumentError> {
         let world = World::from(self.world);
         if world == World::Live {
-            return Err(
-                "--world live: a card repeats, and the live world does not; use sim or virtual"
-                    .to_owned(),
-            );
+            return Err(ArgumentError::CardOfLive);
         }
         if world != World::Virtual && self.kernel.is_some() {
-            return Err("--kernel has an effect only with --world virtual".to_owned());
+            return Err(ArgumentError::OnlyIn("--kernel has", World::Virtual));
         }
         let mut profile = profile(&self.profile)?;
         if let Some(text) = &self.duration {
             let (low, high) = (Time::from_secs(2), Time::from_secs(3_600));
-            let time = notation::time(text).map_err(|error| format!("--duration: {error}"))?;
+            let time = notation::time(text).map_err(|error| ArgumentError::Value {
+                option: "--duration:".to_owned(),
+                source: error.into(),
+            })?;
             if !(low..=high).contains(&time) {
-                return Err(format!("--duration {text}: must be from {low} to {high}"));
+                return Err(ArgumentError::Time {
+                    option: "--duration",
+                    text: text.clone(),
+                    allowed: TimeBounds::Within(low, high),
+                });
             }
             profile.duration = time;
         }
@@ -114,7 +118,8 @@ impl Characterize {
         };
         let against = list("--against", &self.against)?;
         for queue in [&self.queue].into_iter().chain(&against) {
-            Override::queue(queue).map_err(|error| error.replace("--queue ", ""))?;
+            Override::queue(queue)
+                .map_err(|why| ArgumentError::Refused(why.replace("--queue ", "").into()))?;
         }
         Ok(Request {
             queue: self.queue.trim().to_owned(),
@@ -130,18 +135,19 @@ impl Characterize {
 }
 
 /// One of those that are there, or that of a file.
-fn profile(name: &str) -> Result<Profile, String> {
+fn profile(name: &str) -> Result<Profile, ArgumentError> {
     if let Some(profile) = Profile::named(name) {
         return Ok(profile);
     }
-    let text = fs::read_to_string(name).map_err(|error| {
-        let names = Profile::NAMES.join(", ");
-        format!("--profile {name}: must be one of {names}, or a file: {error}")
+    let text = fs::read_to_string(name).map_err(|source| ArgumentError::NoProfile {
+        name: name.to_owned(),
+        known: Profile::NAMES.join(", "),
+        source,
     })?;
     if text.len() > LONGEST_FILE {
-        return Err(format!("--profile {name}: is too long for a profile"));
+        return Err(ArgumentError::LongProfile(name.to_owned()));
     }
-    let profile = Profile::read(name, &text)?;
+    let profile = Profile::read(name, &text).map_err(|why| ArgumentError::Refused(why.into()))?;
     complain_of_length(&profile);
     Ok(profile)
 }

@@ -11,8 +11,8 @@ use quell_lab::printable;
 use quell_lab::results::{replace, write_text};
 use quell_lab::sweep::{self, Options, Store};
 
-use crate::Failure;
 use crate::characterize::arguments::Characterize;
+use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::output::page::Page;
 use crate::sweep::{Shown, judge, write_into};

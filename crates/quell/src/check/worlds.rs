@@ -6,7 +6,7 @@ use quell_lab::readiness::lacks;
 use quell_lab::scenario::Loaded;
 use quell_lab::{GuestOptions, World};
 
-use crate::Failure;
+use crate::failure::Failure;
 use crate::output::page::Page;
 
 /// Judges the scenario that `load` reads from `file`: for `world`, or for the default world with a line about each of the others. Returns

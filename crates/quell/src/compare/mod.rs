@@ -1,16 +1,18 @@
 //! `quell compare`: one scenario over several queues, in several worlds, with several kernels: one table.
 
+pub(crate) mod arguments;
 pub(crate) mod side_by_side;
 
 use quell_lab::World;
 use quell_lab::scenario::Override;
 
-use crate::Failure;
+use crate::arguments::ArgumentError;
 use crate::arguments::queue_lists::queues;
-use crate::check::{Text, with_consent, with_errors};
-use crate::command_line::Compare;
+use crate::compare::arguments::Compare;
 use crate::compare::side_by_side::{Case, Place};
+use crate::failure::Failure;
 use crate::output::page::Page;
+use crate::scenario_file::{Text, with_consent, with_errors};
 
 /// Runs the scenario once per queue and place, and prints the effect of each on each group.
 pub(crate) fn compare(arguments: &Compare, page: &mut Page) -> Result<(), Failure> {
@@ -83,7 +85,7 @@ fn name(place: &Place, arguments: &Compare) -> String {
 }
 
 /// Each world; the virtual one with each kernel.
-fn places(arguments: &Compare) -> Result<Vec<Place>, String> {
+fn places(arguments: &Compare) -> Result<Vec<Place>, ArgumentError> {
     let mut places: Vec<Place> = Vec::new();
     for world in arguments.worlds.iter().map(|&place| World::from(place)) {
         let kernels: Vec<Option<String>> = match (world, &arguments.kernels[..]) {
@@ -97,22 +99,23 @@ fn places(arguments: &Compare) -> Result<Vec<Place>, String> {
                 realtime: arguments.realtime.priority.filter(|_| world == World::Live),
             };
             if places.contains(&place) {
-                return Err(format!("{} is there twice", place.name()));
+                return Err(ArgumentError::PlaceTwice(place.name()));
             }
             places.push(place);
         }
     }
     if !arguments.kernels.is_empty() && places.iter().all(|place| place.world != World::Virtual) {
-        return Err("--kernel has an effect only with --world virtual".to_owned());
+        return Err(ArgumentError::OnlyIn("--kernel has", World::Virtual));
     }
     if arguments.place.is_given() && places.iter().all(|place| place.world != World::Virtual) {
-        return Err(
-            "--guest-day and --guest-user have an effect only with --world virtual".to_owned(),
-        );
+        return Err(ArgumentError::OnlyIn(
+            "--guest-day and --guest-user have",
+            World::Virtual,
+        ));
     }
     if arguments.realtime.priority.is_some() && places.iter().all(|place| place.realtime.is_none())
     {
-        return Err("--realtime has an effect only with --world live".to_owned());
+        return Err(ArgumentError::OnlyIn("--realtime has", World::Live));
     }
     Ok(places)
 }

@@ -10,13 +10,14 @@ use quell_lab::{GuestOptions, Options, Outcome, Task, World};
 use quell_measure::{Figures, GroupSummary, NamedLink, Summary};
 use serde_json::{Value, json};
 
-use crate::Failure;
 use crate::arguments::Jobs;
 use crate::arguments::strict::Strict;
+use crate::failure::Failure;
 use crate::interrupt::{Fate, Interrupt};
 use crate::output::applications;
 use crate::output::delay_picture;
 use crate::output::grid::{Grid, Role};
+use crate::output::group_figures::{Groups, drop_ratio, mark_ratio, per_flow};
 use crate::output::headline;
 use crate::output::outcomes::{Column, results, with_intervals, write_as_owner};
 use crate::output::page::Page;
@@ -269,10 +270,10 @@ fn groups(outcomes: &[Column<'_>], spread: &Spread, page: &mut Page) {
         for (index, group) in first.groups.iter().enumerate() {
             let found: Vec<&GroupSummary> =
                 all.iter().filter_map(|f| f.groups.get(index)).collect();
-            let of = summary_table::Groups(&found);
+            let of = Groups(&found);
             let figures = [
                 (Form::Plain(0), of.each(|group| Some(group.count as f64))),
-                (Form::Rate, of.each(summary_table::per_flow)),
+                (Form::Rate, of.each(per_flow)),
                 (Form::Plain(3), of.each(|group| group.jain)),
                 (MS, of.delay(|dist| dist.mean)),
                 (MS, of.delay(|dist| dist.p50)),
@@ -280,14 +281,8 @@ fn groups(outcomes: &[Column<'_>], spread: &Spread, page: &mut Page) {
                 (MS, of.delay(|dist| dist.p99)),
                 (MS, of.delay(|dist| dist.p999)),
                 (MS, of.delay(|dist| dist.max)),
-                (
-                    Form::Percent(3),
-                    of.each(|group| Some(summary_table::mark_ratio(group))),
-                ),
-                (
-                    Form::Percent(3),
-                    of.each(|group| Some(summary_table::drop_ratio(group))),
-                ),
+                (Form::Percent(3), of.each(|group| Some(mark_ratio(group)))),
+                (Form::Percent(3), of.each(|group| Some(drop_ratio(group)))),
                 (MS, of.each(|group| group.rtt_ms.map(|dist| dist.mean))),
             ];
             let queue = if index == 0 { *queue } else { "" };

@@ -1,17 +1,16 @@
-//! `quell demo`: the effect of a queue, in one command.
+//! `quell demo coexistence`: the effect of a queue, in one command.
 //!
 //! The coexistence experiment of the DualQ demonstration of 2015, over the drop-tail queue of
 //! today's access links and over its remedies.
-
-pub(crate) mod home;
 
 use quell_lab::World;
 use quell_lab::scenario::{Override, Scenario};
 use quell_reproduce::shipped;
 
-use crate::Failure;
-use crate::command_line::Demo;
 use crate::compare::side_by_side::{self, Case, Place};
+use crate::demo::arguments::Demo;
+use crate::demo::worlds::{SEEDS, place, seeds, tcp};
+use crate::failure::Failure;
 use crate::output::page::Page;
 use crate::output::spread::Spread;
 
@@ -24,8 +23,6 @@ const SCENARIO: (&str, &str) = (
 const QUEUES: &[&str] = &["fifo:limit=100ms", "pie:ecn=true", "fq_codel", "dualpi2"];
 /// In real time each takes a minute.
 const LIVE: &[&str] = &["fifo:limit=100ms", "dualpi2"];
-/// Enough to tell what the queues do from what chance does.
-const SEEDS: u64 = 3;
 
 /// Runs the headline experiment.
 pub(crate) fn coexistence(arguments: &Demo, page: &mut Page) -> Result<(), Failure> {
@@ -62,33 +59,6 @@ pub(crate) fn coexistence(arguments: &Demo, page: &mut Page) -> Result<(), Failu
     page.line("  quell serve");
     arguments.reported.make(ran.outcomes(), Some(page))?;
     ran.check(&arguments.strict)
-}
-
-/// The seed asked for, or so many of them in the simulator: fewer where a run takes longer.
-pub(crate) fn seeds(asked: Option<u64>, simulated: u64, world: World) -> Override {
-    match (asked, world) {
-        (Some(seed), _) => Override::seed(seed),
-        (None, World::Sim) => Override::default_seeds(simulated),
-        (None, World::Virtual) => Override::default_seeds(SEEDS.min(simulated)),
-        (None, World::Live) => Override::default_seeds(1),
-    }
-}
-
-/// The option that asks for `world`.
-pub(crate) fn place(world: World) -> String {
-    match world {
-        World::Sim => String::new(),
-        World::Virtual | World::Live => format!(" --world {}", world.name()),
-    }
-}
-
-/// Whose TCP it is.
-pub(crate) fn tcp(world: World) -> &'static str {
-    match world {
-        World::Live => "real TCP of this host",
-        World::Virtual => "real TCP in virtual time",
-        World::Sim => "simulated TCP",
-    }
 }
 
 fn queues(world: World) -> &'static [&'static str] {

@@ -5,10 +5,10 @@ use quell_lab::{Outcome, World};
 use quell_measure::{AppFigure, AppTimes, Figures, GroupSummary};
 use quell_reproduce::shipped;
 
-use crate::Failure;
-use crate::command_line::Demo;
 use crate::compare::side_by_side::{self, Case, Place};
-use crate::demo::{place, seeds, tcp};
+use crate::demo::arguments::Demo;
+use crate::demo::worlds::{place, seeds, tcp};
+use crate::failure::Failure;
 use crate::output::grid::{Column, Grid, Role};
 use crate::output::outcomes;
 use crate::output::page::Page;

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use quell_exec::Ecn;
 
 use crate::arguments::{GuestPlace, Patience, VIRTUAL};
 
@@ -182,6 +183,16 @@ pub(crate) enum DnsArgument {
     Link,
     /// Where this host's resolv.conf says, also through the link; servers on its loopback do not answer
     Direct,
+}
+
+impl From<EcnArgument> for Ecn {
+    fn from(ecn: EcnArgument) -> Self {
+        match ecn {
+            EcnArgument::Off => Self::Off,
+            EcnArgument::On => Self::On,
+            EcnArgument::Accecn => Self::Accurate,
+        }
+    }
 }
 
 /// What both TCPs do about ECN.

@@ -4,6 +4,7 @@
 //! output is the program's; the report goes to standard error when the program has ended.
 
 pub(crate) mod arguments;
+mod failure;
 mod page;
 mod text;
 mod virtual_run;
@@ -11,7 +12,7 @@ mod virtual_run;
 use std::env;
 use std::ffi::OsString;
 use std::fs;
-use std::io::{Read as _, Write as _};
+use std::io::Read as _;
 use std::path::Path;
 use std::time::Duration;
 
@@ -25,11 +26,11 @@ use quell_hosts::account::Account;
 use quell_lab::World;
 use quell_units::notation;
 
-use crate::exec::arguments::{
-    Behind, DnsArgument, EcnArgument, Exec, ExecWorld, NetArgument, Shell,
-};
+use crate::arguments::ArgumentError;
+use crate::exec::arguments::{Behind, DnsArgument, Exec, ExecWorld, NetArgument, Shell};
+use crate::exec::failure::{ExecFailure, NoEffect};
 use crate::exec::page::watcher;
-use crate::exec::text::{counted, report};
+use crate::exec::text::{counted, put_report, report};
 use crate::exec::virtual_run::Inside;
 use crate::output::page::{complain, say};
 
@@ -38,7 +39,7 @@ pub(crate) fn exec(arguments: &Exec) -> u8 {
     match arguments.program.is_empty() {
         true => shell_behind(&arguments.behind),
         false => end(plan(&arguments.behind)
-            .map_err(own)
+            .map_err(ExecFailure::own)
             .and_then(|plan| behind(&arguments.behind, plan, arguments.program.clone(), &[]))),
     }
 }
@@ -60,7 +61,7 @@ fn shell_behind(arguments: &Behind) -> u8 {
     let prompt = |link: &str, rest: &str| format!("[quell {link}] {rest}");
     let plan = match plan(arguments) {
         Ok(plan) => plan,
-        Err(error) => return end(Err(own(error))),
+        Err(error) => return end(Err(ExecFailure::own(error))),
     };
     let link = plan.describe();
     let (words, variables) = match name.to_str() {
@@ -86,15 +87,11 @@ fn shell_behind(arguments: &Behind) -> u8 {
 }
 
 /// Prints what went wrong with quell or the start of the program.
-fn end(result: Result<u8, (u8, String)>) -> u8 {
-    result.unwrap_or_else(|(code, message)| {
-        complain(&message);
-        code
+fn end(result: Result<u8, ExecFailure>) -> u8 {
+    result.unwrap_or_else(|failure| {
+        complain(&failure.to_string());
+        failure.code
     })
-}
-
-fn own(message: impl ToString) -> (u8, String) {
-    (OWN_FAILURE, message.to_string())
 }
 
 /// The link.
@@ -158,9 +155,9 @@ fn pace(
     }
 }
 
-/// What says nothing, or something else, where this host itself routes.
-fn refuse_beside_nat(arguments: &Behind) -> Result<(), String> {
-    let refused = [
+/// Refuses what has no effect, or another one, where this host itself routes.
+fn refuse_beside_nat(arguments: &Behind) -> Result<(), NoEffect> {
+    NoEffect::check([
         (
             arguments.far.is_some(),
             "--far: a program at the far edge needs --net none or relay",
@@ -173,13 +170,12 @@ fn refuse_beside_nat(arguments: &Behind) -> Result<(), String> {
             arguments.host_loopback.is_some(),
             "--host-loopback: with --net nat services of this host are at $QUELL_FAR, those of its loopback not at all",
         ),
-    ];
-    first(refused)
+    ])
 }
 
-/// What says nothing where pasta is the far edge.
-fn refuse_beside_pasta(arguments: &Behind) -> Result<(), String> {
-    let refused = [
+/// Refuses what has no effect where pasta is the far edge.
+fn refuse_beside_pasta(arguments: &Behind) -> Result<(), NoEffect> {
+    NoEffect::check([
         (
             arguments.far.is_some(),
             "--far: a program at the far edge needs --net none or relay",
@@ -188,69 +184,88 @@ fn refuse_beside_pasta(arguments: &Behind) -> Result<(), String> {
             arguments.far_cc.is_some(),
             "--far-cc: with --net pasta the sender of downloads is pasta, which has no congestion control",
         ),
-    ];
-    first(refused)
+    ])
 }
 
-/// The first reason that holds.
-fn first<const N: usize>(refused: [(bool, &str); N]) -> Result<(), String> {
-    match refused.into_iter().find(|(is_so, _)| *is_so) {
-        Some((_, why)) => Err(why.to_owned()),
-        None => Ok(()),
-    }
-}
-
+/// Runs the program behind the link, or this command in a guest; the exit code of this process.
 fn behind(
     arguments: &Behind,
     plan: Plan,
     program: Vec<OsString>,
     variables: &[(String, String)],
-) -> Result<u8, (u8, String)> {
-    let program = Found::new(&program)?;
-    let far = match &arguments.far {
-        Some(command) => Some(Found::new(&words(command).map_err(own)?)?),
-        None => None,
+) -> Result<u8, ExecFailure> {
+    let programs = Programs {
+        program: Found::new(&program)?,
+        far: match &arguments.far {
+            Some(command) => Some(Found::new(&words(command).map_err(ExecFailure::own)?)?),
+            None => None,
+        },
     };
     let inside = Inside::find(arguments);
     if arguments.world == ExecWorld::Virtual && inside.is_none() {
-        let programs: Vec<&Found> = [Some(&program), far.as_ref()]
-            .into_iter()
-            .flatten()
-            .collect();
-        return virtual_run::run(arguments, &plan, &programs);
+        return virtual_run::run(arguments, &plan, &programs.all());
     }
     if !arguments.quiet {
         plan.traces().iter().for_each(|trace| say(trace));
     }
-    let net = match arguments.net {
-        _ if inside.is_some() => Net::None,
-        NetArgument::Relay => Net::Relay,
-        NetArgument::None => Net::None,
-        NetArgument::Nat => {
-            refuse_beside_nat(arguments).map_err(own)?;
-            Net::Nat
-        }
-        NetArgument::Pasta => {
-            refuse_beside_pasta(arguments).map_err(own)?;
-            Net::Pasta
-        }
+    let config = config(arguments, plan, programs, variables, inside.as_ref())?;
+    let mut outcome = quell_exec::run(config).map_err(ExecFailure::own)??;
+    if inside.is_some() {
+        // The host says where it puts them.
+        outcome.folder = None;
+    }
+    Ok(print(arguments, &outcome, inside.as_ref()))
+}
+
+/// The programs at both ends of the link.
+struct Programs {
+    program: Found,
+    /// At the far edge.
+    far: Option<Found>,
+}
+
+impl Programs {
+    fn all(&self) -> Vec<&Found> {
+        [&self.program].into_iter().chain(&self.far).collect()
+    }
+}
+
+/// The arguments in the library's form; `inside` is the guest around this process.
+fn config(
+    arguments: &Behind,
+    plan: Plan,
+    programs: Programs,
+    variables: &[(String, String)],
+    inside: Option<&Inside>,
+) -> Result<Config, ExecFailure> {
+    let net = match inside {
+        Some(_) => Net::None,
+        None => net(arguments).map_err(ExecFailure::own)?,
     };
-    let wait = notation::time(&arguments.wait)
-        .map_err(|error| own(format!("--wait {}: {error}", arguments.wait)))?;
+    let wait = notation::time(&arguments.wait).map_err(|source| {
+        ExecFailure::own(ArgumentError::Value {
+            option: format!("--wait {}:", arguments.wait),
+            source: source.into(),
+        })
+    })?;
     let watcher = arguments
         .page
         .map(|port| watcher(port, arguments.page_files.as_deref(), &plan));
     let socket = arguments.control.as_deref().map(ControlSocket::bind);
-    let user = arguments
-        .user
-        .as_deref()
-        .map(|name| Account::find(name).map_err(|error| own(format!("--user {name}: {error}"))));
+    let user = arguments.user.as_deref().map(|name| {
+        Account::find(name).map_err(|source| {
+            ExecFailure::own(ArgumentError::Value {
+                option: format!("--user {name}:"),
+                source: source.into(),
+            })
+        })
+    });
     let depth = env::var("QUELL_DEPTH").ok();
-    let config = Config {
+    Ok(Config {
         depth: depth.and_then(|depth| depth.parse().ok()).unwrap_or(0),
-        program,
+        program: programs.program,
         variables: variables.to_vec(),
-        far,
+        far: programs.far,
         net,
         subnet: arguments.subnet,
         names: match arguments.dns {
@@ -267,33 +282,38 @@ fn behind(
         mtu: arguments.mtu,
         control: arguments.cc.clone(),
         far_control: arguments.far_cc.clone(),
-        ecn: arguments.ecn.map(|ecn| match ecn {
-            EcnArgument::Off => Ecn::Off,
-            EcnArgument::On => Ecn::On,
-            EcnArgument::Accecn => Ecn::Accurate,
-        }),
+        ecn: arguments.ecn.map(Ecn::from),
         ect1: arguments.ect1.clone(),
         user: user.transpose()?,
         wait: Duration::from_nanos(wait.as_nanos()),
-        out: match &inside {
+        out: match inside {
             Some(inside) => arguments.out.as_ref().map(|_| inside.result()),
             None => arguments.out.clone(),
         },
-        guest_day: inside.as_ref().and_then(Inside::day),
+        guest_day: inside.and_then(Inside::day),
         world: match inside {
             Some(_) => World::Virtual,
             None => World::Live,
         },
         packets: arguments.packets,
-        watcher: watcher.transpose().map_err(own)?,
-        socket: socket.transpose().map_err(own)?,
+        watcher: watcher.transpose().map_err(ExecFailure::own)?,
+        socket: socket.transpose().map_err(ExecFailure::own)?,
         plan,
-    };
-    let mut outcome = quell_exec::run(config).map_err(own)??;
-    if inside.is_some() {
-        // The host says where it puts them.
-        outcome.folder = None;
+    })
+}
+
+/// What is behind the link.
+fn net(arguments: &Behind) -> Result<Net, NoEffect> {
+    match arguments.net {
+        NetArgument::Relay => Ok(Net::Relay),
+        NetArgument::None => Ok(Net::None),
+        NetArgument::Nat => refuse_beside_nat(arguments).map(|()| Net::Nat),
+        NetArgument::Pasta => refuse_beside_pasta(arguments).map(|()| Net::Pasta),
     }
+}
+
+/// Prints and writes what is asked for of a run; the exit code of this process.
+fn print(arguments: &Behind, outcome: &Outcome, inside: Option<&Inside>) -> u8 {
     let named = outcome.exec["program"][0].as_str().unwrap_or_default();
     if let Ended::Signal(signal) = outcome.ended {
         let name = signal_hook::low_level::signal_name(signal);
@@ -301,33 +321,22 @@ fn behind(
         complain(&format!("{named} was ended by signal {name}"));
     }
     if !arguments.quiet {
-        report(&outcome).iter().for_each(|line| say(line));
+        report(outcome).iter().for_each(|line| say(line));
     }
     for warning in &outcome.summary.warnings {
         say(&format!("warning: {warning}"));
     }
     let json = arguments.json.clone();
-    let json = json.map(|path| inside.as_ref().map_or(path, Inside::report));
+    let json = json.map(|path| inside.map_or(path, Inside::report));
     let report = results::report_text(&outcome.summary, &outcome.exec);
     let put = json.map_or(Ok(()), |path| put_report(&path, &report));
     let unwritten = outcome.unwritten.as_ref().map(ToString::to_string);
-    let failures: Vec<String> = unwritten.into_iter().chain(put.err()).collect();
+    let unwritten = unwritten.into_iter();
+    let failures: Vec<String> = unwritten
+        .chain(put.err().map(|error| error.to_string()))
+        .collect();
     failures.iter().for_each(|why| complain(why));
-    Ok(code(&outcome, arguments.strict, !failures.is_empty()))
-}
-
-/// Writes the report of `--json` into a file, or to standard output, which the program has left.
-pub(crate) fn put_report(path: &Path, report: &str) -> Result<(), String> {
-    let written = match path == Path::new("-") {
-        true => std::io::stdout().lock().write_all(report.as_bytes()),
-        false => fs::write(path, report),
-    };
-    written.map_err(|error| {
-        format!(
-            "cannot write the report of --json to {}: {error}",
-            path.display()
-        )
-    })
+    code(outcome, arguments.strict, !failures.is_empty())
 }
 
 /// The exit code: the program's own, unless that is success and quell has `failed` to write, or `--strict` makes a warning an error.

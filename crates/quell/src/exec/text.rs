@@ -1,11 +1,26 @@
 //! The report of `quell exec`, for people.
 
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::Path;
+
 use quell_exec::{Outcome, Shares};
 use quell_measure::{Direction, LinkResults};
 use serde_json::Value;
 
+use crate::exec::failure::UnwrittenReport;
+
 /// A relay cannot see why nothing comes: the path is slow, or nothing was asked for.
 const BEYOND_DOWN: &str = "the path beyond or what was asked for";
+
+/// Writes the report of `--json` into a file, or to standard output, which the program has left.
+pub(crate) fn put_report(path: &Path, report: &str) -> Result<(), UnwrittenReport> {
+    let written = match path == Path::new("-") {
+        true => io::stdout().lock().write_all(report.as_bytes()),
+        false => fs::write(path, report),
+    };
+    written.map_err(UnwrittenReport::at(path))
+}
 
 /// The lines of the report.
 pub(crate) fn report(outcome: &Outcome) -> Vec<String> {

@@ -4,12 +4,13 @@
 //! what `--far` starts. [`Inside`] is what that program knows.
 
 use std::env;
+use std::error::Error;
 use std::ffi::OsString;
+use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use quell_exec::run::OWN_FAILURE;
 use quell_exec::{Found, LinkMemory, Plan};
 use quell_hosts::first_process::is_in_guest;
 use quell_lab::results::folder::Folder;
@@ -19,7 +20,8 @@ use quell_lab::virtual_world::{
 };
 
 use crate::exec::arguments::{Behind, ExecWorld, NetArgument};
-use crate::exec::put_report;
+use crate::exec::failure::{ExecFailure, NoEffect};
+use crate::exec::text::put_report;
 use crate::interrupt::Interrupt;
 use crate::output::page;
 
@@ -61,68 +63,105 @@ impl Inside {
     }
 }
 
-/// What makes no sense in a guest.
-fn refuse(arguments: &Behind) -> Result<(), String> {
-    let far = "in the virtual world there is no network but the far edge";
-    let refused = [
+/// Refuses what makes no sense in a guest.
+fn refuse(arguments: &Behind) -> Result<(), NoEffect> {
+    NoEffect::check([
         (
             arguments.host_loopback.is_some(),
-            format!("--host-loopback: {far}"),
+            "--host-loopback: in the virtual world there is no network but the far edge",
         ),
         (
             matches!(arguments.net, NetArgument::Nat | NetArgument::Pasta),
-            format!("--net: {far}"),
+            "--net: in the virtual world there is no network but the far edge",
         ),
         (
             arguments.user.is_some(),
-            "--user: the programs of a guest have the user of the guest".to_owned(),
+            "--user: the programs of a guest have the user of the guest",
         ),
         (
             arguments.control.is_some() || arguments.page.is_some(),
-            "--control and --page: nobody can ask a guest while its clock stands still".to_owned(),
+            "--control and --page: nobody can ask a guest while its clock stands still",
         ),
         (
             arguments.scenario.as_deref() == Some(Path::new("-")),
-            "--scenario -: a guest has no standard input: give a file".to_owned(),
+            "--scenario -: a guest has no standard input: give a file",
         ),
-    ];
-    match refused.into_iter().find(|(is_so, _)| *is_so) {
-        Some((_, why)) => Err(why),
-        None => Ok(()),
+    ])
+}
+
+/// Why a program does not run in a guest, or its result is not there.
+#[derive(Debug)]
+enum GuestError {
+    /// A word of the command line is no UTF-8.
+    NotUtf8(OsString),
+    /// A file or folder of this host has no path; the text names it.
+    NotFound(&'static str, io::Error),
+    /// The folder of the result.
+    Result(quell_lab::results::Error),
+    /// No folder for temporary files.
+    Temporary(io::Error),
+    /// The report of the guest cannot be read.
+    Report(PathBuf, io::Error),
+    /// The result cannot be completed.
+    Incomplete(PathBuf, io::Error),
+}
+
+impl fmt::Display for GuestError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotUtf8(word) => write!(f, "{}: a guest takes UTF-8 only", word.display()),
+            Self::NotFound(what, error) => write!(f, "cannot find {what}: {error}"),
+            Self::Result(error) => error.fmt(f),
+            Self::Temporary(error) => {
+                write!(f, "cannot make a folder for temporary files: {error}")
+            }
+            Self::Report(path, error) => write!(f, "cannot read {}: {error}", path.display()),
+            Self::Incomplete(path, error) => {
+                write!(f, "cannot complete {}: {error}", path.display())
+            }
+        }
+    }
+}
+
+impl Error for GuestError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::NotUtf8(_) => None,
+            // It is the message already.
+            Self::Result(error) => error.source(),
+            Self::NotFound(_, error)
+            | Self::Temporary(error)
+            | Self::Report(_, error)
+            | Self::Incomplete(_, error) => Some(error),
+        }
     }
 }
 
 /// Runs this command in a guest; the exit code of the program.
-pub(crate) fn run(
-    arguments: &Behind,
-    plan: &Plan,
-    programs: &[&Found],
-) -> Result<u8, (u8, String)> {
-    let own = |message: String| (OWN_FAILURE, message);
-    refuse(arguments).map_err(own)?;
+pub(crate) fn run(arguments: &Behind, plan: &Plan, programs: &[&Found]) -> Result<u8, ExecFailure> {
+    refuse(arguments).map_err(ExecFailure::own)?;
     let options = arguments.patience.options(arguments.kernel.clone());
-    let options = arguments.place.set(options.map_err(own)?);
-    let folder = Place::new(arguments.out.as_deref()).map_err(own)?;
-    let interrupt = Interrupt::listen().map_err(|failure| own(failure.message))?;
+    let options = arguments.place.set(options.map_err(ExecFailure::own)?);
+    let folder = Place::new(arguments.out.as_deref()).map_err(ExecFailure::own)?;
+    let interrupt = Interrupt::listen().map_err(|failure| ExecFailure::own(failure.message))?;
     let (mut stdout, mut stderr) = (io::stdout(), io::stderr());
     let link = LinkMemory::of(plan, arguments.mtu);
     let ended = run_program(
         &options,
-        &program(arguments, programs).map_err(own)?,
+        &program(arguments, programs).map_err(ExecFailure::own)?,
         program_memory(link.pool, link.in_flight),
         &folder.path(),
         [&mut stdout, &mut stderr],
         interrupt.stop(),
     )
-    .map_err(|error| own(error.to_string()))?;
+    .map_err(ExecFailure::own)?;
     let report = folder.path().join(REPORT);
     if let Some(path) = arguments.json.as_ref().filter(|_| report.is_file()) {
-        let text = fs::read_to_string(&report);
-        let text =
-            text.map_err(|error| own(format!("cannot read {}: {error}", report.display())))?;
-        put_report(path, &text).map_err(own)?;
+        let text = fs::read_to_string(&report)
+            .map_err(|error| ExecFailure::own(GuestError::Report(report, error)))?;
+        put_report(path, &text).map_err(ExecFailure::own)?;
     }
-    let kept = folder.finish().map_err(own)?;
+    let kept = folder.finish().map_err(ExecFailure::own)?;
     if let Some(kept) = kept.filter(|_| !arguments.quiet) {
         page::say(&format!("results in {}", kept.display()));
     }
@@ -130,14 +169,10 @@ pub(crate) fn run(
 }
 
 /// This program with the arguments and the environment that it has.
-fn program(arguments: &Behind, programs: &[&Found]) -> Result<GuestProgram, String> {
-    let text = |word: OsString| {
-        word.into_string()
-            .map_err(|word| format!("{}: a guest takes UTF-8 only", word.display()))
-    };
-    let place = |what: &str, path: io::Result<PathBuf>| {
-        path.map_err(|error| format!("cannot find {what}: {error}"))
-    };
+fn program(arguments: &Behind, programs: &[&Found]) -> Result<GuestProgram, GuestError> {
+    let text = |word: OsString| word.into_string().map_err(GuestError::NotUtf8);
+    let place =
+        |what, path: io::Result<PathBuf>| path.map_err(|error| GuestError::NotFound(what, error));
     let words = env::args_os().skip(1).map(text);
     let programs = programs.iter().map(|program| program.path());
     // Absolute: the first process of a guest stands elsewhere.
@@ -164,14 +199,14 @@ enum Place {
 }
 
 impl Place {
-    fn new(out: Option<&Path>) -> Result<Self, String> {
+    fn new(out: Option<&Path>) -> Result<Self, GuestError> {
         match out {
             Some(out) => Folder::exactly(out)
                 .map(Self::Kept)
-                .map_err(|error| error.to_string()),
+                .map_err(GuestError::Result),
             None => Claim::temporary(&env::temp_dir(), "quell-exec-")
                 .map(Self::Passing)
-                .map_err(|error| format!("cannot make a folder for temporary files: {error}")),
+                .map_err(GuestError::Temporary),
         }
     }
 
@@ -184,7 +219,7 @@ impl Place {
 
     /// Puts the result where it was asked for, beside what the program printed and the kernel's messages. Nothing, if no result was asked
     /// for, or there is none.
-    fn finish(self) -> Result<Option<PathBuf>, String> {
+    fn finish(self) -> Result<Option<PathBuf>, GuestError> {
         let path = self.path();
         let result = path.join(RESULT);
         let Self::Kept(folder) = self else {
@@ -204,8 +239,8 @@ impl Place {
                 _ => Ok(()),
             }
         };
-        move_up().map_err(|error| format!("cannot complete {}: {error}", path.display()))?;
-        let kept = folder.finish().map_err(|error| error.to_string())?;
+        move_up().map_err(|error| GuestError::Incomplete(path, error))?;
+        let kept = folder.finish().map_err(GuestError::Result)?;
         Ok(Some(kept))
     }
 }

@@ -1,5 +1,6 @@
 //! `quell kernel`: the kernels of the virtual world.
 
+pub(crate) mod arguments;
 mod progress;
 
 use std::fmt::Write as _;
@@ -13,23 +14,23 @@ use quell_kernel::source::Wanted;
 use quell_kernel::store::{Kernel, Store, own_controls};
 use quell_lab::World;
 
-use crate::Failure;
-use crate::command_line::{self, KernelBuild};
+use crate::failure::Failure;
 use crate::interrupt::Interrupt;
+use crate::kernel::arguments::{KernelAction, KernelBuild};
 use crate::kernel::progress::Shown;
 use crate::output::outcomes::write_as_owner;
 use crate::output::page::{self, Page};
 
 /// Executes an action of `quell kernel`.
-pub(crate) fn kernel(action: &command_line::Kernel, page: &mut Page) -> Result<(), Failure> {
+pub(crate) fn kernel(action: &KernelAction, page: &mut Page) -> Result<(), Failure> {
     let store = Store::open().map_err(failure)?;
-    if !matches!(action, command_line::Kernel::List { .. }) {
+    if !matches!(action, KernelAction::List { .. }) {
         write_as_owner(&store.folder().join("kernel"), World::Sim)?;
     }
     match action {
-        command_line::Kernel::Build(arguments) => build(&store, arguments, page),
-        command_line::Kernel::List { verbose } => list(&store, *verbose, page),
-        command_line::Kernel::Add {
+        KernelAction::Build(arguments) => build(&store, arguments, page),
+        KernelAction::List { verbose } => list(&store, *verbose, page),
+        KernelAction::Add {
             path,
             name,
             replace,
@@ -42,7 +43,7 @@ pub(crate) fn kernel(action: &command_line::Kernel, page: &mut Page) -> Result<(
             missing(&outcome, page);
             Ok(())
         }
-        command_line::Kernel::Remove { name } => {
+        KernelAction::Remove { name } => {
             store.remove(name).map_err(failure)?;
             page.line(format_args!("removed: {name}"));
             Ok(())

@@ -6,9 +6,9 @@ use quell_lab::results::steady;
 use quell_lab::scenario::Scenario;
 use quell_measure::{Figures, GroupSummary, Summary};
 
+use crate::output::group_figures::{Groups, per_flow};
 use crate::output::page::Page;
 use crate::output::spread::{Form, Spread, differ};
-use crate::output::summary_table::{Groups, per_flow};
 
 /// Seeds part where one has so many times the figure of another.
 const PARTS: f64 = 2.0;

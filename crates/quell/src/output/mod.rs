@@ -3,6 +3,7 @@
 pub(crate) mod applications;
 pub(crate) mod delay_picture;
 pub(crate) mod grid;
+pub(crate) mod group_figures;
 pub(crate) mod headline;
 pub(crate) mod labels;
 pub(crate) mod merge_warnings;

@@ -8,7 +8,7 @@ use quell_lab::{Outcome, World, confidence};
 use quell_measure::{Aggregate, Estimate};
 use serde_json::{Value, json};
 
-use crate::Failure;
+use crate::failure::Failure;
 
 /// The outcome of a case, with the name of the case.
 pub(crate) type Column<'a> = (&'a str, Outcome);

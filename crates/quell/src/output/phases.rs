@@ -3,6 +3,7 @@
 use quell_measure::{GroupSummary, Phase, Summary};
 
 use crate::output::grid::{Grid, Role};
+use crate::output::group_figures::{Groups, drop_ratio, mark_ratio, per_flow};
 use crate::output::outcomes::Column;
 use crate::output::page::Page;
 use crate::output::spread::{Form, Spread};
@@ -60,7 +61,7 @@ fn one(phase: usize, columns: &[(&str, Vec<&Summary>)], spread: &Spread, page: &
                 .iter()
                 .filter_map(|phase| phase.figures.groups.get(at));
             let groups: Vec<&GroupSummary> = groups.collect();
-            let of = summary_table::Groups(&groups);
+            let of = Groups(&groups);
             // Those of the link stand once.
             let link = |figure: fn(&Phase) -> Option<f64>| -> Vec<f64> {
                 let shown = found.iter().filter(|_| above);
@@ -72,20 +73,14 @@ fn one(phase: usize, columns: &[(&str, Vec<&Summary>)], spread: &Spread, page: &
                     link(|phase| Some(phase.figures.link.utilisation)),
                 ),
                 (Form::Plain(3), link(|phase| phase.figures.jain)),
-                (Form::Rate, of.each(summary_table::per_flow)),
+                (Form::Rate, of.each(per_flow)),
                 (Form::Plain(3), of.each(|group| group.jain)),
                 (MS, of.delay(|dist| dist.mean)),
                 (MS, of.delay(|dist| dist.p50)),
                 (MS, of.delay(|dist| dist.p99)),
                 (MS, of.delay(|dist| dist.max)),
-                (
-                    Form::Percent(3),
-                    of.each(|group| Some(summary_table::mark_ratio(group))),
-                ),
-                (
-                    Form::Percent(3),
-                    of.each(|group| Some(summary_table::drop_ratio(group))),
-                ),
+                (Form::Percent(3), of.each(|group| Some(mark_ratio(group)))),
+                (Form::Percent(3), of.each(|group| Some(drop_ratio(group)))),
                 (MS, of.each(|group| group.rtt_ms.map(|dist| dist.mean))),
             ];
             let labels = vec![

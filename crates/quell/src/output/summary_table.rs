@@ -6,6 +6,7 @@ use quell_measure::{Direction, Dist, Figures, GroupSummary, NamedLink, QueueSumm
 
 use crate::output::applications;
 use crate::output::grid::{Grid, Role};
+use crate::output::group_figures::{Groups, drop_ratio, mark_ratio, per_flow};
 use crate::output::headline;
 use crate::output::merge_warnings::{self, Alike, Remark};
 use crate::output::page::Page;
@@ -340,37 +341,6 @@ fn groups(all: &[&Figures], spread: &Spread, page: &mut Page) {
         rows(labels, &figures, all.len(), spread, &mut grid);
     }
     grid.print(page);
-}
-
-/// One group in several runs.
-pub(crate) struct Groups<'a>(pub(crate) &'a [&'a GroupSummary]);
-
-impl Groups<'_> {
-    /// A figure of each run that has it.
-    pub(crate) fn each(&self, figure: fn(&GroupSummary) -> Option<f64>) -> Vec<f64> {
-        self.0.iter().filter_map(|group| figure(group)).collect()
-    }
-    /// A figure of the delay of each run that has one.
-    pub(crate) fn delay(&self, figure: fn(Dist) -> f64) -> Vec<f64> {
-        let delays = self.0.iter().filter_map(|group| group.delay_ms);
-        delays.map(figure).collect()
-    }
-}
-
-/// Mean goodput of the flows; `None` without any.
-pub(crate) fn per_flow(group: &GroupSummary) -> Option<f64> {
-    let flows = group.goodput_bps.len();
-    (flows > 0).then(|| group.goodput_bps.iter().sum::<f64>() / flows as f64)
-}
-
-/// Newly marked / delivered.
-pub(crate) fn mark_ratio(group: &GroupSummary) -> f64 {
-    group.marked as f64 / group.packets.max(1) as f64
-}
-
-/// Dropped / (delivered + dropped).
-pub(crate) fn drop_ratio(group: &GroupSummary) -> f64 {
-    group.dropped as f64 / (group.packets + group.dropped).max(1) as f64
 }
 
 #[cfg(test)]

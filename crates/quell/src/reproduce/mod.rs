@@ -11,7 +11,7 @@ use quell_reproduce::registry::{self, CHAPTERS};
 use quell_reproduce::{Experiment, Findings, Length, Outcome, Reproduction, Unable, Verdict};
 use serde_json::{Value as Json, json};
 
-use crate::Failure;
+use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::output::page::{Page, complain};
 use crate::plot::write;
@@ -39,25 +39,7 @@ pub(crate) fn reproduce(arguments: &Reproduce, page: &mut Page) -> Result<(), Fa
         };
     }
     let world = arguments.world.map_or(World::Sim, World::from);
-    let guest = arguments.patience.options(arguments.kernel.clone());
-    let guest = guest.map_err(Failure::input)?;
-    if world == World::Live {
-        let why = "a run of the live world does not repeat; run its scenario with quell run";
-        return Err(Failure::input(format!("--world live: {why}")));
-    }
-    if world == World::Sim && arguments.kernel.is_some() {
-        return Err(Failure::input(
-            "--kernel has an effect only in the virtual world",
-        ));
-    }
-    let all = Reproduction::new(&experiments, arguments.length(), world, &guest);
-    let all = all.map_err(Failure::run)?;
-    if all.unable.len() == experiments.len() {
-        return Err(Failure::input(unable(&all.unable)));
-    }
-    if !all.unable.is_empty() {
-        complain(&format!("note: {}", unable(&all.unable)));
-    }
+    let all = plan(arguments, &experiments, world)?;
     let folder = arguments.store();
     if !arguments.dry_run {
         write_into(&folder, world)?;
@@ -105,6 +87,34 @@ pub(crate) fn reproduce(arguments: &Reproduce, page: &mut Page) -> Result<(), Fa
         Some(why) => Err(interrupt.explain(Failure::failed(why))),
         None => Ok(()),
     }
+}
+
+/// What is to run of the experiments in this world; prints which of them cannot.
+fn plan(
+    arguments: &Reproduce,
+    experiments: &[&'static Experiment],
+    world: World,
+) -> Result<Reproduction, Failure> {
+    let guest = arguments.patience.options(arguments.kernel.clone());
+    let guest = guest.map_err(Failure::input)?;
+    if world == World::Live {
+        let why = "a run of the live world does not repeat; run its scenario with quell run";
+        return Err(Failure::input(format!("--world live: {why}")));
+    }
+    if world == World::Sim && arguments.kernel.is_some() {
+        return Err(Failure::input(
+            "--kernel has an effect only in the virtual world",
+        ));
+    }
+    let all = Reproduction::new(experiments, arguments.length(), world, &guest);
+    let all = all.map_err(Failure::run)?;
+    if all.unable.len() == experiments.len() {
+        return Err(Failure::input(unable(&all.unable)));
+    }
+    if !all.unable.is_empty() {
+        complain(&format!("note: {}", unable(&all.unable)));
+    }
+    Ok(all)
 }
 
 /// The experiments that these names mean, each once, in the order of the book; all without a name.

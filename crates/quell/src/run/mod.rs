@@ -1,5 +1,7 @@
 //! `quell run`.
 
+pub(crate) mod arguments;
+
 use std::path::PathBuf;
 
 use quell_lab::LiveOptions;
@@ -7,9 +9,7 @@ use quell_lab::scenario::{Loaded, Scenario};
 use quell_lab::{Options, Outcome, Task, World};
 use quell_measure::Summary;
 
-use crate::Failure;
-use crate::check::{load, with_consent, with_errors};
-use crate::command_line::Run;
+use crate::failure::Failure;
 use crate::interrupt::{Fate, Interrupt};
 use crate::output::headline;
 use crate::output::outcomes::{results, with_intervals, write_as_owner};
@@ -17,6 +17,8 @@ use crate::output::page::{self, Page};
 use crate::output::progress::Shown;
 use crate::output::spread::Spread;
 use crate::output::summary_table;
+use crate::run::arguments::Run;
+use crate::scenario_file::{load, with_consent, with_errors};
 
 /// Runs a scenario file.
 pub(crate) fn run(arguments: &Run, page: &mut Page) -> Result<(), Failure> {

@@ -10,13 +10,13 @@ use quell_lab::scenario::{Loaded, Scenario};
 use quell_lab::{GuestOptions, LiveOptions, World};
 use quell_serve::{Page as Site, PageError, Server, Settings, Show, Speed};
 
-use crate::Failure;
+use crate::arguments::Changes;
 use crate::check::worlds;
-use crate::check::{load, without_programs};
-use crate::command_line::Changes;
+use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::output::page::{self, Page};
 use crate::report;
+use crate::scenario_file::{load, without_programs};
 use crate::serve::arguments::Serve;
 
 /// Serves a page until a signal comes.

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 use quell_lab::sweep::Shard;
-use quell_units::notation;
+use quell_units::notation::{self, NotationError};
 
-use crate::arguments::{Jobs, Patience, Where, level};
+use crate::arguments::{ArgumentError, Jobs, Patience, Where, level};
 
 /// `quell sweep FILE`, or one of its commands.
 #[derive(Debug, Args)]
@@ -109,14 +109,14 @@ pub(crate) enum Keep {
     Series,
 }
 
-fn duration(text: &str) -> Result<Duration, String> {
-    let time = notation::time(text).map_err(|error| error.to_string())?;
+fn duration(text: &str) -> Result<Duration, NotationError> {
+    let time = notation::time(text)?;
     Ok(Duration::from_nanos(time.as_nanos()))
 }
 
 impl Sweep {
     /// Cells in parallel.
-    pub(crate) fn jobs(&self, world: quell_lab::World) -> Result<NonZeroUsize, String> {
+    pub(crate) fn jobs(&self, world: quell_lab::World) -> Result<NonZeroUsize, ArgumentError> {
         self.jobs.number(world)
     }
 }

@@ -11,7 +11,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use quell_lab::World;
 use quell_lab::sweep::{self, Options, Plan, Progress, Report, Store, Survey};
 
-use crate::Failure;
+use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::output::outcomes::write_as_owner;
 use crate::output::page::{Page, complain};

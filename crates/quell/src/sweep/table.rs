@@ -3,7 +3,7 @@
 use quell_lab::sweep::Store;
 use quell_lab::sweep::table::{self, Table};
 
-use crate::Failure;
+use crate::failure::Failure;
 use crate::output::grid::{Column, Grid, Role};
 use crate::output::page::{Page, complain};
 use crate::sweep::arguments::SweepTable;
