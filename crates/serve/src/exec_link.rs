@@ -1,6 +1,7 @@
 //! A link that carries a program (`quell exec --page`): this crate neither made it nor ends it. Pages watch it, and change it while the
 //! program runs.
 
+use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,6 +14,7 @@ use quell_units::Time;
 use quell_watch::{Finished, Rows, Series, about};
 
 use crate::ask::{Ask, Speed};
+use crate::error::SessionError;
 use crate::hub::Hub;
 use crate::messages::{self, News};
 use crate::pace::Frame;
@@ -41,8 +43,11 @@ pub enum Happened {
     Finished(Finished),
 }
 
-/// Gives a key of the link a value, or says why not.
-type Change = Box<dyn FnMut(&str, &str) -> Result<(), String> + Send>;
+/// Why a key of the link does not get a value.
+pub type NoChange = Box<dyn Error + Send + Sync>;
+
+/// Gives a key of the link a value.
+type Change = Box<dyn FnMut(&str, &str) -> Result<(), NoChange> + Send>;
 
 /// A link that carries a program.
 pub struct ExecLink {
@@ -74,7 +79,7 @@ impl ExecLink {
             match asks.recv_timeout(TURN) {
                 Ok(ask) => {
                     if let Err(why) = self.hear(ask) {
-                        hub.tell(&messages::refused(&why));
+                        hub.tell(&messages::refused(&why.to_string()));
                     }
                 }
                 Err(RecvTimeoutError::Timeout) => {}
@@ -121,18 +126,16 @@ impl ExecLink {
         }
     }
 
-    fn hear(&mut self, ask: Ask) -> Result<(), String> {
+    fn hear(&mut self, ask: Ask) -> Result<(), SessionError> {
         match ask {
-            Ask::Change { run: Some(1..), .. } => Err("there is one link only".to_owned()),
-            Ask::Change { key, value, .. } => (self.change)(&key, &value),
-            Ask::Speed(Speed::Times(1.0)) => Ok(()),
-            Ask::Speed(_) | Ask::Step(_) => {
-                Err("a program goes in real time: it knows no pause and no other speed".to_owned())
+            Ask::Change { run: Some(1..), .. } => Err(SessionError::OneLink),
+            Ask::Change { key, value, .. } => {
+                (self.change)(&key, &value).map_err(SessionError::Change)
             }
-            Ask::Open(_) => Err(
-                "this link carries a program: start quell exec again for another one".to_owned(),
-            ),
-            Ask::Finish => Err("the link ends with its program".to_owned()),
+            Ask::Speed(Speed::Times(1.0)) => Ok(()),
+            Ask::Speed(_) | Ask::Step(_) => Err(SessionError::ProgramTime),
+            Ask::Open(_) => Err(SessionError::CarriesProgram),
+            Ask::Finish => Err(SessionError::EndsWithProgram),
         }
     }
 }
@@ -173,7 +176,7 @@ mod tests {
             change: Box::new(move |key, value| {
                 changed.send(format!("{key}={value}")).unwrap();
                 match value {
-                    "fast" => Err("no rate".to_owned()),
+                    "fast" => Err("no rate".into()),
                     _ => Ok(()),
                 }
             }),
@@ -184,8 +187,8 @@ mod tests {
             value: value.to_owned(),
             run,
         };
-        assert_eq!(link.hear(change("1mbit", Some(0))), Ok(()));
-        assert_eq!(link.hear(Ask::Speed(Speed::Times(1.0))), Ok(()));
+        link.hear(change("1mbit", Some(0))).unwrap();
+        link.hear(Ask::Speed(Speed::Times(1.0))).unwrap();
         for (ask, part) in [
             (change("fast", None), "no rate"),
             (change("1mbit", Some(1)), "one link"),
@@ -193,7 +196,7 @@ mod tests {
             (Ask::Step(Time::from_secs(1)), "real time"),
             (Ask::Finish, "with its program"),
         ] {
-            let why = link.hear(ask).unwrap_err();
+            let why = link.hear(ask).unwrap_err().to_string();
             assert!(why.contains(part), "{why}");
         }
         let asked: Vec<String> = changes.try_iter().collect();

@@ -5,6 +5,7 @@ use quell_units::Time;
 use quell_watch::{Budget, Preparation, Watched};
 
 use crate::ask::Ask;
+use crate::error::SessionError;
 
 /// Simulated time after each change, so that it has an effect.
 const STEP: Time = Time::from_millis(5);
@@ -21,7 +22,7 @@ impl Session {
     /// # Errors
     ///
     /// The scenario is refused.
-    pub fn open(scenario: &str) -> Result<Self, String> {
+    pub fn open(scenario: &str) -> Result<Self, SessionError> {
         let preparation = Preparation {
             flows: 2,
             rate: None,
@@ -34,8 +35,7 @@ impl Session {
             preparation,
             Budget::PAGE,
         );
-        run.map(|run| Self { run })
-            .map_err(|refused| refused.to_string())
+        Ok(Self { run: run? })
     }
 
     /// The body of a request: a change is made, and simulated a little; a scenario is read, and does not run.
@@ -43,15 +43,15 @@ impl Session {
     /// # Errors
     ///
     /// It is refused, in words.
-    pub fn ask(&mut self, body: &[u8]) -> Result<(), String> {
+    pub fn ask(&mut self, body: &[u8]) -> Result<(), SessionError> {
         match Ask::read(body)? {
             Ask::Open(opening) => {
                 for changes in &opening.runs {
                     let changes = changes.iter().map(|change| Override::set(change));
                     let seed = opening.seed.map(|seed| Ok(Override::seed(seed)));
-                    let changes = changes.chain(seed).collect::<Result<Vec<_>, _>>()?;
-                    Scenario::load("scenario.toml", &opening.scenario, &changes, None)
-                        .map_err(|problems| problems.to_string())?;
+                    let changes = changes.chain(seed).collect::<Result<Vec<_>, _>>();
+                    let changes = changes.map_err(|why| SessionError::Change(why.into()))?;
+                    Scenario::load("scenario.toml", &opening.scenario, &changes, None)?;
                 }
             }
             Ask::Change { key, value, .. } => {
@@ -59,13 +59,13 @@ impl Session {
                 let changed = self.run.change(&key, &value);
                 if let Err(refused) = changed {
                     assert_eq!(self.run.scenario().to_toml(), before, "{refused}");
-                    return Err(refused.to_string());
+                    return Err(refused.into());
                 }
             }
             Ask::Speed(_) | Ask::Step(_) | Ask::Finish => {}
         }
         let until = self.run.advance(Time::ZERO).unwrap_or_default() + STEP;
-        self.run.advance(until).map_err(|error| error.to_string())?;
+        self.run.advance(until)?;
         Ok(())
     }
 

@@ -17,10 +17,10 @@ use tokio::task::yield_now;
 use tokio::time::{sleep, timeout};
 use tower::Service as _;
 
-use crate::Limits;
 use crate::guard::HEADERS;
 use crate::http::Local;
 use crate::places::{Place, Places};
+use crate::settings::Limits;
 use crate::write_timeout::WriteTimeout;
 
 /// The longest head of a request.

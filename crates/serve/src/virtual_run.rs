@@ -11,12 +11,13 @@ use std::time::{Duration, Instant};
 use quell_lab::{GuestOptions, Options, World};
 use quell_scenario::Scenario;
 
+use crate::error::SessionError;
 use crate::http::Shared;
 use crate::messages;
 use crate::player::Player;
 
 /// Time between two messages of progress.
-const TOLD: Duration = Duration::from_millis(100);
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
 
 /// What is to run.
 #[derive(Debug)]
@@ -43,31 +44,31 @@ impl VirtualRun {
                 shared.hub.wake();
             }
             Err(why) => {
-                let ended = messages::ended(&why);
+                let ended = messages::ended(&why.to_string());
                 shared.hub.greet(vec![ended.clone()]);
                 shared.hub.tell(&ended);
             }
         }
     }
 
-    fn run(self, shared: &Shared, stop: &AtomicBool) -> Result<Player, String> {
+    fn run(self, shared: &Shared, stop: &AtomicBool) -> Result<Player, SessionError> {
         let options = Options {
             out: self.out,
             warnings: self.warnings,
             guest: self.guest,
             ..Options::new(World::Virtual, stop)
         };
-        let mut told_at: Option<Instant> = None;
+        let mut shown_at: Option<Instant> = None;
         let outcome = quell_lab::run(&self.scenario, options, &mut |progress| {
-            if told_at.is_none_or(|before| before.elapsed() >= TOLD) {
-                told_at = Some(Instant::now());
+            if shown_at.is_none_or(|before| before.elapsed() >= PROGRESS_INTERVAL) {
+                shown_at = Some(Instant::now());
                 let message = messages::progress(progress.elapsed, progress.duration);
                 shared.hub.greet(vec![message.clone()]);
                 shared.hub.tell(&message);
             }
         });
-        let outcome = outcome.map_err(|error| error.to_string())?;
-        let run = outcome.runs.first().ok_or("the run did not begin")?;
-        Player::open(&run.folder, shared.speed())
+        let outcome = outcome?;
+        let run = outcome.runs.first().ok_or(SessionError::NotBegun)?;
+        Ok(Player::open(&run.folder, shared.speed())?)
     }
 }

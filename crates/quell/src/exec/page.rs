@@ -102,7 +102,7 @@ mod served {
             heard,
             change: Box::new(move |key, value| {
                 let wish = (key.to_owned(), value.to_owned());
-                remote.change(&[wish], "page").map(drop)
+                remote.change(&[wish], "page").map(drop).map_err(Into::into)
             }),
             stop: stop.clone(),
         };

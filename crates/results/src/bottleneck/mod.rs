@@ -185,12 +185,8 @@ fn warned(summary: &Summary, words: &str) -> bool {
         .any(|warning| warning.contains(words))
 }
 
-fn kind(group: &GroupSummary) -> &str {
-    group.app.as_ref().map_or("", |app| &app.kind)
-}
-
 pub(crate) fn is_greedy(group: &GroupSummary) -> bool {
-    let kind = quell_app::find(kind(group));
+    let kind = quell_app::find(sending::kind(group));
     kind.is_some_and(|kind| kind.greedy) && group.count > 0
 }
 
@@ -198,7 +194,7 @@ pub(crate) fn is_greedy(group: &GroupSummary) -> bool {
 fn applications(figures: &Figures) -> Option<String> {
     let active = figures.groups.iter().filter(|group| group.count > 0);
     let kinds: Vec<String> = active
-        .map(|group| format!("{} is {}", group.name, kind(group)))
+        .map(|group| format!("{} is {}", group.name, sending::kind(group)))
         .collect();
     if kinds.is_empty() {
         return Some("no group had a flow".to_owned());

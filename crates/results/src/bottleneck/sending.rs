@@ -8,7 +8,6 @@ use std::path::Path;
 
 use quell_measure::{Direction, GroupSummary, Summary};
 
-use super::kind;
 use crate::read::ReadError;
 use crate::read::columns;
 
@@ -24,6 +23,11 @@ pub struct Sending {
     share: f64,
     /// Of the bytes of each direction of a link, the share that it carried in that time.
     carried: BTreeMap<(String, &'static str), f64>,
+}
+
+/// The kind of the group's application.
+pub(super) fn kind(group: &GroupSummary) -> &str {
+    group.app.as_ref().map_or("", |app| &app.kind)
 }
 
 /// Whether the group's application sends as fast as it can.
