@@ -172,8 +172,6 @@ pub(crate) enum NetArgument {
     None,
     /// What this host routes to, with its address, as root: the remote servers send the downloads. IPv4 only; the host must forward packets
     Nat,
-    /// All that this host reaches, by the program pasta (package passt) without root: it sends the downloads, without congestion control
-    Pasta,
 }
 
 /// Where name queries go.

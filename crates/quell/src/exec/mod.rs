@@ -173,20 +173,6 @@ fn refuse_beside_nat(arguments: &Behind) -> Result<(), NoEffect> {
     ])
 }
 
-/// Refuses what has no effect where pasta is the far edge.
-fn refuse_beside_pasta(arguments: &Behind) -> Result<(), NoEffect> {
-    NoEffect::check([
-        (
-            arguments.far.is_some(),
-            "--far: a program at the far edge needs --net none or relay",
-        ),
-        (
-            arguments.far_cc.is_some(),
-            "--far-cc: with --net pasta the sender of downloads is pasta, which has no congestion control",
-        ),
-    ])
-}
-
 /// Runs the program behind the link, or this command in a guest; the exit code of this process.
 fn behind(
     arguments: &Behind,
@@ -308,7 +294,6 @@ fn net(arguments: &Behind) -> Result<Net, NoEffect> {
         NetArgument::Relay => Ok(Net::Relay),
         NetArgument::None => Ok(Net::None),
         NetArgument::Nat => refuse_beside_nat(arguments).map(|()| Net::Nat),
-        NetArgument::Pasta => refuse_beside_pasta(arguments).map(|()| Net::Pasta),
     }
 }
 

@@ -36,7 +36,6 @@ pub(crate) fn report(outcome: &Outcome) -> Vec<String> {
     lines.push(format!("  felt  {}", outcome.felt.sentence));
     let far = match exec["far_congestion_control"].as_str() {
         Some(control) => format!("{control} at the far edge"),
-        None if exec["net"] == "pasta" => "none in pasta, which sends the downloads".to_owned(),
         None => "what the remote servers use at the other end".to_owned(),
     };
     let tcp = format!("{} in the program, {far}", text("congestion_control"));

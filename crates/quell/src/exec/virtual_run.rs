@@ -71,7 +71,7 @@ fn refuse(arguments: &Behind) -> Result<(), NoEffect> {
             "--host-loopback: in the virtual world there is no network but the far edge",
         ),
         (
-            matches!(arguments.net, NetArgument::Nat | NetArgument::Pasta),
+            arguments.net == NetArgument::Nat,
             "--net: in the virtual world there is no network but the far edge",
         ),
         (
