@@ -4,7 +4,7 @@
 #![no_main]
 
 use quell_lab::Scenario;
-use quell_serve::bare::Session;
+use quell_serve::fuzz_session::Session;
 
 /// One group of each kind that can change.
 const SCENARIO: &str = r#"
@@ -31,7 +31,7 @@ libfuzzer_sys::fuzz_target!(|bodies: &[u8]| {
     let mut session = Session::open(SCENARIO).expect("the scenario is right");
     for body in bodies.split(|byte| *byte == b'\n').take(8) {
         if let Err(why) = session.ask(body) {
-            assert!(!why.is_empty());
+            assert!(!why.to_string().is_empty());
         }
     }
     let repeated = session.scenario();

@@ -80,8 +80,8 @@ const changes = await withServed("600s", [], async (page, url) => {
         const { parse } = JSON;
         JSON.parse = (text, ...more) => {
             const value = parse(text, ...more);
-            if (value?.told === "changed") Object.assign(seen, { changed: performance.now(), rows: 0, drawn: 0 });
-            if (value?.told === "rows" && seen.changed && !seen.rows) seen.rows = performance.now();
+            if (value?.type === "changed") Object.assign(seen, { changed: performance.now(), rows: 0, drawn: 0 });
+            if (value?.type === "rows" && seen.changed && !seen.rows) seen.rows = performance.now();
             return value;
         };
         const { clearRect } = CanvasRenderingContext2D.prototype;

@@ -1,4 +1,4 @@
-// What a page asks of its runs, and what it is told: the inside of the Worker.
+// What a page asks of its runs, and the messages that it gets: the inside of the Worker.
 //
 // Several runs share one clock and one seed, so that queues stand side by side under the same plan of arrivals. What goes wrong is told in
 // words; after `ended` the page loads a new Worker.
@@ -30,20 +30,20 @@ export interface News {
     packets?: Rows;
 }
 
-/** What a page is told. */
-export type Told =
-    | { told: "opened"; runs: About[] }
-    | { told: "catalogue"; catalogue: Catalogue }
+/** A message to a page. */
+export type Message =
+    | { type: "opened"; runs: About[] }
+    | { type: "catalogue"; catalogue: Catalogue }
     /** A run that cannot be watched yet is so far, in ns. */
-    | { told: "progress"; now: number; duration: number }
-    | { told: "rows"; frame: Frame; runs: News[] }
-    | { told: "changed"; run: number; scenario: string; about: About }
-    | { told: "finished"; runs: Files[] }
-    | { told: "refused"; why: string }
-    | { told: "ended"; why: string };
+    | { type: "progress"; now: number; duration: number }
+    | { type: "rows"; frame: Frame; runs: News[] }
+    | { type: "changed"; run: number; scenario: string; about: About }
+    | { type: "finished"; runs: Files[] }
+    | { type: "refused"; why: string }
+    | { type: "ended"; why: string };
 
 /** Tells the page something; `buffers` are handed over. */
-export type Tell = (told: Told, buffers: ArrayBuffer[]) => void;
+export type Tell = (message: Message, buffers: ArrayBuffer[]) => void;
 
 /** The runs of a page. */
 export class Session {
@@ -75,7 +75,7 @@ export class Session {
                 case "finish":
                     return this.#finish();
                 case "catalogue":
-                    return this.#tell({ told: "catalogue", catalogue: this.#engine.catalogue() }, []);
+                    return this.#tell({ type: "catalogue", catalogue: this.#engine.catalogue() }, []);
             }
         });
     }
@@ -101,21 +101,21 @@ export class Session {
         this.#runs = opened;
         this.#isOver = false;
         this.#pace.restart();
-        this.#tell({ told: "opened", runs: opened.map((run) => run.about) }, []);
+        this.#tell({ type: "opened", runs: opened.map((run) => run.about) }, []);
     }
 
     #change(key: string, value: string, which?: number): void {
         this.#runs.forEach((run, place) => {
             if (which !== undefined && which !== place) return;
             const about = run.change(key, value);
-            this.#tell({ told: "changed", run: place, scenario: about.scenario, about }, []);
+            this.#tell({ type: "changed", run: place, scenario: about.scenario, about }, []);
         });
     }
 
     #finish(): void {
         const files = this.#runs.map((run) => run.finish());
         this.#isOver = true;
-        this.#tell({ told: "finished", runs: files }, []);
+        this.#tell({ type: "finished", runs: files }, []);
     }
 
     #rows(frame: Frame): void {
@@ -130,7 +130,7 @@ export class Session {
             const rows = Object.fromEntries(SERIES.map((series) => [series, handedOver(run.rows(series))])) as Record<Series, Rows>;
             return { rows, packets: handedOver(run.packets()), words: run.words };
         });
-        this.#tell({ told: "rows", frame, runs }, buffers);
+        this.#tell({ type: "rows", frame, runs }, buffers);
     }
 
     #safely(act: () => void): void {
@@ -138,10 +138,10 @@ export class Session {
             act();
         } catch (error) {
             if (error instanceof Refused) {
-                this.#tell({ told: "refused", why: error.message }, []);
+                this.#tell({ type: "refused", why: error.message }, []);
             } else if (error instanceof Ended) {
                 this.#runs = [];
-                this.#tell({ told: "ended", why: error.message }, []);
+                this.#tell({ type: "ended", why: error.message }, []);
             } else {
                 throw error;
             }

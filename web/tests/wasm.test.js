@@ -137,10 +137,10 @@ test("what a visitor changes is a scenario that repeats the run", { skip }, asyn
 });
 
 test("a session has runs side by side on one clock, and says what it refuses", { skip }, async () => {
-    const told = [];
+    const messages = [];
     let now = 0;
-    const session = new Session(await Engine.load(wasm), (one) => told.push(one), () => now);
-    const said = (kind) => told.filter(({ told }) => told === kind);
+    const session = new Session(await Engine.load(wasm), (message) => messages.push(message), () => now);
+    const said = (kind) => messages.filter(({ type }) => type === kind);
     session.hear({ ask: "open", scenario: SMALL, runs: [["link.queue.kind=fifo"], ["link.queue.kind=pie"]], seed: 3 });
     assert.deepEqual(said("opened")[0].runs.map(({ seed }) => seed), [3, 3]);
     session.hear({ ask: "speed", speed: 10 });

@@ -3,7 +3,6 @@
 //! Each finding is tried, not guessed from a version: a namespace is made, a veth pair joined, a packet socket opened, all of it
 //! inside namespaces that vanish again. The caller's own credentials decide, so the answers are those of a run started now.
 
-use std::env;
 use std::fmt;
 use std::fs;
 
@@ -40,8 +39,6 @@ pub enum Need {
     Fq,
     /// A far edge that takes every connection: nf_tables with tproxy. Only `quell exec` needs it.
     Relay,
-    /// The program pasta and its kind of interface. Only `quell exec --net pasta` needs it.
-    Pasta,
     /// Everything that a run builds, as it builds it.
     Hosts,
     /// Type information of the kernel, for BPF.
@@ -70,7 +67,6 @@ impl fmt::Display for Need {
             Self::PacketBuffer => "packet buffer",
             Self::Fq => "queue discipline fq",
             Self::Relay => "relay of quell exec",
-            Self::Pasta => "pasta for quell exec",
             Self::Hosts => "hosts of the live world",
             Self::KernelTypes => "kernel type information (BTF)",
             Self::BpfRights => "right to load BPF",
@@ -184,7 +180,6 @@ fn networks() -> Vec<Finding> {
             findings.extend(further);
             findings.push(topology());
             findings.push(relay());
-            findings.push(pasta());
         }
         Err(error) => {
             let detail = format!("made, but cannot be entered: {error}");
@@ -232,32 +227,6 @@ fn relay() -> Finding {
             need,
             format!("{error}; quell exec runs with --net none only"),
             "modprobe nft_tproxy, or a kernel built with CONFIG_NFT_TPROXY".to_owned(),
-        ),
-    }
-}
-
-/// Looked for as `quell exec` does.
-fn pasta() -> Finding {
-    let need = Need::Pasta;
-    let folders = env::var_os("PATH").unwrap_or_default();
-    let found = env::split_paths(&folders).map(|folder| folder.join("pasta"));
-    let Some(found) = found.into_iter().find(|path| path.is_file()) else {
-        return Finding::bad(
-            need,
-            "not found; only quell exec --net pasta needs it",
-            "apt-get install passt".to_owned(),
-        );
-    };
-    let tun = fs::OpenOptions::new()
-        .read(true)
-        .write(true)
-        .open("/dev/net/tun");
-    match tun {
-        Ok(_) => Finding::good(need, found.display().to_string()),
-        Err(error) => Finding::bad(
-            need,
-            format!("found, but /dev/net/tun cannot be opened: {error}"),
-            "modprobe tun; chmod 666 /dev/net/tun".to_owned(),
         ),
     }
 }

@@ -36,7 +36,7 @@ pub use guest_command::GuestCommand;
 pub use job::{Finished, Job, Outcome, Progress, Task};
 pub use options::{GuestOptions, GuestUser, LiveOptions, Options};
 pub use quell_results::packets::PacketFile;
-pub use quell_results::{self as results, confidence, limits};
+pub use quell_results::{self as results, bottleneck, confidence};
 pub use quell_scenario::contract::{EventRow, Listener, Measurements, Row, Unwritten, Work};
 pub use quell_scenario::{self as scenario, OneLine, Scenario, World, printable, schema, sim};
 pub use run::{run, run_all, run_in};

@@ -3,8 +3,8 @@
 use quell_app::{Entry, KINDS, NAMES, find};
 use quell_lab::scenario::closest;
 
-use crate::Failure;
-use crate::page::Page;
+use crate::failure::Failure;
+use crate::output::page::Page;
 use crate::queues::explain_parameters;
 
 /// Words stand beside a name only where a line has room for so many columns of them.

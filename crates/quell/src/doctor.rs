@@ -7,8 +7,8 @@ use quell_hosts::probe;
 use quell_lab::scenario::control::names;
 use quell_lab::{live, virtual_world};
 
-use crate::Failure;
-use crate::page::Page;
+use crate::failure::Failure;
+use crate::output::page::Page;
 
 /// Tries what the live and the virtual world need. The command succeeds whatever is missing.
 pub(crate) fn doctor(page: &mut Page) -> Result<(), Failure> {

@@ -14,7 +14,7 @@ use quell_lab::{Outcome, Scenario};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGIO, SIGTERM};
 use signal_hook::{flag, low_level};
 
-use crate::Failure;
+use crate::failure::Failure;
 use crate::signals::is_ignored;
 
 /// The signals that end a run: Ctrl-C, `kill`, and a closed terminal.

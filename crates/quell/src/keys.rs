@@ -4,8 +4,8 @@ use quell_lab::World;
 use quell_lab::scenario::find::{find, inside, meant};
 use quell_lab::scenario::keys::{Key, Section};
 
-use crate::Failure;
-use crate::page::Page;
+use crate::failure::Failure;
+use crate::output::page::Page;
 
 /// Lists every key, or explains those called `name`.
 pub(crate) fn keys(name: Option<&str>, page: &mut Page) -> Result<(), Failure> {

@@ -5,134 +5,48 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
-mod alike;
-mod applications;
 mod apps;
 mod arguments;
+mod cc;
 mod characterize;
-mod characterize_arguments;
-mod characterize_text;
 mod check;
+mod command_line;
 mod compare;
-mod control_worlds;
-mod controls;
 mod demo;
 mod doctor;
-mod examples;
 mod exec;
-mod exec_arguments;
-mod exec_page;
-mod exec_text;
-mod exec_virtual;
 mod extensions;
+mod failure;
 mod first_process;
-mod grid;
-mod headline;
-mod home;
 mod interrupt;
 mod kernel;
-mod kernel_progress;
 mod keys;
-mod labels;
-mod lists;
 mod manual;
 mod new;
-mod outcomes;
-mod page;
-mod phases;
-mod picture;
+mod output;
 mod plot;
-mod progress;
 mod queues;
 mod report;
 mod reproduce;
-mod reproduce_arguments;
 mod run;
+mod scenario_file;
 #[cfg(feature = "serve")]
 mod serve;
-#[cfg(feature = "serve")]
-mod serve_arguments;
-mod shared_arguments;
-mod side_by_side;
 mod signals;
-mod spread;
-mod strict;
 mod sweep;
-mod sweep_arguments;
-mod sweep_table;
-mod table;
-mod terminal;
 mod values;
-mod worlds;
 
 use std::borrow::Cow;
 use std::process::ExitCode;
 
 use quell_lab::printable;
-use quell_lab::scenario::Problems;
 
-use arguments::{Arguments, Command, Demonstration};
-use page::Page;
+use command_line::{Arguments, Command};
+use failure::Failure;
+use output::page::{self, Page};
+use output::terminal;
 
 pub use extensions::Extensions;
-
-/// What ends a command early: an exit code and a message.
-struct Failure {
-    code: u8,
-    message: String,
-    /// The process ends by this signal rather than with a code.
-    signal: Option<i32>,
-    /// The errors of a scenario, if it is they.
-    problems: Option<Problems>,
-}
-
-impl Failure {
-    /// Wrong input: exit code 2.
-    fn input(message: impl ToString) -> Self {
-        Self {
-            code: 2,
-            message: message.to_string(),
-            signal: None,
-            problems: None,
-        }
-    }
-    /// A run that gave no result.
-    fn run(error: quell_lab::RunError) -> Self {
-        Self {
-            code: error.exit_code(),
-            message: error.to_string(),
-            signal: None,
-            problems: None,
-        }
-    }
-    /// A failure: exit code 1.
-    fn failed(message: impl ToString) -> Self {
-        Self {
-            code: 1,
-            message: message.to_string(),
-            signal: None,
-            problems: None,
-        }
-    }
-    /// An interruption by `signal`.
-    fn interrupted(signal: i32, message: String) -> Self {
-        Self {
-            code: u8::try_from(128 + signal).unwrap_or(u8::MAX),
-            message,
-            signal: Some(signal),
-            problems: None,
-        }
-    }
-
-    /// Prints the message, then ends the process by its signal or returns the exit code.
-    fn end(&self) -> u8 {
-        page::complain(&self.message);
-        if let Some(signal) = self.signal {
-            interrupt::die_of(signal);
-        }
-        self.code
-    }
-}
 
 /// Carries out the command line of this process, and returns its exit code.
 ///
@@ -198,10 +112,7 @@ fn command() -> u8 {
         }
         Command::Demo(arguments) => {
             page::say_more(arguments.verbosity.verbose);
-            match arguments.name {
-                Demonstration::Coexistence => demo::coexistence(&arguments, &mut page),
-                Demonstration::Home => home::home(&arguments, &mut page),
-            }
+            demo::demo(&arguments, &mut page)
         }
         Command::Compare(arguments) => {
             page::say_more(arguments.verbosity.verbose);
@@ -221,7 +132,7 @@ fn command() -> u8 {
         Command::Queues { name } => queues::queues(name.as_deref(), &mut page),
         Command::Apps { name } => apps::apps(name.as_deref(), &mut page),
         Command::Values { name } => values::values(name.as_deref(), &mut page),
-        Command::Cc { json, action } => controls::controls(action.as_ref(), json, &mut page),
+        Command::Cc { json, action } => cc::controls(action.as_ref(), json, &mut page),
         Command::Kernel { action } => kernel::kernel(&action, &mut page),
         Command::Exec(_) | Command::Shell(_) => Ok(()),
         Command::Doctor => doctor::doctor(&mut page),
@@ -230,13 +141,22 @@ fn command() -> u8 {
     };
     let shown = page.show();
     match (result, shown) {
-        (Err(failure), _) => failure.end(),
+        (Err(failure), _) => end(&failure),
         (Ok(()), Err(error)) => {
             page::complain(&format!("cannot write to standard output: {error}"));
             1
         }
         (Ok(()), Ok(())) => 0,
     }
+}
+
+/// Prints the message, then ends the process by its signal or returns the exit code.
+fn end(failure: &Failure) -> u8 {
+    page::complain(&failure.message);
+    if let Some(signal) = failure.signal {
+        interrupt::die_of(signal);
+    }
+    failure.code
 }
 
 /// Prints help, or the error in the arguments: in colour, unless an argument contains control characters, which could pass for

@@ -9,9 +9,9 @@ use clap_complete::Shell;
 use quell_lab::scenario::keys::{KEYS, Section};
 use quell_lab::scenario::start::STARTS;
 
-use crate::Failure;
-use crate::arguments::Arguments;
-use crate::page::Page;
+use crate::command_line::Arguments;
+use crate::failure::Failure;
+use crate::output::page::Page;
 use crate::values;
 
 /// Prints the script that completes arguments in `shell`.

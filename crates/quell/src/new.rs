@@ -8,8 +8,8 @@ use clap::Args;
 use quell_lab::scenario::closest;
 use quell_lab::scenario::start::{STARTS, Start};
 
-use crate::Failure;
-use crate::page::Page;
+use crate::failure::Failure;
+use crate::output::page::Page;
 
 #[derive(Debug, Args)]
 pub(crate) struct New {

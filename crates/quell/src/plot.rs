@@ -6,8 +6,8 @@ use clap::Args;
 use quell_lab::results::plot::{self, Error, KINDS, OVERVIEW_NAME};
 use quell_lab::results::{replace, write_bytes};
 
-use crate::Failure;
-use crate::page::Page;
+use crate::failure::Failure;
+use crate::output::page::Page;
 
 /// `quell plot`.
 #[derive(Debug, Args)]

@@ -5,8 +5,8 @@ use quell_aqm::{disciplines, own};
 use quell_lab::scenario::closest;
 use quell_units::parameter::{Parameter, Preset, condition};
 
-use crate::Failure;
-use crate::page::Page;
+use crate::failure::Failure;
+use crate::output::page::Page;
 
 /// Lists every discipline, or explains the one called `name`.
 pub(crate) fn queues(name: Option<&str>, page: &mut Page) -> Result<(), Failure> {

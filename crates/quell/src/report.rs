@@ -7,8 +7,8 @@ use clap::Args;
 use quell_lab::Outcome;
 use quell_lab::results::{plot, report};
 
-use crate::Failure;
-use crate::page::Page;
+use crate::failure::Failure;
+use crate::output::page::Page;
 use crate::plot::{fail, write};
 
 /// `quell report`.

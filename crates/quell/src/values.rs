@@ -5,8 +5,8 @@ use quell_aqm::marker::MARKERS;
 use quell_aqm::value::FUNCTIONS;
 use quell_lab::scenario::closest;
 
-use crate::Failure;
-use crate::page::Page;
+use crate::failure::Failure;
+use crate::output::page::Page;
 use crate::queues::{explain, list};
 
 fn all() -> impl Iterator<Item = &'static Entry> {

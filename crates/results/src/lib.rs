@@ -7,19 +7,22 @@
 //! | `summary.json` | [`quell_measure::Summary`] |
 //! | `histograms.json` | [`quell_measure::Histograms`] |
 //! | `packets.pcapng` | [`packets`]: every packet, with `--packets` |
-//! | any `.parquet` of a sweep | [`wide`]: columns that are known only then |
+//! | any `.parquet` of a sweep | [`parquet_table`]: columns that are known only then |
 //! | `queues.parquet`, `flows.parquet` | [`series`]: a row per queue or flow and interval |
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
-pub mod claim;
+pub mod base64;
+pub mod bottleneck;
 pub mod confidence;
 mod error;
 pub mod facts;
 pub mod folder;
-pub mod limits;
+pub mod folder_lock;
+
 pub mod packets;
+pub mod parquet_table;
 pub mod plot;
 pub mod program;
 pub mod read;
@@ -27,7 +30,6 @@ pub mod report;
 pub mod series;
 pub mod steady;
 mod summary_schema;
-pub mod wide;
 
 use std::ffi::OsString;
 use std::fs::File;

@@ -397,24 +397,8 @@ mod tests {
         );
     }
 
-    #[test]
-    fn reads_back_what_was_written_over_several_row_groups() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut series =
-            Series::create(folder.path(), ["wifi", "access"], ["l4s", "voice"], true).unwrap();
-        let count = ROWS_PER_GROUP as u64 + 3;
-        series.queues((0..count).map(queue_row)).unwrap();
-        let flow = FlowRow {
-            time: Time::from_millis(100),
-            length: Time::from_millis(100),
-            group: GroupId(1),
-            flow: FlowId(5),
-            delivered: Bytes::new(125_000),
-            rtt: Some(Time::from_millis(7)),
-            congestion_window: None,
-            retransmitted: Some(3),
-        };
-        series.flows([flow]).unwrap();
+    /// An event with all that can be missing, there or missing.
+    fn event_row() -> EventRow {
         let event = Event {
             kind: "item",
             number: 3,
@@ -445,14 +429,33 @@ mod tests {
                 retransmitted: Some(8),
             },
         };
-        series
-            .event(&EventRow {
-                group: GroupId(0),
-                flow: FlowId(2),
-                event,
-                repairs,
-            })
-            .unwrap();
+        EventRow {
+            group: GroupId(0),
+            flow: FlowId(2),
+            event,
+            repairs,
+        }
+    }
+
+    #[test]
+    fn reads_back_what_was_written_over_several_row_groups() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut series =
+            Series::create(folder.path(), ["wifi", "access"], ["l4s", "voice"], true).unwrap();
+        let count = ROWS_PER_GROUP as u64 + 3;
+        series.queues((0..count).map(queue_row)).unwrap();
+        let flow = FlowRow {
+            time: Time::from_millis(100),
+            length: Time::from_millis(100),
+            group: GroupId(1),
+            flow: FlowId(5),
+            delivered: Bytes::new(125_000),
+            rtt: Some(Time::from_millis(7)),
+            congestion_window: None,
+            retransmitted: Some(3),
+        };
+        series.flows([flow]).unwrap();
+        series.event(&event_row()).unwrap();
         series.finish().unwrap();
 
         let (groups, rows) = read(&folder.path().join("queues.parquet"));

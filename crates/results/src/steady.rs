@@ -12,7 +12,7 @@ use std::path::Path;
 use quell_measure::Summary;
 use quell_scenario::{Link, Scenario};
 
-use crate::limits::is_greedy;
+use crate::bottleneck::is_greedy;
 use crate::read::ReadError;
 use crate::read::columns::{self, Cell};
 
@@ -191,7 +191,7 @@ fn rate(mbps: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::limits::tests::{Interval, folder, summary};
+    use crate::bottleneck::tests::{Interval, folder, summary};
 
     #[test]
     fn a_slow_rate_has_digits_that_say_something() {

@@ -191,46 +191,6 @@ fn link() -> Value {
     let slept = slept
         .into_iter()
         .chain([key("count", "number of sleeps", count())]);
-    let seen = object([
-        key("name", "name of the group", string()),
-        key("packets", "packets that came out", count()),
-        key(
-            "marked",
-            "packets that came out with a new CE mark",
-            count(),
-        ),
-        key("dropped", "packets that did not come out", count()),
-        key(
-            "delay_ms",
-            "ms; from one end of the link to the other",
-            dist(),
-        ),
-    ]);
-    let path = object([
-        key("groups", "every group", list(seen)),
-        key("missed", "packets that passed unobserved", count()),
-        key("unknown", "packets that belong to no group", count()),
-    ]);
-    let kernel_queue = object([
-        key("discipline", "name, as tc prints it", string()),
-        key("rate_bps", "bit/s; rate of its shaper", count()),
-        key("burst", "bytes; burst of its shaper", count()),
-        key(
-            "packets",
-            "packets that it sent",
-            json!({ "type": "integer" }),
-        ),
-        key(
-            "dropped",
-            "packets that it dropped",
-            json!({ "type": "integer" }),
-        ),
-        key(
-            "marked",
-            "packets that it marked; null if it does not count them",
-            or_null(json!({ "type": "integer" })),
-        ),
-    ]);
     let reverse = object([
         key(
             "rate_bps",
@@ -270,8 +230,56 @@ fn link() -> Value {
         key("bypassed", "live, virtual: frames that bypassed the queue because they are not IP packets of flows", count()).optional(),
         key("unclassified", "live, virtual: packets that belong to no group", count()).optional(),
         key("header_values", "live, virtual, where links write packet values into headers: packets by what became of these, at all links and in both directions, with the warm-up", header_values).optional(),
-        key("path", "only with a queue of the kernel: fate of the packets, observed from outside", path).optional(),
-        key("kernel_queue", "only with a queue of the kernel: its own counters after the warm-up", kernel_queue).optional(),
+        key("path", "only with a queue of the kernel: fate of the packets, observed from outside", observed_path()).optional(),
+        key("kernel_queue", "only with a queue of the kernel: its own counters after the warm-up", kernel_queue()).optional(),
+    ])
+}
+
+/// What an observer outside the queue saw.
+fn observed_path() -> Value {
+    let seen = object([
+        key("name", "name of the group", string()),
+        key("packets", "packets that came out", count()),
+        key(
+            "marked",
+            "packets that came out with a new CE mark",
+            count(),
+        ),
+        key("dropped", "packets that did not come out", count()),
+        key(
+            "delay_ms",
+            "ms; from one end of the link to the other",
+            dist(),
+        ),
+    ]);
+    object([
+        key("groups", "every group", list(seen)),
+        key("missed", "packets that passed unobserved", count()),
+        key("unknown", "packets that belong to no group", count()),
+    ])
+}
+
+/// The counters of a queue of the kernel.
+fn kernel_queue() -> Value {
+    object([
+        key("discipline", "name, as tc prints it", string()),
+        key("rate_bps", "bit/s; rate of its shaper", count()),
+        key("burst", "bytes; burst of its shaper", count()),
+        key(
+            "packets",
+            "packets that it sent",
+            json!({ "type": "integer" }),
+        ),
+        key(
+            "dropped",
+            "packets that it dropped",
+            json!({ "type": "integer" }),
+        ),
+        key(
+            "marked",
+            "packets that it marked; null if it does not count them",
+            or_null(json!({ "type": "integer" })),
+        ),
     ])
 }
 

@@ -73,7 +73,7 @@ fn slowed(rounds: usize) -> bool {
         let mut watched = 0.0;
         served(SCENARIO, Speed::Most, |told| {
             watched = of_thread("quell-serve").unwrap_or(watched);
-            !told.contains("\"told\":\"finished\"")
+            !told.contains("\"type\":\"finished\"")
         });
         times[1].push(watched);
     }
@@ -91,7 +91,7 @@ fn alone() -> bool {
     let began = Instant::now();
     let (mut first, mut last, mut messages) = (None, 0.0, 0);
     served(&groups(), Speed::Times(1.0), |told| {
-        if told.contains("\"told\":\"rows\"") {
+        if told.contains("\"type\":\"rows\"") {
             messages += 1;
             last = of_process();
             first.get_or_insert((last, Instant::now()));
@@ -133,7 +133,7 @@ fn served(scenario: &str, speed: Speed, mut goes_on: impl FnMut(&str) -> bool) {
     let running = thread::spawn(move || server.run(&its));
     let mut stream = TcpStream::connect(address).expect("a connection");
     let request = format!(
-        "GET /api/told HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {token}\r\n\r\n"
+        "GET /api/messages HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {token}\r\n\r\n"
     );
     stream.write_all(request.as_bytes()).expect("a request");
     let mut reader = BufReader::new(stream);

@@ -1,8 +1,10 @@
-//! What a page asks: the messages of `web/src/session.ts`, checked. Any bytes give an ask or words why not.
+//! What a page asks: the messages of `web/src/session.ts`, checked. Any bytes give an ask or an error.
 
 use quell_units::{Rate, Time};
 use quell_watch::Preparation;
 use serde::Deserialize;
+
+use crate::error::AskError;
 
 /// The most runs that stand side by side.
 const MOST_RUNS: usize = 16;
@@ -31,9 +33,9 @@ impl Speed {
     /// # Errors
     ///
     /// It is no number.
-    pub fn times(number: f64) -> Result<Self, String> {
+    pub fn times(number: f64) -> Result<Self, AskError> {
         if number.is_nan() {
-            return Err("a speed must be a number".to_owned());
+            return Err(AskError::NoNumber);
         }
         Ok(Self::Times(match number > 0.0 {
             true => number.clamp(SPEEDS.0, SPEEDS.1),
@@ -46,7 +48,7 @@ impl Speed {
     /// # Errors
     ///
     /// It is neither.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    pub fn parse(text: &str) -> Result<Self, AskError> {
         if text == "max" {
             return Ok(Self::Most);
         }
@@ -55,7 +57,7 @@ impl Speed {
         let number = number.filter(|number| (slowest..=fastest).contains(number));
         number
             .map(Self::Times)
-            .ok_or_else(|| format!("must be from {slowest} to {fastest}, or max"))
+            .ok_or(AskError::SpeedBounds { slowest, fastest })
     }
 
     /// Whether nothing goes on.
@@ -134,9 +136,8 @@ enum Times {
 
 impl Ask {
     /// Reads the body of a request.
-    pub(crate) fn read(body: &[u8]) -> Result<Self, String> {
-        let sent = serde_json::from_slice(body);
-        match sent.map_err(|error| format!("this is no request that quell knows: {error}"))? {
+    pub(crate) fn read(body: &[u8]) -> Result<Self, AskError> {
+        match serde_json::from_slice(body)? {
             Sent::Open {
                 scenario,
                 runs,
@@ -159,15 +160,15 @@ impl Ask {
                 speed: Times::Word(word),
             } => match word.as_str() {
                 "max" => Ok(Self::Speed(Speed::Most)),
-                _ => Err("a speed must be a number, or max".to_owned()),
+                _ => Err(AskError::NoSpeed),
             },
             Sent::Step { step } if step >= 0.0 => Ok(Self::Step(Time::from_nanos(step as u64))),
-            Sent::Step { .. } => Err("a step must be a number of ns".to_owned()),
+            Sent::Step { .. } => Err(AskError::NoStep),
             Sent::Change { key, value, run } => {
                 if key.len().max(value.len()) > LONGEST_CHANGE {
-                    return Err(format!(
-                        "a key or value may have {LONGEST_CHANGE} bytes at most"
-                    ));
+                    return Err(AskError::LongChange {
+                        most: LONGEST_CHANGE,
+                    });
                 }
                 Ok(Self::Change { key, value, run })
             }
@@ -176,22 +177,24 @@ impl Ask {
     }
 }
 
-fn prepared(runs: &[Vec<String>], more_flows: u32, fastest: f64) -> Result<Preparation, String> {
+fn prepared(runs: &[Vec<String>], more_flows: u32, fastest: f64) -> Result<Preparation, AskError> {
     if !(1..=MOST_RUNS).contains(&runs.len()) {
-        return Err(format!(
-            "{} runs are not between 1 and {MOST_RUNS}",
-            runs.len()
-        ));
+        return Err(AskError::Runs {
+            runs: runs.len(),
+            most: MOST_RUNS,
+        });
     }
     if more_flows > MOST_FLOWS {
-        return Err(format!(
-            "{more_flows} more flows are too many: {MOST_FLOWS} at most"
-        ));
+        return Err(AskError::MoreFlows {
+            flows: more_flows,
+            most: MOST_FLOWS,
+        });
     }
     if !(0.0..=FASTEST).contains(&fastest) {
-        return Err(format!(
-            "a link of {fastest} bit/s is too fast: {FASTEST} at most"
-        ));
+        return Err(AskError::Fastest {
+            rate: fastest,
+            most: FASTEST,
+        });
     }
     Ok(Preparation {
         flows: more_flows,
@@ -204,7 +207,7 @@ fn prepared(runs: &[Vec<String>], more_flows: u32, fastest: f64) -> Result<Prepa
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Result<Ask, String> {
+    fn read(text: &str) -> Result<Ask, AskError> {
         Ask::read(text.as_bytes())
     }
 
@@ -220,7 +223,7 @@ mod tests {
                 rate: Some(Rate::from_bps(1_000_000_000)),
             },
         };
-        assert_eq!(read(open), Ok(Ask::Open(expected)));
+        assert_eq!(read(open).unwrap(), Ask::Open(expected));
         let change = |run| Ask::Change {
             key: "k".to_owned(),
             value: "v".to_owned(),
@@ -251,7 +254,7 @@ mod tests {
             ),
             (r#"{"ask":"finish"}"#, Ask::Finish),
         ] {
-            assert_eq!(read(text), Ok(expected), "{text}");
+            assert_eq!(read(text).unwrap(), expected, "{text}");
         }
     }
 
@@ -293,7 +296,7 @@ mod tests {
             ),
             (&long, "bytes at most"),
         ] {
-            let error = read(text).unwrap_err();
+            let error = read(text).unwrap_err().to_string();
             assert!(error.contains(why), "{text}: {error}");
         }
     }
@@ -327,7 +330,7 @@ mod tests {
                         proptest::prop_assert!(key.len().max(value.len()) <= LONGEST_CHANGE);
                     }
                     Ok(Ask::Speed(Speed::Most) | Ask::Step(_) | Ask::Finish) => {}
-                    Err(why) => proptest::prop_assert!(why.len() > 10, "{why}"),
+                    Err(why) => proptest::prop_assert!(why.to_string().len() > 10, "{why}"),
                 }
             }
         }
@@ -337,7 +340,7 @@ mod tests {
         fn keys_and_values_arrive_as_they_were_sent(key in ".{0,60}", value in ".{0,60}", run in 0_usize..20) {
             let sent = serde_json::json!({ "ask": "change", "key": key, "value": value, "run": run });
             let change = Ask::Change { key, value, run: Some(run) };
-            proptest::prop_assert_eq!(read(&sent.to_string()), Ok(change));
+            proptest::prop_assert_eq!(read(&sent.to_string()).unwrap(), change);
         }
     }
 

@@ -5,8 +5,8 @@
 //! | `GET /`, `GET /NAME` | a file of the page |
 //! | `GET /api/about` | what is served |
 //! | `GET /api/catalogue` | what a scenario may name |
-//! | `GET /api/told` | what happens, as server-sent events |
-//! | `POST /api/ask` | 204, or why not; what comes of it is told |
+//! | `GET /api/messages` | what happens, as server-sent events |
+//! | `POST /api/ask` | 204, or why not; what comes of it is a message |
 
 use std::net::SocketAddr;
 use std::pin::Pin;
@@ -28,16 +28,17 @@ use serde_json::{Value, json};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::time::timeout;
 
-use crate::Limits;
 use crate::ask::{Ask, Speed};
+use crate::error::ResultError;
 use crate::guard::{self, Asked, HEADERS, Refusal, Shown};
 use crate::hub::{self, Hub};
+use crate::messages;
 use crate::page::Page;
 use crate::places::Place;
 use crate::player::{Play, Player};
-use crate::sim::TOLD;
+use crate::settings::Limits;
+use crate::sim::ROWS_INTERVAL;
 use crate::token::Token;
-use crate::told;
 
 /// Between two signs of life in a stream that has nothing to tell.
 const ALIVE: Duration = Duration::from_secs(15);
@@ -92,7 +93,7 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
     Router::new()
         .route("/api/about", get(about))
         .route("/api/catalogue", get(catalogue))
-        .route("/api/told", get(tell))
+        .route("/api/messages", get(tell))
         .route("/api/ask", post(ask))
         .fallback(get(file))
         .layer(from_fn_with_state(shared.clone(), guarded))
@@ -207,7 +208,8 @@ async fn ask(State(shared): State<Arc<Shared>>, request: Request) -> Result<Stat
             return Err(Refusal::new(StatusCode::REQUEST_TIMEOUT, why));
         }
     };
-    let ask = Ask::read(&body).map_err(|why| Refusal::new(StatusCode::BAD_REQUEST, why))?;
+    let ask =
+        Ask::read(&body).map_err(|why| Refusal::new(StatusCode::BAD_REQUEST, why.to_string()))?;
     if shared.read_only && !matches!(ask, Ask::Speed(_) | Ask::Step(_)) {
         let why = "this server only shows; it was started with --read-only";
         return Err(Refusal::new(StatusCode::FORBIDDEN, why));
@@ -232,7 +234,7 @@ impl Shared {
     fn hear(&self, ask: Ask) -> Result<(), Refusal> {
         let conflict = |why: &str| Refusal::new(StatusCode::CONFLICT, why);
         if let Some(player) = self.player.get() {
-            return player.hear(&ask).map_err(|why| conflict(&why));
+            return player.hear(&ask).map_err(|why| conflict(&why.to_string()));
         }
         let Some(asks) = &self.asks else {
             // It is kept, for what will be played.
@@ -305,7 +307,9 @@ async fn pump(shared: Arc<Shared>, page: mpsc::Sender<Bytes>) {
                 }
                 Err(why) => {
                     // A page that has gone needs no reason.
-                    let _ = page.send(told::ended(&why).event(0).into()).await;
+                    let _ = page
+                        .send(messages::ended(&why.to_string()).event(0).into())
+                        .await;
                     return;
                 }
             }
@@ -316,7 +320,7 @@ async fn pump(shared: Arc<Shared>, page: mpsc::Sender<Bytes>) {
                 return;
             }
         }
-        let wait = if play.is_some() { TOLD } else { LOOK };
+        let wait = if play.is_some() { ROWS_INTERVAL } else { LOOK };
         if is_behind || timeout(wait, subscription.wait()).await.is_ok() {
             continue;
         }
@@ -334,11 +338,11 @@ async fn pump(shared: Arc<Shared>, page: mpsc::Sender<Bytes>) {
 }
 
 /// What a play tells next. Files are read elsewhere, so that no other request waits for a disk.
-async fn played(play: Result<Play, String>) -> Result<(Play, Vec<String>, bool), String> {
+async fn played(play: Result<Play, ResultError>) -> Result<(Play, Vec<String>, bool), ResultError> {
     let mut play = play?;
     let read = tokio::task::spawn_blocking(move || {
         let (events, is_all) = play.next()?;
         Ok((play, events, is_all))
     });
-    read.await.map_err(|error| error.to_string())?
+    read.await?
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
-use crate::told::Message;
+use crate::messages::Message;
 
 /// Bytes that may wait for one page.
 pub(crate) const ROOM: usize = 8 << 20;

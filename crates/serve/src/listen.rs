@@ -17,11 +17,11 @@ use tokio::task::yield_now;
 use tokio::time::{sleep, timeout};
 use tower::Service as _;
 
-use crate::Limits;
 use crate::guard::HEADERS;
 use crate::http::Local;
-use crate::patient::Patient;
 use crate::places::{Place, Places};
+use crate::settings::Limits;
+use crate::write_timeout::WriteTimeout;
 
 /// The longest head of a request.
 const HEAD: usize = 16 << 10;
@@ -83,7 +83,7 @@ async fn serve(
         .timer(TokioTimer::new())
         .header_read_timeout(limits.head)
         .max_buf_size(HEAD);
-    let stream = TokioIo::new(Patient::new(stream, limits.stall));
+    let stream = TokioIo::new(WriteTimeout::new(stream, limits.stall));
     server
         .serve_connection(stream, service)
         .await

@@ -14,11 +14,13 @@ use quell_lab::{LiveOptions, World};
 use quell_scenario::{Override, Scenario};
 use quell_units::Time;
 use quell_watch::about;
+use serde_json::Value;
 
 use crate::ask::{Ask, Opening, Speed};
+use crate::error::SessionError;
 use crate::hub::Hub;
+use crate::messages::{self, Message, News};
 use crate::pace::Frame;
-use crate::told::{self, Message, News};
 
 /// Time between two looks whether there is something to do.
 const IDLE: Duration = Duration::from_millis(50);
@@ -39,23 +41,20 @@ struct Plan {
 }
 
 impl Plan {
-    fn of(opening: &Opening) -> Result<Self, String> {
+    fn of(opening: &Opening) -> Result<Self, SessionError> {
         let [changes] = &opening.runs[..] else {
-            return Err(
-                "real packets go through one link at a time: choose one queue, not two side by side"
-                    .to_owned(),
-            );
+            return Err(SessionError::OneQueue);
         };
         let overrides = changes.iter().map(|change| Override::set(change));
         let seed = opening.seed.map(|seed| Ok(Override::seed(seed)));
-        let overrides = overrides.chain(seed).collect::<Result<Vec<_>, _>>()?;
+        let overrides = overrides.chain(seed).collect::<Result<Vec<_>, _>>();
+        let overrides = overrides.map_err(|why| SessionError::Change(why.into()))?;
         let loaded = Scenario::load(
             "scenario.toml",
             &opening.scenario,
             &overrides,
             Some(World::Live),
-        );
-        let loaded = loaded.map_err(|problems| problems.to_string())?;
+        )?;
         let mut scenario = loaded.scenario;
         scenario.run.seeds.truncate(1);
         let rates = scenario.links.iter().map(|link| link.forward.rate.as_bps());
@@ -78,17 +77,17 @@ impl Plan {
         })
     }
 
-    fn about(&self) -> String {
+    fn about(&self) -> Value {
         about(&self.scenario, self.seed, &self.warnings)
     }
 
     fn opened(&self) -> Message {
-        told::opened(&[self.about()])
+        messages::opened(&[self.about()])
     }
 }
 
 /// The name of a scenario that the live world takes.
-pub(crate) fn name_of(opening: &Opening) -> Result<String, String> {
+pub(crate) fn name_of(opening: &Opening) -> Result<String, SessionError> {
     Ok(Plan::of(opening)?.scenario.name)
 }
 
@@ -135,12 +134,12 @@ impl Live {
                 Err(RecvTimeoutError::Disconnected) => return,
             };
             if let Err(why) = done {
-                self.hub.tell(&told::refused(&why));
+                self.hub.tell(&messages::refused(&why.to_string()));
             }
         }
     }
 
-    fn hear(&mut self, ask: Ask) -> Result<(), String> {
+    fn hear(&mut self, ask: Ask) -> Result<(), SessionError> {
         match ask {
             Ask::Open(opening) if self.plan.is_none() && !self.hub.is_watched() => {
                 self.pending = Some(opening);
@@ -148,27 +147,25 @@ impl Live {
             }
             Ask::Open(opening) => self.open(&opening),
             Ask::Speed(Speed::Times(1.0)) => Ok(()),
-            Ask::Speed(_) | Ask::Step(_) => Err(
-                "real packets go in real time: they know no pause and no other speed".to_owned(),
-            ),
-            Ask::Change { run: Some(1..), .. } => Err("there is one run only".to_owned()),
+            Ask::Speed(_) | Ask::Step(_) => Err(SessionError::RealTime),
+            Ask::Change { run: Some(1..), .. } => Err(SessionError::OneRun),
             Ask::Change { key, value, .. } => match &mut self.run {
-                Some(run) => run.change(&key, &value).map_err(|error| error.to_string()),
-                None => Err("no run goes on".to_owned()),
+                Some(run) => Ok(run.change(&key, &value)?),
+                None => Err(SessionError::NoRun),
             },
             Ask::Finish => match (&mut self.run, &self.finished) {
-                (Some(run), _) => run.end().map_err(|error| error.to_string()),
+                (Some(run), _) => Ok(run.end()?),
                 (None, Some(finished)) => {
                     self.hub.tell(finished);
                     Ok(())
                 }
-                (None, None) => Err("no run goes on".to_owned()),
+                (None, None) => Err(SessionError::NoRun),
             },
         }
     }
 
     /// Ends what runs, and begins anew. What is refused leaves the run that goes on alone.
-    fn open(&mut self, opening: &Opening) -> Result<(), String> {
+    fn open(&mut self, opening: &Opening) -> Result<(), SessionError> {
         self.pending = None;
         let plan = Plan::of(opening)?;
         // Its namespaces are gone when this returns.
@@ -181,7 +178,7 @@ impl Live {
             plan.prepared,
             &self.options,
         );
-        self.run = Some(run.map_err(|error| error.to_string())?);
+        self.run = Some(run?);
         let opened = plan.opened();
         self.plan = Some(plan);
         self.greet();
@@ -195,7 +192,7 @@ impl Live {
         self.hub.greet(greeting.collect());
     }
 
-    fn go_on(&mut self) -> Result<(), String> {
+    fn go_on(&mut self) -> Result<(), SessionError> {
         if self.hub.is_watched()
             && let Some(opening) = self.pending.take()
         {
@@ -209,15 +206,14 @@ impl Live {
             Ok(Some(happened)) => self.tell(happened),
             Err(error) => {
                 self.run = None;
-                let why = error.to_string();
                 // Who comes later learns why nothing happens.
-                self.hub.greet(vec![told::refused(&why)]);
-                Err(why)
+                self.hub.greet(vec![messages::refused(&error.to_string())]);
+                Err(error.into())
             }
         }
     }
 
-    fn tell(&mut self, happened: Happened) -> Result<(), String> {
+    fn tell(&mut self, happened: Happened) -> Result<(), SessionError> {
         match happened {
             Happened::Rows {
                 now,
@@ -231,33 +227,30 @@ impl Live {
                     series,
                     packets: None,
                 };
-                self.hub.tell(&told::rows(self.frame(false), &[news]));
+                self.hub.tell(&messages::rows(self.frame(false), &[news]));
                 let more = lost.saturating_sub(std::mem::replace(&mut self.lost, lost));
                 match more {
                     0 => Ok(()),
-                    more => Err(format!(
-                        "this machine is too busy: {more} messages of rows were lost; the run is not disturbed"
-                    )),
+                    more => Err(SessionError::LostRows(more)),
                 }
             }
-            Happened::Refused(why) => Err(why),
+            Happened::Refused(why) => Err(SessionError::Change(why.into())),
             Happened::Changed(scenario) => {
-                let changed = Scenario::parse(&scenario);
-                let changed = changed.map_err(|problems| problems.to_string())?;
-                let plan = self.plan.as_mut().ok_or("no run goes on")?;
+                let changed = Scenario::parse(&scenario)?;
+                let plan = self.plan.as_mut().ok_or(SessionError::NoRun)?;
                 plan.scenario = changed;
-                let changed = told::changed(0, &scenario, &plan.about());
+                let changed = messages::changed(0, &scenario, &plan.about());
                 self.greet();
                 self.hub.tell(&changed);
                 Ok(())
             }
             Happened::Finished(finished) => {
                 self.run = None;
-                let finished = told::finished(&[finished]);
+                let finished = messages::finished(&[finished]);
                 self.finished = Some(finished.clone());
                 self.greet();
                 let news = News::default();
-                self.hub.tell(&told::rows(self.frame(true), &[news]));
+                self.hub.tell(&messages::rows(self.frame(true), &[news]));
                 self.hub.tell(&finished);
                 Ok(())
             }
@@ -331,7 +324,7 @@ mod tests {
 
     #[test]
     fn what_the_live_world_cannot_do_is_refused_in_words() {
-        let why = |opening: &Opening| Plan::of(opening).unwrap_err();
+        let why = |opening: &Opening| Plan::of(opening).unwrap_err().to_string();
         assert!(why(&opening(&[&[], &[]])).contains("one link at a time"));
         assert!(why(&opening(&[&["link.rate"]])).contains("KEY=VALUE"));
         assert!(why(&opening(&[&["group.a.rtt=0s"]])).contains("rtt"));
@@ -349,9 +342,9 @@ mod tests {
                 "one run only",
             ),
         ] {
-            let why = live.hear(ask).unwrap_err();
+            let why = live.hear(ask).unwrap_err().to_string();
             assert!(why.contains(part), "{why}");
         }
-        assert_eq!(live.hear(Ask::Speed(Speed::Times(1.0))), Ok(()));
+        live.hear(Ask::Speed(Speed::Times(1.0))).unwrap();
     }
 }

@@ -10,6 +10,7 @@ use quell_units::Time;
 use serde_json::{Value, json};
 
 use crate::ask::Speed;
+use crate::error::SessionError;
 
 /// The longest that a frame simulates for.
 const BUDGET: Duration = Duration::from_millis(20);
@@ -26,8 +27,8 @@ pub(crate) trait Simulated {
     ///
     /// # Errors
     ///
-    /// A run fails, in words for people.
-    fn advance(&mut self, until: Time) -> Result<Time, String>;
+    /// A run fails.
+    fn advance(&mut self, until: Time) -> Result<Time, SessionError>;
     /// Whether every run is over.
     fn is_over(&self) -> bool;
 }
@@ -113,7 +114,7 @@ impl Pace {
         &mut self,
         runs: &mut impl Simulated,
         clock: &mut impl FnMut() -> Instant,
-    ) -> Result<bool, String> {
+    ) -> Result<bool, SessionError> {
         let began = clock();
         let elapsed = self.before.map_or(0.0, |before| {
             began.saturating_duration_since(before).as_secs_f64()
@@ -147,7 +148,7 @@ impl Pace {
         target: Time,
         began: Instant,
         clock: &mut impl FnMut() -> Instant,
-    ) -> Result<(), String> {
+    ) -> Result<(), SessionError> {
         let mut at = began;
         while self.now < target && !runs.is_over() {
             let left = BUDGET.saturating_sub(at.saturating_duration_since(began));
@@ -205,7 +206,7 @@ mod tests {
     }
 
     impl Simulated for Run<'_> {
-        fn advance(&mut self, until: Time) -> Result<Time, String> {
+        fn advance(&mut self, until: Time) -> Result<Time, SessionError> {
             let until = until.min(self.end);
             let took = (until - self.now).as_nanos() as f64 * self.cost;
             let took = Duration::from_nanos(took as u64);

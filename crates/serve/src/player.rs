@@ -15,9 +15,10 @@ use quell_watch::{Finished, Series, about};
 use serde_json::Value;
 
 use crate::ask::{Ask, Speed};
+use crate::error::{ResultError, SessionError};
+use crate::messages::{self, Message, News};
 use crate::pace::Frame;
 use crate::series::{Playing, Words};
-use crate::told::{self, Message, News};
 
 /// The most results that are shown side by side.
 const MOST: usize = 16;
@@ -72,8 +73,8 @@ impl Clock {
 
 impl Player {
     /// The results in a folder: of one run, of several seeds, or of several queues.
-    pub(crate) fn open(folder: &Path, speed: Speed) -> Result<Self, String> {
-        let sources = plot::read(&[folder.to_owned()]).map_err(|error| error.to_string())?;
+    pub(crate) fn open(folder: &Path, speed: Speed) -> Result<Self, ResultError> {
+        let sources = plot::read(&[folder.to_owned()])?;
         let folders: Vec<PathBuf> = match &sources[..] {
             [one] => one.folders().map(Path::to_owned).collect(),
             // Side by side, the first seed stands for all.
@@ -90,14 +91,16 @@ impl Player {
         for folder in folders.into_iter().take(MOST) {
             let text = text_of(&folder, "scenario.toml")?;
             let file = folder.join("scenario.toml").display().to_string();
-            let loaded = Scenario::load(&file, &text, &[], None);
-            let scenario = loaded.map_err(|problems| problems.to_string())?.scenario;
+            let scenario = Scenario::load(&file, &text, &[], None)?.scenario;
             let finished = Finished {
                 summary: text_of(&folder, "summary.json")?,
                 histograms: text_of(&folder, "histograms.json")?,
             };
-            let summary: Value = serde_json::from_str(&finished.summary)
-                .map_err(|error| format!("{}: summary.json: {error}", folder.display()))?;
+            let summary: Value =
+                serde_json::from_str(&finished.summary).map_err(|source| ResultError::Summary {
+                    folder: folder.clone(),
+                    source,
+                })?;
             let warnings = summary["warnings"].as_array().into_iter().flatten();
             let warnings: Vec<String> = warnings
                 .filter_map(|warning| Some(warning.as_str()?.to_owned()))
@@ -122,15 +125,14 @@ impl Player {
                 end,
             });
         }
-        let (text, world, kernel) =
-            first.ok_or_else(|| format!("{}: there is no result", folder.display()))?;
+        let (text, world, kernel) = first.ok_or_else(|| ResultError::None(folder.to_owned()))?;
         let end = runs.iter().map(|run| run.end).max().unwrap_or_default();
         Ok(Self {
             text,
             world,
             kernel,
-            opened: told::opened(&abouts),
-            finished: told::finished(&files),
+            opened: messages::opened(&abouts),
+            finished: messages::finished(&files),
             clock: Mutex::new(Clock {
                 now: Time::ZERO,
                 at: None,
@@ -172,24 +174,22 @@ impl Player {
     }
 
     /// Does what a page asks, or says why not.
-    pub(crate) fn hear(&self, ask: &Ask) -> Result<(), String> {
+    pub(crate) fn hear(&self, ask: &Ask) -> Result<(), SessionError> {
         let mut clock = self.clock();
         clock.go_on(Instant::now());
         match ask {
             Ask::Speed(speed) => clock.speed = *speed,
             Ask::Step(step) => clock.now = (clock.now + *step).min(clock.end),
             Ask::Finish => clock.now = clock.end,
-            Ask::Open(_) | Ask::Change { .. } => {
-                return Err("this is a result: what happened in it does not change".to_owned());
-            }
+            Ask::Open(_) | Ask::Change { .. } => return Err(SessionError::IsResult),
         }
         Ok(())
     }
 }
 
-fn text_of(folder: &Path, name: &str) -> Result<String, String> {
+fn text_of(folder: &Path, name: &str) -> Result<String, ResultError> {
     let path = folder.join(name);
-    read::text(&path, LONGEST).map_err(|error| format!("cannot read {}: {error}", path.display()))
+    read::text(&path, LONGEST).map_err(|source| ResultError::Text { path, source })
 }
 
 /// A page that watches a play.
@@ -198,14 +198,14 @@ pub(crate) struct Play {
     player: Arc<Player>,
     runs: Vec<([Playing; Series::ALL.len()], Words)>,
     is_greeted: bool,
-    /// The time that was told last.
-    told: Option<Time>,
+    /// The time of the last message of rows.
+    shown: Option<Time>,
     is_finished: bool,
 }
 
 impl Play {
     /// At the beginning.
-    pub(crate) fn start(player: Arc<Player>) -> Result<Self, String> {
+    pub(crate) fn start(player: Arc<Player>) -> Result<Self, ResultError> {
         let mut runs = Vec::new();
         for run in &player.runs {
             let [queues, flows, events] =
@@ -217,13 +217,13 @@ impl Play {
             player,
             runs,
             is_greeted: false,
-            told: None,
+            shown: None,
             is_finished: false,
         })
     }
 
     /// The events that follow, and whether they are all until now.
-    pub(crate) fn next(&mut self) -> Result<(Vec<String>, bool), String> {
+    pub(crate) fn next(&mut self) -> Result<(Vec<String>, bool), ResultError> {
         let mut events = Vec::new();
         if !self.is_greeted {
             self.is_greeted = true;
@@ -232,9 +232,9 @@ impl Play {
         let mut frame = self.player.frame();
         let (news, is_all) = self.play(frame.now)?;
         frame.is_over &= is_all;
-        if self.told != Some(frame.now) || !news.iter().all(News::is_empty) {
-            self.told = Some(frame.now);
-            events.push(told::rows(frame, &news).event(0));
+        if self.shown != Some(frame.now) || !news.iter().all(News::is_empty) {
+            self.shown = Some(frame.now);
+            events.push(messages::rows(frame, &news).event(0));
         }
         if frame.is_over && !self.is_finished {
             self.is_finished = true;
@@ -244,19 +244,19 @@ impl Play {
     }
 
     /// What happened since the last call until `now`, and whether that is all of it.
-    fn play(&mut self, now: Time) -> Result<(Vec<News>, bool), String> {
+    fn play(&mut self, now: Time) -> Result<(Vec<News>, bool), ResultError> {
         let mut all = Vec::new();
         let mut is_all = true;
         for ((playing, words), run) in self.runs.iter_mut().zip(&self.player.runs) {
             let mut news = News::default();
-            for (playing, (series, told)) in playing
+            for (playing, (series, news)) in playing
                 .iter_mut()
                 .zip(Series::ALL.iter().zip(&mut news.series))
             {
                 let mut columns = vec![Vec::new(); series.columns().len()];
                 let added = playing.play(now, run.end, ROWS, words, &mut columns)?;
                 is_all &= added < ROWS;
-                *told = (added, columns.concat());
+                *news = (added, columns.concat());
             }
             news.words.clone_from(&words.others);
             all.push(news);

@@ -11,6 +11,8 @@ use quell_scenario::Scenario;
 use quell_units::Time;
 use quell_watch::Series;
 
+use crate::error::ResultError;
+
 /// The words of a run: numbers stand for them by their places.
 #[derive(Debug, Clone)]
 pub(crate) struct Words {
@@ -67,16 +69,15 @@ impl std::fmt::Debug for Playing {
 
 impl Playing {
     /// From the beginning.
-    pub(crate) fn open(folder: &Path, series: Series) -> Result<Self, String> {
+    pub(crate) fn open(folder: &Path, series: Series) -> Result<Self, ResultError> {
         let path = folder.join(format!("{}.parquet", series.name()));
-        let fail = |why: String| format!("cannot read {}: {why}", path.display());
         let reader = match File::open(&path) {
             Ok(file) => {
                 let reader = SerializedFileReader::new(file);
-                Some(reader.map_err(|error| fail(error.to_string()))?)
+                Some(reader.map_err(|source| ResultError::Series { path, source })?)
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => return Err(fail(error.to_string())),
+            Err(source) => return Err(ResultError::Text { path, source }),
         };
         Ok(Self {
             series,
@@ -100,12 +101,13 @@ impl Playing {
         most: usize,
         words: &mut Words,
         out: &mut [Vec<f64>],
-    ) -> Result<usize, String> {
+    ) -> Result<usize, ResultError> {
         let mut added = 0;
         while added < most {
             if self.at == self.rows() {
+                let series = self.series.name();
                 let more = self.read_group(words);
-                if !more.map_err(|error| format!("{}.parquet: {error}", self.series.name()))? {
+                if !more.map_err(|source| ResultError::Rows { series, source })? {
                     break;
                 }
                 continue;

@@ -11,28 +11,30 @@ use std::time::{Duration, Instant};
 
 use quell_units::{Bytes, Time};
 use quell_watch::{Budget, Finished, Rows, Series, Watched};
+use serde_json::Value;
 
 use crate::ask::{Ask, Opening, Speed};
+use crate::error::SessionError;
 use crate::hub::Hub;
+use crate::messages::{self, Message, News};
 use crate::pace::{Pace, Simulated};
-use crate::told::{self, Message, News};
 
 /// Time between two frames of a run that keeps up.
 const FRAME: Duration = Duration::from_millis(16);
 /// Time between two looks whether there is something to do.
 const IDLE: Duration = Duration::from_millis(100);
 /// Time between two messages of rows.
-pub(crate) const TOLD: Duration = Duration::from_millis(100);
+pub(crate) const ROWS_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The runs.
 #[derive(Debug)]
 struct Runs(Vec<Watched>);
 
 impl Simulated for Runs {
-    fn advance(&mut self, until: Time) -> Result<Time, String> {
+    fn advance(&mut self, until: Time) -> Result<Time, SessionError> {
         let mut reached = None;
         for run in &mut self.0 {
-            let here = run.advance(until).map_err(|error| error.to_string())?;
+            let here = run.advance(until)?;
             reached = reached.max(Some(here));
         }
         Ok(reached.unwrap_or(until))
@@ -51,7 +53,8 @@ pub(crate) struct Sim {
     /// What a stream that comes later is told of the runs.
     opened: Option<Message>,
     finished: Option<Message>,
-    told: Instant,
+    /// When the last message of rows went out.
+    shown: Instant,
 }
 
 impl Sim {
@@ -62,7 +65,7 @@ impl Sim {
             runs: Runs(Vec::new()),
             opened: None,
             finished: None,
-            told: Instant::now(),
+            shown: Instant::now(),
         }
     }
 
@@ -85,11 +88,14 @@ impl Sim {
     }
 
     /// Does `act`. What it refuses is told; if it panics, the runs are lost and the server is not.
-    fn safely(&mut self, act: impl FnOnce(&mut Self) -> Result<Duration, String>) -> Duration {
+    fn safely(
+        &mut self,
+        act: impl FnOnce(&mut Self) -> Result<Duration, SessionError>,
+    ) -> Duration {
         match catch_unwind(AssertUnwindSafe(|| act(self))) {
             Ok(Ok(wait)) => wait,
             Ok(Err(why)) => {
-                self.hub.tell(&told::refused(&why));
+                self.hub.tell(&messages::refused(&why.to_string()));
                 Duration::ZERO
             }
             Err(panic) => {
@@ -104,12 +110,12 @@ impl Sim {
     fn end(&mut self, why: &str) {
         self.runs = Runs(Vec::new());
         (self.opened, self.finished) = (None, None);
-        let ended = told::ended(why);
+        let ended = messages::ended(why);
         self.hub.tell(&ended);
         self.hub.greet(vec![ended]);
     }
 
-    fn hear(&mut self, ask: Ask) -> Result<(), String> {
+    fn hear(&mut self, ask: Ask) -> Result<(), SessionError> {
         match ask {
             Ask::Open(opening) => self.open(&opening),
             Ask::Speed(speed) => {
@@ -131,7 +137,7 @@ impl Sim {
         }
     }
 
-    fn open(&mut self, opening: &Opening) -> Result<(), String> {
+    fn open(&mut self, opening: &Opening) -> Result<(), SessionError> {
         self.runs = Runs(open(opening)?);
         self.finished = None;
         self.pace.restart();
@@ -143,8 +149,8 @@ impl Sim {
 
     /// What runs now. Whoever comes next is told of it before the others are: told twice is better than not at all.
     fn describe(&mut self) -> Message {
-        let abouts: Vec<String> = self.runs.0.iter().map(Watched::about).collect();
-        let opened = told::opened(&abouts);
+        let abouts: Vec<Value> = self.runs.0.iter().map(Watched::about).collect();
+        let opened = messages::opened(&abouts);
         self.opened = Some(opened.clone());
         opened
     }
@@ -154,13 +160,13 @@ impl Sim {
         self.hub.greet(greeting.cloned().collect());
     }
 
-    fn change(&mut self, key: &str, value: &str, which: Option<usize>) -> Result<(), String> {
+    fn change(&mut self, key: &str, value: &str, which: Option<usize>) -> Result<(), SessionError> {
         let count = self.runs.0.len();
         if count == 0 {
-            return Err("no run goes on".to_owned());
+            return Err(SessionError::NoRun);
         }
         if let Some(run) = which.filter(|run| *run >= count) {
-            return Err(format!("there is no run {run}"));
+            return Err(SessionError::NoSuchRun(run));
         }
         let mut changed = Vec::new();
         let mut refused = Ok(());
@@ -171,19 +177,19 @@ impl Sim {
                 break;
             }
             let scenario = run.scenario().to_toml();
-            changed.push(told::changed(place, &scenario, &run.about()));
+            changed.push(messages::changed(place, &scenario, &run.about()));
         }
         self.describe();
         self.greet();
         changed.iter().for_each(|message| self.hub.tell(message));
-        refused.map_err(|refused| refused.to_string())?;
+        refused?;
         // Whoever has changed something waits for what comes of it.
-        self.told = self.told.checked_sub(TOLD).unwrap_or(self.told);
+        self.shown = self.shown.checked_sub(ROWS_INTERVAL).unwrap_or(self.shown);
         Ok(())
     }
 
     /// One frame. Returns how long to wait for the next.
-    fn go_on(&mut self) -> Result<Duration, String> {
+    fn go_on(&mut self) -> Result<Duration, SessionError> {
         let is_active = !self.runs.0.is_empty() && self.pace.goes_on() && self.hub.is_watched();
         if !is_active {
             self.pace.stand_still();
@@ -193,7 +199,7 @@ impl Sim {
         let is_there = match self.pace.frame(&mut self.runs, &mut Instant::now) {
             Ok(is_there) => is_there,
             Err(why) => {
-                self.end(&why);
+                self.end(&why.to_string());
                 return Ok(IDLE);
             }
         };
@@ -202,11 +208,11 @@ impl Sim {
             return Ok(IDLE);
         }
         let has_stopped = !self.pace.goes_on();
-        if has_stopped || began.saturating_duration_since(self.told) >= TOLD {
-            self.told = began;
+        if has_stopped || began.saturating_duration_since(self.shown) >= ROWS_INTERVAL {
+            self.shown = began;
             let news: Vec<News> = self.runs.0.iter_mut().map(news).collect();
             let frame = self.pace.frame_now(false);
-            self.hub.tell(&told::rows(frame, &news));
+            self.hub.tell(&messages::rows(frame, &news));
         }
         Ok(match is_there {
             true => FRAME.saturating_sub(began.elapsed()),
@@ -215,31 +221,32 @@ impl Sim {
     }
 
     /// Ends every run, and tells the rows that are left, and its files.
-    fn finish(&mut self) -> Result<(), String> {
+    fn finish(&mut self) -> Result<(), SessionError> {
         if self.runs.0.is_empty() {
-            return Err("no run goes on".to_owned());
+            return Err(SessionError::NoRun);
         }
         let mut all = Vec::new();
         let mut files: Vec<Finished> = Vec::new();
         for mut run in std::mem::take(&mut self.runs.0) {
             let packets = run.packets();
-            let (finished, mut rows) = run.finish().map_err(|error| error.to_string())?;
+            let (finished, mut rows) = run.finish()?;
             let mut news = of_rows(&mut rows);
             news.packets = Some(packets);
             all.push(news);
             files.push(finished);
         }
-        let finished = told::finished(&files);
+        let finished = messages::finished(&files);
         self.finished = Some(finished.clone());
         self.greet();
-        self.hub.tell(&told::rows(self.pace.frame_now(true), &all));
+        self.hub
+            .tell(&messages::rows(self.pace.frame_now(true), &all));
         self.hub.tell(&finished);
         Ok(())
     }
 }
 
 /// The name of a scenario that a simulated run takes.
-pub(crate) fn name_of(opening: &Opening) -> Result<String, String> {
+pub(crate) fn name_of(opening: &Opening) -> Result<String, SessionError> {
     // Runs do not go from thread to thread: these only show that others will be there.
     let runs = open(opening)?;
     let name = runs.first().map(|run| run.scenario().name.clone());
@@ -247,7 +254,7 @@ pub(crate) fn name_of(opening: &Opening) -> Result<String, String> {
 }
 
 /// Runs at their beginning. If one is refused, there are none.
-fn open(opening: &Opening) -> Result<Vec<Watched>, String> {
+fn open(opening: &Opening) -> Result<Vec<Watched>, SessionError> {
     // What all of them need together is what one may need.
     let budget = Budget::PAGE.0.get() / opening.runs.len().max(1) as u64;
     let open = |changes: &Vec<String>| {
@@ -262,7 +269,7 @@ fn open(opening: &Opening) -> Result<Vec<Watched>, String> {
         )
     };
     let opened: Result<Vec<Watched>, _> = opening.runs.iter().map(open).collect();
-    opened.map_err(|refused| refused.to_string())
+    Ok(opened?)
 }
 
 fn news(run: &mut Watched) -> News {

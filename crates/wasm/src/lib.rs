@@ -12,6 +12,8 @@ mod state;
 
 use quell_units::{Rate, Time};
 use quell_watch::{Budget, Preparation, Series, Watched};
+
+use crate::state::CallError;
 /// `length` bytes for a text.
 #[unsafe(no_mangle)]
 pub extern "C" fn quell_alloc(length: usize) -> *mut u8 {
@@ -68,10 +70,10 @@ pub unsafe extern "C" fn quell_open(
             preparation,
             Budget::PAGE,
         );
-        let run = run.map_err(|refused| refused.to_string())?;
+        let run = run?;
         let about = run.about();
         let handle = state.add(run)?;
-        state.set_answer(about);
+        state.set_answer(about.to_string());
         Ok(handle)
     })
 }
@@ -81,8 +83,7 @@ pub unsafe extern "C" fn quell_open(
 pub extern "C" fn quell_advance(handle: u32, until: f64) -> f64 {
     let until = Time::from_nanos(until.max(0.0) as u64);
     state::with(f64::NAN, |state| {
-        let reached = state.run(handle)?.advance(until);
-        let reached = reached.map_err(|error| error.to_string())?;
+        let reached = state.run(handle)?.advance(until)?;
         Ok(reached.as_nanos() as f64)
     })
 }
@@ -101,11 +102,10 @@ pub unsafe extern "C" fn quell_change(handle: u32, text: *const u8, length: usiz
         let run = state.run(handle)?;
         let (key, value) = text
             .split_once('=')
-            .ok_or_else(|| format!("{text}: must be KEY=VALUE"))?;
-        run.change(key, value)
-            .map_err(|refused| refused.to_string())?;
+            .ok_or_else(|| CallError::NoValue(text.to_string()))?;
+        run.change(key, value)?;
         let about = run.about();
-        state.set_answer(about);
+        state.set_answer(about.to_string());
         Ok(1.0)
     })
 }
@@ -130,7 +130,7 @@ pub extern "C" fn quell_events(handle: u32) -> f64 {
 pub extern "C" fn quell_rows(handle: u32, series: u32) -> f64 {
     state::with(f64::NAN, |state| {
         let known = Series::ALL.get(series as usize);
-        let known = known.ok_or_else(|| format!("there is no series {series}"))?;
+        let known = known.ok_or(CallError::NoSeries(series))?;
         state.take_rows(handle, *known)
     })
 }

@@ -1,11 +1,69 @@
 //! The runs of an instance, and its answer.
 
 use std::cell::RefCell;
+use std::error::Error;
+use std::fmt;
 
-use quell_watch::{Rows, Series, Watched};
+use quell_watch::{Refused, Rows, Series, SimError, Watched};
 
 /// Runs that may be open at once: two queues side by side, and some that are being replaced.
 const MOST_RUNS: usize = 16;
+
+/// Why a call fails: what JavaScript reads as the answer.
+#[derive(Debug)]
+pub(crate) enum CallError {
+    /// No more runs can be open.
+    TooManyRuns,
+    /// The handle belongs to no run.
+    NoRun(u32),
+    /// The run of the handle has ended.
+    IsOver(u32),
+    /// There is no series of this number.
+    NoSeries(u32),
+    /// A change has no value.
+    NoValue(String),
+    /// The scenario or the change is refused.
+    Refused(Refused),
+    /// The simulation broke off.
+    Simulation(SimError),
+}
+
+impl fmt::Display for CallError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooManyRuns => write!(f, "{MOST_RUNS} runs are open; close one first"),
+            Self::NoRun(handle) => write!(f, "there is no run {handle}"),
+            Self::IsOver(handle) => write!(f, "run {handle} is over"),
+            Self::NoSeries(series) => write!(f, "there is no series {series}"),
+            Self::NoValue(change) => write!(f, "{change}: must be KEY=VALUE"),
+            Self::Refused(error) => error.fmt(f),
+            Self::Simulation(error) => error.fmt(f),
+        }
+    }
+}
+
+impl Error for CallError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            // They are the message already.
+            Self::Refused(error) => error.source(),
+            Self::Simulation(error) => error.source(),
+            _ => None,
+        }
+    }
+}
+
+impl From<Refused> for CallError {
+    fn from(error: Refused) -> Self {
+        Self::Refused(error)
+    }
+}
+
+impl From<SimError> for CallError {
+    fn from(error: SimError) -> Self {
+        Self::Simulation(error)
+    }
+}
 
 thread_local! {
     static STATE: RefCell<State> = RefCell::new(State::new());
@@ -35,10 +93,10 @@ pub(crate) struct State {
 }
 
 /// What `act` returns; where it fails, `failed`, and the answer is why.
-pub(crate) fn with<T>(failed: T, act: impl FnOnce(&mut State) -> Result<T, String>) -> T {
+pub(crate) fn with<T>(failed: T, act: impl FnOnce(&mut State) -> Result<T, CallError>) -> T {
     STATE.with_borrow_mut(|state| {
         act(state).unwrap_or_else(|why| {
-            state.answer = why.into_bytes();
+            state.answer = why.to_string().into_bytes();
             failed
         })
     })
@@ -69,11 +127,11 @@ impl State {
     }
 
     /// Keeps `run`, and returns its handle.
-    pub(crate) fn add(&mut self, run: Watched) -> Result<u32, String> {
+    pub(crate) fn add(&mut self, run: Watched) -> Result<u32, CallError> {
         let free = self.runs.iter().position(Option::is_none);
         let place = free.unwrap_or(self.runs.len());
         if place == MOST_RUNS {
-            return Err(format!("{MOST_RUNS} runs are open; close one first"));
+            return Err(CallError::TooManyRuns);
         }
         if place == self.runs.len() {
             self.runs.push(None);
@@ -82,37 +140,36 @@ impl State {
         Ok(place as u32 + 1)
     }
 
-    fn place(&mut self, handle: u32) -> Result<&mut Option<Run>, String> {
+    fn place(&mut self, handle: u32) -> Result<&mut Option<Run>, CallError> {
         let place = (handle as usize).checked_sub(1);
         let place = place.and_then(|place| self.runs.get_mut(place));
         let place = place.filter(|run| run.is_some());
-        place.ok_or_else(|| format!("there is no run {handle}"))
+        place.ok_or(CallError::NoRun(handle))
     }
 
     /// The run of `handle`, while it goes on.
-    pub(crate) fn run(&mut self, handle: u32) -> Result<&mut Watched, String> {
+    pub(crate) fn run(&mut self, handle: u32) -> Result<&mut Watched, CallError> {
         match self.place(handle)? {
             Some(Run::Open(run)) => Ok(run),
-            _ => Err(format!("run {handle} is over")),
+            _ => Err(CallError::IsOver(handle)),
         }
     }
 
     /// The rows that `handle` has kept.
-    pub(crate) fn rows(&mut self, handle: u32) -> Result<&mut Rows, String> {
+    pub(crate) fn rows(&mut self, handle: u32) -> Result<&mut Rows, CallError> {
         let run = self.place(handle)?.as_mut();
-        run.map(Run::rows)
-            .ok_or_else(|| format!("there is no run {handle}"))
+        run.map(Run::rows).ok_or(CallError::NoRun(handle))
     }
 
     /// Answers with the rows of `series`, and returns how many they are.
-    pub(crate) fn take_rows(&mut self, handle: u32, series: Series) -> Result<f64, String> {
+    pub(crate) fn take_rows(&mut self, handle: u32, series: Series) -> Result<f64, CallError> {
         let rows = self.rows(handle)?;
         let (count, columns) = (rows.waiting(series), rows.take(series));
         Ok(self.answer_with(count, &columns))
     }
 
     /// The same of single packets; a run that is over has kept none.
-    pub(crate) fn take_packets(&mut self, handle: u32) -> Result<f64, String> {
+    pub(crate) fn take_packets(&mut self, handle: u32) -> Result<f64, CallError> {
         let taken = match self.place(handle)? {
             Some(Run::Open(run)) => run.packets(),
             _ => (0, Vec::new()),
@@ -129,16 +186,16 @@ impl State {
     }
 
     /// Ends a run, whose rows stay.
-    pub(crate) fn finish(&mut self, handle: u32) -> Result<f64, String> {
+    pub(crate) fn finish(&mut self, handle: u32) -> Result<f64, CallError> {
         self.run(handle)?;
         let Some(Run::Open(run)) = self.place(handle)?.take() else {
-            return Err(format!("run {handle} is over"));
+            return Err(CallError::IsOver(handle));
         };
-        let (files, rows) = run.finish().map_err(|error| error.to_string())?;
+        let (files, rows) = run.finish()?;
         *self
             .runs
             .get_mut(handle as usize - 1)
-            .ok_or_else(|| format!("there is no run {handle}"))? = Some(Run::Over(Box::new(rows)));
+            .ok_or(CallError::NoRun(handle))? = Some(Run::Over(Box::new(rows)));
         self.answer = [files.summary, files.histograms].join("\0").into_bytes();
         Ok(1.0)
     }

@@ -34,7 +34,7 @@ fn digest(text: &str, longest: Time) -> Value {
         Ok(run) => run,
         Err(refused) => return json!({ "refused": refused.to_string() }),
     };
-    let about = run.about();
+    let about = run.about().to_string();
     let began = Instant::now();
     let mut series = Series::ALL.map(|_| Sha256::new());
     let mut take = |rows: &mut Rows| {

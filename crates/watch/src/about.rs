@@ -15,7 +15,7 @@ use crate::rows::Series;
 ///   packet adds to its IP length, and the rate of both directions from each time in ns on, in bit/s (null if it has no limit or moves)
 /// - the names of groups, the first and last link that each crosses, the kind of its application, whether that takes all that it can get,
 ///   whether its data goes up, and its base RTT in ns.
-pub fn about(scenario: &Scenario, seed: u64, warnings: &[String]) -> String {
+pub fn about(scenario: &Scenario, seed: u64, warnings: &[String]) -> Value {
     let explained = |columns: &[ColumnInfo]| -> Value {
         let columns = columns.iter().map(|column| json!({
             "name": column.name, "type": column.type_name(), "unit": column.unit, "meaning": column.meaning,
@@ -48,7 +48,7 @@ pub fn about(scenario: &Scenario, seed: u64, warnings: &[String]) -> String {
         .collect();
     let of_groups =
         |what: &dyn Fn(&Group) -> Value| -> Value { scenario.groups.iter().map(what).collect() };
-    let about = json!({
+    json!({
         "scenario": scenario.to_toml(),
         "seed": seed,
         "warnings": warnings,
@@ -62,8 +62,7 @@ pub fn about(scenario: &Scenario, seed: u64, warnings: &[String]) -> String {
         "uploads": of_groups(&|group| json!(group.direction == Direction::Reverse)),
         "rtts_ns": of_groups(&|group| json!(group.rtt.as_nanos())),
         "columns": columns,
-    });
-    about.to_string()
+    })
 }
 
 /// The rates of a direction of a link in bit/s, each with the time in ns from which on it holds.

@@ -21,5 +21,6 @@ mod watched;
 pub use about::about;
 pub use catalogue::catalogue;
 pub use packets::PACKET_COLUMNS;
+pub use quell_scenario::sim::SimError;
 pub use rows::{Rows, Series};
 pub use watched::{Budget, Finished, Preparation, Refused, Watched};

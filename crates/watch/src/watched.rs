@@ -9,6 +9,7 @@ use quell_scenario::{
 };
 use quell_units::{Bytes, Rate, Time};
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::about::about;
 use crate::packets::{self, Seeing};
@@ -168,7 +169,7 @@ impl Watched {
     }
 
     /// What a page needs to read the rows ([`about()`]).
-    pub fn about(&self) -> String {
+    pub fn about(&self) -> Value {
         about(&self.scenario, self.seed, &self.warnings)
     }
 

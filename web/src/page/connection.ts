@@ -2,7 +2,7 @@
 
 import { named, type About, type Rows, type Series } from "../engine.js";
 import type { Catalogue } from "../catalogue.js";
-import type { Ask, News, Told } from "../session.js";
+import type { Ask, News, Message } from "../session.js";
 
 /** What the server says of itself. */
 export interface Served {
@@ -23,7 +23,7 @@ export interface Connection {
     close(): void;
 }
 
-type Hear = (told: Told) => void;
+type Hear = (message: Message) => void;
 
 /** In a file system browsers load no module and no worker; there a script has both as texts. */
 interface Local {
@@ -58,8 +58,8 @@ export async function worker(hear: Hear): Promise<Connection> {
         module = await WebAssembly.compile(await answer.arrayBuffer());
     }
     const inside = new Worker(address);
-    inside.onmessage = ({ data }: MessageEvent<Told>) => hear(data);
-    inside.onerror = (event) => hear({ told: "ended", why: event.message || "the worker cannot be started" });
+    inside.onmessage = ({ data }: MessageEvent<Message>) => hear(data);
+    inside.onerror = (event) => hear({ type: "ended", why: event.message || "the worker cannot be started" });
     inside.postMessage(module);
     return { ask: (ask) => inside.postMessage(ask), close: () => inside.terminate() };
 }
@@ -106,10 +106,10 @@ export function server(token: string, hear: Hear): Connection {
     let isOpen = true;
     const stop = new AbortController();
 
-    const told = (text: string): void => {
-        const message = JSON.parse(text) as Told;
-        if (message.told === "opened") abouts = message.runs;
-        if (message.told === "rows") {
+    const read = (text: string): void => {
+        const message = JSON.parse(text) as Message;
+        if (message.type === "opened") abouts = message.runs;
+        if (message.type === "rows") {
             message.runs = message.runs.map((news, place) => {
                 const about = abouts[place] as About;
                 const written = news as unknown as { words: string[]; rows: Record<Series, Written>; packets?: Written };
@@ -129,7 +129,7 @@ export function server(token: string, hear: Hear): Connection {
     };
 
     const listen = async (): Promise<void> => {
-        const answer = await fetch("api/told", { headers: headers(token), signal: stop.signal });
+        const answer = await fetch("api/messages", { headers: headers(token), signal: stop.signal });
         if (!answer.ok || !answer.body) throw new Error(await why(answer));
         const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
         let rest = "";
@@ -140,12 +140,12 @@ export function server(token: string, hear: Hear): Connection {
             rest = parts.pop() ?? "";
             for (const part of parts) {
                 const data = part.split("\n").filter((line) => line.startsWith("data:"));
-                if (data.length > 0) told(data.map((line) => line.slice(5).trimStart()).join("\n"));
+                if (data.length > 0) read(data.map((line) => line.slice(5).trimStart()).join("\n"));
             }
         }
     };
     listen().catch((error: unknown) => {
-        if (isOpen) hear({ told: "ended", why: error instanceof Error ? error.message : String(error) });
+        if (isOpen) hear({ type: "ended", why: error instanceof Error ? error.message : String(error) });
     });
 
     // One after the other: what is asked first is done first.
@@ -153,7 +153,7 @@ export function server(token: string, hear: Hear): Connection {
     const post = async (ask: Ask): Promise<void> => {
         if (ask.ask === "catalogue") {
             const answer = await fetch("api/catalogue", { headers: headers(token) });
-            if (answer.ok) hear({ told: "catalogue", catalogue: (await answer.json()) as Catalogue });
+            if (answer.ok) hear({ type: "catalogue", catalogue: (await answer.json()) as Catalogue });
             return;
         }
         const answer = await fetch("api/ask", {
@@ -161,11 +161,11 @@ export function server(token: string, hear: Hear): Connection {
             headers: { ...headers(token), "Content-Type": "application/json" },
             body: JSON.stringify(ask),
         });
-        if (!answer.ok) hear({ told: "refused", why: await why(answer) });
+        if (!answer.ok) hear({ type: "refused", why: await why(answer) });
     };
     return {
         ask: (ask) => {
-            last = last.then(() => post(ask)).catch((error: unknown) => hear({ told: "refused", why: String(error) }));
+            last = last.then(() => post(ask)).catch((error: unknown) => hear({ type: "refused", why: String(error) }));
         },
         close: () => {
             isOpen = false;

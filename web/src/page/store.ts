@@ -5,7 +5,7 @@ import type { Catalogue } from "../catalogue.js";
 import type { About, Files } from "../engine.js";
 import { History, type Event } from "../history.js";
 import { SPEEDS, type Frame } from "../pace.js";
-import type { Told } from "../session.js";
+import type { Message } from "../session.js";
 import { server, served, token, worker, type Connection, type Served } from "./connection.js";
 
 /** The fastest that the page's link can become while it runs. */
@@ -107,7 +107,7 @@ export class Store {
         this.speed = speed === "max" ? SPEEDS.fastest : speed;
         try {
             const inPage = !this.served || (this.served.mode === "sim" && this.served.wasm);
-            this.#connection = inPage ? await worker((told) => this.#hear(told)) : server(this.#token ?? "", (told) => this.#hear(told));
+            this.#connection = inPage ? await worker((message) => this.#hear(message)) : server(this.#token ?? "", (message) => this.#hear(message));
         } catch (error) {
             const why = error instanceof Error ? error.message : String(error);
             this.problem = `${why}. Open the address that quell serve printed, or serve this folder by any web server.`;
@@ -222,40 +222,40 @@ export class Store {
         }, 300) as unknown as number;
     }
 
-    #hear(told: Told): void {
-        switch (told.told) {
+    #hear(message: Message): void {
+        switch (message.type) {
             case "opened":
                 this.problem = undefined;
                 this.progress = undefined;
                 this.frame = undefined;
-                this.sides = told.runs.map((about) => ({ about, history: new History(about), scenario: about.scenario }));
+                this.sides = message.runs.map((about) => ({ about, history: new History(about), scenario: about.scenario }));
                 this.look(this.#link < (this.sides[0]?.about.links.length ?? 0) ? this.#link : 0);
                 break;
             case "rows":
-                this.frame = told.frame;
-                told.runs.forEach((news, place) => this.sides[place]?.history.hear(news, told.frame.now));
+                this.frame = message.frame;
+                message.runs.forEach((news, place) => this.sides[place]?.history.hear(news, message.frame.now));
                 // Rows are told often; the page is drawn in its own time.
                 if (!this.#isAwaited) return;
                 this.#isAwaited = false;
                 break;
             case "changed": {
                 this.#isAwaited = true;
-                const side = this.sides[told.run];
+                const side = this.sides[message.run];
                 if (side) {
-                    side.scenario = told.scenario;
-                    side.history.about = told.about;
+                    side.scenario = message.scenario;
+                    side.history.about = message.about;
                 }
                 break;
             }
             case "progress":
-                this.progress = told;
+                this.progress = message;
                 break;
             case "catalogue":
-                this.catalogue = told.catalogue;
+                this.catalogue = message.catalogue;
                 break;
             case "finished":
                 this.isPlaying = false;
-                told.runs.forEach((files, place) => {
+                message.runs.forEach((files, place) => {
                     const side = this.sides[place];
                     if (side) side.files = files;
                 });
@@ -263,10 +263,10 @@ export class Store {
             case "refused":
                 // A change that cannot be made while the run goes on is a bench of its own.
                 if (this.#isChanging && this.own === undefined) return this.open();
-                this.problem = told.why;
+                this.problem = message.why;
                 break;
             case "ended":
-                this.problem = `${told.why}. Start anew to go on.`;
+                this.problem = `${message.why}. Start anew to go on.`;
                 this.isLost = true;
         }
         this.tell();

@@ -23,8 +23,8 @@ use std::time::Duration;
 use quell_kernel::durable::{sync_names, sync_tree};
 use quell_kernel::hash;
 use quell_kernel::held::{Held, Own};
-use quell_results::claim::Claim;
 use quell_results::folder::place;
+use quell_results::folder_lock::Claim;
 use rustix::io::Errno;
 use serde::de::DeserializeOwned;
 

@@ -8,20 +8,16 @@ use std::process::Stdio;
 
 use quell_testing::not_run;
 use quell_testing::program::{text, wait_until};
-use rustix::process::{Pid, Signal, kill_process, test_kill_process};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
+use crate::Case;
 use crate::fixture::{COUNT, ECHO, FROM, Fake, HOST, SERVER, WHO};
-use crate::{Case, pasta};
 
 pub(crate) const CASES: &[Case] = &[
     (
         "the_host_is_as_before_however_it_ends",
         the_host_is_as_before_however_it_ends,
-    ),
-    (
-        "with_pasta_the_host_is_as_before_however_it_ends",
-        with_pasta_the_host_is_as_before_however_it_ends,
     ),
     (
         "with_nat_the_host_routes_and_is_as_before_when_it_ends",
@@ -92,18 +88,9 @@ pub(crate) fn namespaces() -> usize {
     all.len()
 }
 
+/// Compares the host before, while and after programs run behind a link.
 fn the_host_is_as_before_however_it_ends(fake: &Fake) {
-    untouched(fake, &["--rate", "50mbit"]);
-}
-
-fn with_pasta_the_host_is_as_before_however_it_ends(fake: &Fake) {
-    if pasta::can_run("with_pasta_the_host_is_as_before_however_it_ends") {
-        untouched(fake, &["--rate", "50mbit", "--net", "pasta"]);
-    }
-}
-
-/// Compares the host before, while and after programs run behind the link of these options.
-fn untouched(fake: &Fake, options: &[&str]) {
+    let options = &["--rate", "50mbit"][..];
     let before = (fake.run(network), namespaces());
     let words = format!("{SERVER}:{ECHO} 20");
     // A normal end.
@@ -129,8 +116,6 @@ fn untouched(fake: &Fake, options: &[&str]) {
             .read_exact(&mut [0; 6])
             .unwrap();
         assert_eq!(fake.run(network), before.0, "while it runs");
-        let pastas = pasta::pastas_of(child.id());
-        assert_eq!(pastas.len(), usize::from(options.contains(&"pasta")));
         kill_process(Pid::from_child(&child), signal).unwrap();
         if signal == Signal::INT {
             // The terminal sends it to the program, too.
@@ -138,9 +123,6 @@ fn untouched(fake: &Fake, options: &[&str]) {
         }
         child.wait().unwrap();
         wait_until("its namespaces are gone", || namespaces() <= before.1);
-        wait_until("pasta has ended", || {
-            pastas.iter().all(|id| test_kill_process(*id).is_err())
-        });
         assert_eq!(fake.run(network), before.0, "after {signal:?}");
     }
 }

@@ -16,7 +16,6 @@ mod keystrokes;
 mod limits;
 mod links;
 mod names;
-mod pasta;
 mod processes;
 mod programs;
 mod steering;
@@ -50,7 +49,6 @@ fn cases() -> Vec<Case> {
         beside::CASES,
         steering::CASES,
         names::CASES,
-        pasta::CASES,
         terminal::CASES,
         traces::CASES,
         alike::CASES,

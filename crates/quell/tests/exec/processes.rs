@@ -412,16 +412,12 @@ fn that_stays(word: &str) -> String {
 }
 
 fn nothing_is_left_after_kill_9_at_any_instant(fake: &Fake) {
-    let name = "nothing_is_left_after_kill_9_at_any_instant";
     let far_word = word(3);
     let far = format!("sh -c 'sleep {far_word} & setsid sleep {far_word} & sleep {far_word}'");
-    let mut kinds = vec![
+    let kinds = [
         vec!["--rate", "50mbit"],
         vec!["--net", "none", "--far", far.as_str()],
     ];
-    if crate::pasta::can_run(name) {
-        kinds.push(vec!["--net", "pasta"]);
-    }
     let before = crate::host::namespaces();
     for (kind, number) in kinds.iter().zip(4..) {
         let word = word(number);

@@ -301,10 +301,10 @@ fn told(lines: &mut Lines<BufReader<TcpStream>>, kind: &str) -> Value {
             continue;
         };
         let message: Value = serde_json::from_str(data).unwrap();
-        if message["told"] == kind {
+        if message["type"] == kind {
             return message;
         }
-        assert_ne!(message["told"], "ended", "no {kind}: {message}");
+        assert_ne!(message["type"], "ended", "no {kind}: {message}");
     }
     panic!("no {kind}");
 }
@@ -342,7 +342,7 @@ fn a_page_shows_and_changes_the_link(fake: &Fake) {
     let about = page.answer(fake, "GET /api/about");
     assert!(about.contains("\"mode\":\"live\""), "{about}");
 
-    let mut lines = BufReader::new(page.send(fake, "GET /api/told", "", "")).lines();
+    let mut lines = BufReader::new(page.send(fake, "GET /api/messages", "", "")).lines();
     let opened = told(&mut lines, "opened");
     assert_eq!(
         opened["runs"][0]["links"][0]["queues"],
@@ -365,7 +365,7 @@ fn a_page_shows_and_changes_the_link(fake: &Fake) {
     let scenario = changed["scenario"].as_str().unwrap();
     assert!(scenario.contains("2mbit"), "{scenario}");
     // A page that comes later is told the same.
-    let mut later = BufReader::new(page.send(fake, "GET /api/told", "", "")).lines();
+    let mut later = BufReader::new(page.send(fake, "GET /api/messages", "", "")).lines();
     let text = told(&mut later, "opened").to_string();
     assert!(text.contains("2mbit"), "{text}");
 
@@ -400,7 +400,7 @@ fn a_page_shows_and_changes_each_of_two_links(fake: &Fake) {
     let file = folder.path().join("home.toml");
     fs::write(&file, LINKS).unwrap();
     let (mut program, page) = Page::open(fake, &["--scenario", path(&file)]);
-    let mut lines = BufReader::new(page.send(fake, "GET /api/told", "", "")).lines();
+    let mut lines = BufReader::new(page.send(fake, "GET /api/messages", "", "")).lines();
     let opened = told(&mut lines, "opened");
     let links = opened["runs"][0]["links"].as_array().unwrap();
     let named = links.iter().map(|link| {

@@ -121,7 +121,7 @@ impl Served {
     }
 
     fn page(&self) -> Told {
-        let mut reader = BufReader::new(self.send("GET /api/told", "", ""));
+        let mut reader = BufReader::new(self.send("GET /api/messages", "", ""));
         let mut line = String::new();
         while line != "\r\n" {
             line.clear();
@@ -163,7 +163,7 @@ impl Told {
             );
             if let Some(json) = line.strip_prefix("data: ") {
                 let told: Value = serde_json::from_str(json).unwrap();
-                if told["told"] == "opened" {
+                if told["type"] == "opened" {
                     self.columns = told["runs"][0]["columns"].clone();
                 }
                 return told;
@@ -175,10 +175,10 @@ impl Told {
         let began = Instant::now();
         while began.elapsed() < PATIENCE {
             let told = self.next();
-            if told["told"] == name {
+            if told["type"] == name {
                 return told;
             }
-            let is_bad = told["told"] == "refused" || told["told"] == "ended";
+            let is_bad = told["type"] == "refused" || told["type"] == "ended";
             assert!(!is_bad || name == "finished", "{told}");
         }
         panic!("no {name} came");
@@ -303,7 +303,7 @@ fn a_page_changes_real_packets_and_gets_the_scenario_that_repeats_it() {
         let mut repeated = changed["scenario"].as_str().unwrap().to_owned();
         let finished = loop {
             let told = page.next();
-            match told["told"].as_str() {
+            match told["type"].as_str() {
                 Some("changed") => repeated = told["scenario"].as_str().unwrap().to_owned(),
                 Some("finished") => break told,
                 _ => {}
@@ -345,8 +345,8 @@ fn what_cannot_change_is_refused_and_the_scenario_has_every_change_that_was_made
         served.ask(&ask);
         loop {
             let told = page.next();
-            assert_ne!(told["told"], "changed", "{told}");
-            if told["told"] == "refused" {
+            assert_ne!(told["type"], "changed", "{told}");
+            if told["type"] == "refused" {
                 break told["why"].as_str().unwrap().to_owned();
             }
         }
@@ -431,7 +431,7 @@ fn a_hostile_page_disturbs_no_real_packets() {
                     .collect(),
                 false => Vec::new(),
             };
-            let unread = is_hostile.then(|| served.send("GET /api/told", "", ""));
+            let unread = is_hostile.then(|| served.send("GET /api/messages", "", ""));
             for second in 1..=6 {
                 if is_hostile {
                     for number in 0..30 {

@@ -13,11 +13,11 @@ use quell_measure::Direction;
 use quell_scenario::Scenario;
 use quell_scenario::sim::receive_buffer;
 use quell_sim::Packet;
-use quell_tcp::{Flags, Segment};
+use quell_tcp::Flags;
 use quell_units::Random;
 
-use super::header::{FIRST_PORT, Header};
-
+/// The port of the first group's receivers.
+pub const FIRST_PORT: u16 = 5_001;
 /// The first of the senders' ports (`ip_local_port_range`).
 const EPHEMERAL: u32 = 32_768;
 const EPHEMERAL_PORTS: u32 = 61_000 - EPHEMERAL;
@@ -99,10 +99,10 @@ impl Connections {
         }
     }
 
-    /// Header for a packet that its host has just made.
-    pub(super) fn header(&mut self, packet: &Packet, segment: Option<&Segment>) -> Header {
+    /// The connection of a packet that its host has just made.
+    pub(super) fn of(&mut self, packet: &Packet) -> Connection {
         let (flow, number) = (packet.flow_id().0, packet.connection());
-        let connection = match self.latest.get(&flow) {
+        match self.latest.get(&flow) {
             _ if packet.is_of_session() => self.of_session(packet),
             Some((latest, connection)) if *latest == number => *connection,
             _ => {
@@ -110,8 +110,7 @@ impl Connections {
                 self.latest.insert(flow, (number, connection));
                 connection
             }
-        };
-        Header::modelled(packet, segment, &connection)
+        }
     }
 
     /// The connection of a session, of which there are several at once. Numbers return after many others.

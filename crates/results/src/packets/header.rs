@@ -17,8 +17,6 @@ use super::connections::Connection;
 
 /// Maximum bytes stored per packet: IPv6 and TCP headers with all options.
 pub(super) const KEPT: usize = 100;
-/// The port of the first group's receivers.
-pub const FIRST_PORT: u16 = 5_001;
 const IPV4: usize = 20;
 const TCP: usize = 20;
 const UDP: usize = 8;

@@ -28,7 +28,7 @@ use output::{Direct, Output, Threaded};
 pub use trace::Traceable;
 use trace::{Next, Trace};
 
-pub use header::FIRST_PORT;
+pub use connections::FIRST_PORT;
 pub use output::PacketFile;
 
 /// The trace of a simulation.
@@ -223,7 +223,8 @@ pub fn announce_modelled(
     let Some(connections) = &traced.packets.connections else {
         return;
     };
-    let header = lock(connections).header(packet, segment);
+    let connection = lock(connections).of(packet);
+    let header = Header::modelled(packet, segment, &connection);
     traced.announce(packet.id(), header);
 }
 

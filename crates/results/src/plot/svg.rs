@@ -145,11 +145,7 @@ fn item_to(svg: &mut String, item: &Item, name: &str, clips: &[Frame]) {
                 } else {
                     ""
                 },
-                if *is_upright {
-                    format!(" transform=\"rotate(-90 {x} {y})\"")
-                } else {
-                    String::new()
-                },
+                turned(*is_upright, &x, &y),
                 escaped(text),
             )
         }
@@ -169,6 +165,14 @@ fn item_to(svg: &mut String, item: &Item, name: &str, clips: &[Frame]) {
         }
     };
     svg.push_str(&text);
+}
+
+/// Turns a text that goes upwards.
+fn turned(is_upright: bool, x: &str, y: &str) -> String {
+    match is_upright {
+        true => format!(" transform=\"rotate(-90 {x} {y})\""),
+        false => String::new(),
+    }
 }
 
 fn shape_text(shape: &Shape) -> String {

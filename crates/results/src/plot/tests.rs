@@ -2,7 +2,7 @@ use std::path::Path;
 
 use super::drawing::{Anchor, Drawing, Item, Shape};
 use super::*;
-use crate::wide::{Values, write_parquet};
+use crate::parquet_table::{Values, write_parquet};
 
 fn texts(values: &[&str]) -> Values {
     Values::Texts(values.iter().map(|text| Some((*text).to_owned())).collect())

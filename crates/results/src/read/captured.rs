@@ -3,7 +3,7 @@
 //! Only what quell writes is read: one section in the byte order of the writer's machine, and a comment with the fate of each packet.
 
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::{self, BufReader, Read};
 use std::path::Path;
 
 use pcap_parser::pcapng::{Block, EnhancedPacketBlock, parse_block_le};
@@ -52,11 +52,12 @@ pub enum Fate {
 /// The file cannot be read, or is none of quell's.
 pub fn packets(path: &Path, mut see: impl FnMut(Captured<'_>)) -> Result<(), ReadError> {
     let fail = ReadError::of::<String>(path);
+    let broken = ReadError::of::<BlockError>(path);
     let file = File::open(path).map_err(ReadError::of(path))?;
     let mut file = BufReader::new(file);
     let mut interfaces: Vec<String> = Vec::new();
     let mut bytes = Vec::new();
-    while next(&mut file, &mut bytes).map_err(&fail)? {
+    while next(&mut file, &mut bytes).map_err(&broken)? {
         let parsed = parse_block_le(&bytes);
         let (_, block) = parsed.map_err(|error| fail(format!("a broken block: {error:?}")))?;
         match block {
@@ -76,23 +77,36 @@ pub fn packets(path: &Path, mut see: impl FnMut(Captured<'_>)) -> Result<(), Rea
     Ok(())
 }
 
+/// Why a block cannot be read.
+#[derive(Debug, thiserror::Error)]
+enum BlockError {
+    /// The system does not let it be read.
+    #[error(transparent)]
+    Unreadable(io::Error),
+    /// The file ends within the block.
+    #[error("it ends within a block: {0}")]
+    Cut(#[source] io::Error),
+    /// No block has this length.
+    #[error("a block of {0} bytes")]
+    Length(usize),
+}
+
 /// Reads the next block as it is; false at the end of the file.
-fn next(file: &mut impl Read, block: &mut Vec<u8>) -> Result<bool, String> {
+fn next(file: &mut impl Read, block: &mut Vec<u8>) -> Result<bool, BlockError> {
     block.resize(8, 0);
     match file.read_exact(&mut block[..1]) {
-        Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => return Ok(false),
-        Err(error) => return Err(error.to_string()),
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(false),
+        Err(error) => return Err(BlockError::Unreadable(error)),
         Ok(()) => {}
     }
-    let broken = |error: std::io::Error| format!("it ends within a block: {error}");
-    file.read_exact(&mut block[1..]).map_err(broken)?;
+    file.read_exact(&mut block[1..]).map_err(BlockError::Cut)?;
     let length = [block[4], block[5], block[6], block[7]].map(usize::from);
     let length = length.iter().rev().fold(0, |sum, byte| sum << 8 | byte);
     if !(12..=LONGEST).contains(&length) {
-        return Err(format!("a block of {length} bytes"));
+        return Err(BlockError::Length(length));
     }
     block.resize(length, 0);
-    file.read_exact(&mut block[8..]).map_err(broken)?;
+    file.read_exact(&mut block[8..]).map_err(BlockError::Cut)?;
     Ok(true)
 }
 

@@ -103,7 +103,7 @@ fn cell(field: &Field) -> Cell {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wide::{Values, write_parquet};
+    use crate::parquet_table::{Values, write_parquet};
 
     #[test]
     fn columns_come_in_the_order_in_which_they_were_asked_for() {

@@ -3,14 +3,16 @@
 //! What was asked, what came out (tables, and pictures with the values under the pointer), what limits trust, and how to repeat it. The
 //! page is whole without its script, which shows values and copies texts.
 
+mod html_text;
 mod tables;
-
-use std::fmt::Write as _;
 
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
+use crate::base64;
 use crate::plot::{self, Error, Figure, KINDS, Source};
+
+use html_text::add;
 
 pub use crate::plot::escaped;
 
@@ -53,7 +55,7 @@ pub fn page(title: &str, body: &str) -> String {
 
 /// The same with rules of its own behind those of a report.
 pub fn styled_page(title: &str, style: &str, body: &str) -> String {
-    let hash = base64(&Sha256::digest(SCRIPT.as_bytes()));
+    let hash = base64::encode(&Sha256::digest(SCRIPT.as_bytes()));
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{hash}'; \
@@ -75,10 +77,6 @@ pub fn picture(figure: &Figure, name: &str) -> String {
         "<figure data-plot=\"{name}-values\">\n<div class=\"scroll\">{svg}</div>\n\
          <script type=\"application/json\" id=\"{name}-values\">{values}</script>\n</figure>\n"
     )
-}
-
-fn add(body: &mut String, text: std::fmt::Arguments<'_>) {
-    body.write_fmt(text).expect("a string takes everything");
 }
 
 /// Description, link, queues and groups.
@@ -219,25 +217,6 @@ fn capital(text: &str) -> String {
         .next()
         .map(|first| first.to_uppercase().collect::<String>());
     first.unwrap_or_default() + chars.as_str()
-}
-
-/// Base64 with padding (RFC 4648), as a policy for scripts wants a hash.
-fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::new();
-    for group in bytes.chunks(3) {
-        let mut bits = 0_u32;
-        for index in 0..3 {
-            bits = bits << 8 | u32::from(group.get(index).copied().unwrap_or(0));
-        }
-        for digit in 0..4 {
-            match digit <= group.len() {
-                true => text.push(DIGITS[(bits >> (18 - 6 * digit)) as usize & 63].into()),
-                false => text.push('='),
-            }
-        }
-    }
-    text
 }
 
 #[cfg(test)]

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::{add, escaped};
-use crate::plot::{Source, number, queue_text};
+use super::html_text::add;
+use crate::plot::{Source, escaped, number, queue_text};
 
 /// A cell, and whether it is a number.
 type Cell = (String, bool);

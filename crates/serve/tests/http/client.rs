@@ -143,15 +143,15 @@ impl Running {
         self.send("POST /api/ask", &headers, body)
     }
 
-    pub(crate) fn told(&self) -> Told {
+    pub(crate) fn messages(&self) -> Messages {
         let (host, bearer) = (self.host(), self.bearer());
         let headers = [("host", &*host), ("authorization", &*bearer)];
         let mut stream = connect(self.address);
-        let text = self.head("GET /api/told", &headers);
+        let text = self.head("GET /api/messages", &headers);
         stream.write_all(text.as_bytes()).unwrap();
         let mut reader = BufReader::new(stream);
         let head = head(&mut reader).unwrap();
-        Told {
+        Messages {
             head,
             reader: Some(reader),
             text: String::new(),
@@ -160,13 +160,13 @@ impl Running {
 }
 
 /// A stream of events.
-pub(crate) struct Told {
+pub(crate) struct Messages {
     pub(crate) head: Answer,
     reader: Option<BufReader<TcpStream>>,
     text: String,
 }
 
-impl Told {
+impl Messages {
     /// The next event; `None` at the end.
     pub(crate) fn next(&mut self) -> Option<Value> {
         loop {
@@ -203,7 +203,7 @@ impl Told {
         let began = Instant::now();
         while began.elapsed() < PATIENCE {
             let told = self.next().unwrap_or_else(|| panic!("no {name} came"));
-            if told["told"] == name {
+            if told["type"] == name {
                 return told;
             }
         }

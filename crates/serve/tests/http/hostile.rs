@@ -59,7 +59,7 @@ fn post(running: &Running, body: &[u8]) -> u16 {
 #[test]
 fn no_control_message_ends_the_server_or_stops_what_follows() {
     let mut running = Running::start(small(), &Settings::default());
-    let mut page = running.told();
+    let mut page = running.messages();
     page.until("opened");
     let scenario = serde_json::to_string(SCENARIO).unwrap();
     let seeds = [
@@ -91,7 +91,7 @@ fn no_control_message_ends_the_server_or_stops_what_follows() {
         );
     }
     // Whatever went on before, a run that is opened now runs.
-    let mut page = running.told();
+    let mut page = running.messages();
     for ask in [
         r#"{"ask":"speed","speed":100}"#.to_owned(),
         format!(r#"{{"ask":"open","scenario":{scenario},"runs":[[]]}}"#),
@@ -131,8 +131,8 @@ fn no_bytes_in_place_of_a_request_end_the_server() {
 #[test]
 fn a_page_that_reads_nothing_stops_no_run_and_no_other_page() {
     let running = Running::start(small(), &Settings::default());
-    let stalled = running.told();
-    let mut page = running.told();
+    let stalled = running.messages();
+    let mut page = running.messages();
     page.until("opened");
     assert_eq!(running.ask(r#"{"ask":"speed","speed":100}"#).status, 204);
     let finished = page.until("finished");

@@ -111,16 +111,16 @@ fn where_all_have_shown_the_token_one_more_is_told_that_there_is_no_place() {
 #[test]
 fn eight_pages_watch_and_a_ninth_is_told_so() {
     let running = Running::start(small(), &Settings::default());
-    let mut pages: Vec<client::Told> = (0..8).map(|_| running.told()).collect();
+    let mut pages: Vec<client::Messages> = (0..8).map(|_| running.messages()).collect();
     for page in &mut pages {
         assert_eq!(page.head.status, 200);
         page.until("opened");
     }
-    let ninth = running.get("/api/told");
+    let ninth = running.get("/api/messages");
     assert_eq!(ninth.status, 503);
     assert!(ninth.why().contains("8 pages watch"), "{}", ninth.text());
     pages.pop();
-    soon(|| Some(running.told()).filter(|told| told.head.status == 200));
+    soon(|| Some(running.messages()).filter(|told| told.head.status == 200));
 }
 
 #[test]

@@ -30,11 +30,11 @@ fn write(folder: &Path, seeds: &str) {
 }
 
 fn until_finished(running: &Running) -> Vec<Value> {
-    let mut page = running.told();
+    let mut page = running.messages();
     let mut told = Vec::new();
     while told
         .last()
-        .is_none_or(|last: &Value| last["told"] != "finished")
+        .is_none_or(|last: &Value| last["type"] != "finished")
     {
         told.push(page.next().unwrap());
     }
@@ -47,7 +47,7 @@ fn column(told: &[Value], run: usize, series: &str, name: &str) -> Vec<f64> {
     let place = names.iter().position(|column| column["name"] == name);
     let place = place.unwrap();
     let mut all = Vec::new();
-    for rows in told.iter().filter(|told| told["told"] == "rows") {
+    for rows in told.iter().filter(|told| told["type"] == "rows") {
         let (count, numbers) = numbers(&rows["runs"][run]["rows"][series]);
         assert_eq!(numbers.len(), count * names.len());
         all.extend_from_slice(&numbers[place * count..(place + 1) * count]);
@@ -67,7 +67,7 @@ fn a_result_gives_each_page_every_row_and_its_files() {
     assert_eq!(about["name"], "small");
     for _ in 0..2 {
         let told = until_finished(&running);
-        assert_eq!(told[0]["told"], "opened");
+        assert_eq!(told[0]["type"], "opened");
         assert_eq!(told[0]["runs"][0]["seed"], 3);
         let read = |name: &str| std::fs::read_to_string(result.join(name)).unwrap();
         let finished = &told.last().unwrap()["runs"][0];
@@ -84,7 +84,7 @@ fn a_result_gives_each_page_every_row_and_its_files() {
             60.0,
             "half of them are of group 1"
         );
-        let last = told.iter().rfind(|told| told["told"] == "rows").unwrap();
+        let last = told.iter().rfind(|told| told["type"] == "rows").unwrap();
         let words: Vec<&str> = last["runs"][0]["words"]
             .as_array()
             .unwrap()
@@ -137,7 +137,7 @@ fn it_is_played_on_a_clock_which_pages_set_and_nothing_else() {
     let result = folder.path().join("one");
     write(&result, "[1]");
     let running = Running::start(Show::Result(result), &at(Speed::Times(0.1)));
-    let mut page = running.told();
+    let mut page = running.messages();
     page.until("opened");
     assert_eq!(running.ask(r#"{"ask":"speed","speed":0}"#).status, 204);
     assert_eq!(running.ask(r#"{"ask":"step","step":3e9}"#).status, 204);
@@ -193,7 +193,7 @@ fn what_is_no_result_is_refused_and_a_broken_one_ends_in_words() {
     write(&result, "[1]");
     std::fs::write(result.join("flows.parquet"), "no Parquet").unwrap();
     let running = Running::start(Show::Result(result.clone()), &Settings::default());
-    let ended = running.told().until("ended");
+    let ended = running.messages().until("ended");
     assert!(ended["why"].as_str().unwrap().contains("flows.parquet"));
     std::fs::write(result.join("scenario.toml"), "schema = 1").unwrap();
     assert!(matches!(bind(&result), Err(Error::Refused(_))));

@@ -79,7 +79,7 @@ fn everything_but_the_page_needs_the_token() {
     for path in [
         "/api/about",
         "/api/catalogue",
-        "/api/told",
+        "/api/messages",
         "/api/ask",
         "/api",
         "/other",
@@ -174,7 +174,7 @@ fn every_answer_has_the_headers_that_protect_it_and_none_that_opens_it() {
     ] {
         has_headers(&answer, what);
     }
-    has_headers(&running.told().head, "stream");
+    has_headers(&running.messages().head, "stream");
     let (host, bearer) = (running.host(), running.bearer());
     let preflight = [
         ("host", &*host),

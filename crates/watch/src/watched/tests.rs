@@ -114,7 +114,7 @@ fn of_several_links_each_has_its_rows_and_packets_and_changes_by_its_name() {
     );
     let preparation = Preparation::default();
     let mut run = Watched::open("two.toml", &two, &[], None, preparation, Budget::PAGE).unwrap();
-    let about: Value = serde_json::from_str(&run.about()).unwrap();
+    let about = run.about();
     let links = json!([
         {
             "name": "line", "rate": "9mbit", "queue": "pie", "queues": ["queue"],
@@ -223,7 +223,7 @@ fn a_change_that_cannot_be_made_changes_nothing() {
 #[test]
 fn packets_are_those_of_the_summary() {
     let mut run = open(&["run.warmup=0s"]).unwrap();
-    let names: Value = serde_json::from_str(&run.about()).unwrap();
+    let names = run.about();
     assert_eq!(names["links"][0]["queues"], json!(["l4s", "classic"]));
     let (mut counts, mut waited, mut marked, mut dropped) = ([0.0; 2], [0.0; 2], 0.0, 0.0);
     let mut until = Time::ZERO;

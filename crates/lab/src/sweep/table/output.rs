@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
 
-use quell_results::wide::{Values, write_parquet};
+use quell_results::parquet_table::{Values, write_parquet};
 use quell_results::{Error, replace, write_with};
 
 use super::{Column, Table, Value};

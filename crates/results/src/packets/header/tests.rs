@@ -47,7 +47,8 @@ fn sent() -> Vec<Vec<(Packet, Option<Segment>, Header)>> {
     };
     let mut simulator = Simulator::new(config, observer).unwrap();
     simulator.announce(|sent: &mut Sent, packet, segment| {
-        let header = sent.connections.lock().unwrap().header(packet, segment);
+        let connection = sent.connections.lock().unwrap().of(packet);
+        let header = Header::modelled(packet, segment, &connection);
         sent.packets.push((*packet, segment.copied(), header));
     });
     simulator

@@ -1,0 +1,164 @@
+//! The arguments of `quell characterize`.
+
+use std::fs;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use quell_characterize::{Profile, Request, Suite};
+use quell_lab::World;
+use quell_lab::scenario::Override;
+use quell_units::{Time, notation};
+
+use crate::arguments::queue_lists::queues;
+use crate::arguments::{ArgumentError, Jobs, Patience, TimeBounds, Where};
+use crate::output::page::complain;
+
+/// Seeds from which on the RFC's repetitions have an interval worth printing.
+const SEEDS: u64 = 5;
+/// The longest profile file.
+const LONGEST_FILE: usize = 64 << 10;
+
+/// `quell characterize QUEUE`.
+#[derive(Debug, Args)]
+pub(crate) struct Characterize {
+    /// Queue with its parameters, such as dualpi2 or pie:target=5ms,ecn=true
+    pub(crate) queue: String,
+    /// Other queues to show beside it and drop-tail, such as codel,fq_codel; may be repeated
+    #[arg(long, value_name = "LIST")]
+    pub(crate) against: Vec<String>,
+    /// The path: 10mbit, 100mbit, 1gbit, or a file with rate, rtt and duration
+    #[arg(long, value_name = "NAME|FILE", default_value = "100mbit")]
+    pub(crate) profile: String,
+    /// Which scenarios to run
+    #[arg(long, value_enum, default_value_t = Scenarios::Rfc7928)]
+    pub(crate) suite: Scenarios,
+    /// Run only these scenarios of the suite, such as mild,rtt; may be repeated
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub(crate) only: Vec<String>,
+    /// Congestion controls of the standard flows, such as reno,cubic [default: NewReno as in RFC 5681]
+    #[arg(long, value_name = "LIST")]
+    pub(crate) cc: Vec<String>,
+    /// Runs of each scenario, with seeds from 1 on
+    #[arg(long, value_name = "N", default_value_t = SEEDS, value_parser = clap::value_parser!(u64).range(1..=1_000))]
+    pub(crate) seeds: u64,
+    /// What to measure of each run, such as 20s; a warm-up of a sixth comes before [default: 60s]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) duration: Option<String>,
+    /// World to run in: sim or virtual
+    #[arg(long, value_enum, default_value_t = Where::Sim)]
+    pub(crate) world: Where,
+    /// Folder of the card and its cells; cells that it has do not run again [default: results/characterize-QUEUE]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Print only the card, as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) jobs: Jobs,
+    /// Kernel of the virtual world, by its name in `quell kernel list` [default: the newest]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) kernel: Option<String>,
+    #[command(flatten)]
+    pub(crate) patience: Patience,
+}
+
+/// A suite.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Scenarios {
+    /// RFC 7928
+    Rfc7928,
+    /// Low latency, low loss: L4S beside classic traffic
+    L4s,
+    /// A home's access link
+    Access,
+    /// Everything
+    All,
+}
+
+impl From<Scenarios> for Suite {
+    fn from(suite: Scenarios) -> Self {
+        match suite {
+            Scenarios::Rfc7928 => Self::Rfc7928,
+            Scenarios::L4s => Self::L4s,
+            Scenarios::Access => Self::Access,
+            Scenarios::All => Self::All,
+        }
+    }
+}
+
+impl Characterize {
+    /// What is asked for.
+    pub(crate) fn request(&self) -> Result<Request, ArgumentError> {
+        let world = World::from(self.world);
+        if world == World::Live {
+            return Err(ArgumentError::CardOfLive);
+        }
+        if world != World::Virtual && self.kernel.is_some() {
+            return Err(ArgumentError::OnlyIn("--kernel has", World::Virtual));
+        }
+        let mut profile = profile(&self.profile)?;
+        if let Some(text) = &self.duration {
+            let (low, high) = (Time::from_secs(2), Time::from_secs(3_600));
+            let time = notation::time(text).map_err(|error| ArgumentError::Value {
+                option: "--duration:".to_owned(),
+                source: error.into(),
+            })?;
+            if !(low..=high).contains(&time) {
+                return Err(ArgumentError::Time {
+                    option: "--duration",
+                    text: text.clone(),
+                    allowed: TimeBounds::Within(low, high),
+                });
+            }
+            profile.duration = time;
+        }
+        let list = |option: &str, lists: &[String]| match lists {
+            [] => Ok(Vec::new()),
+            lists => queues(option, lists),
+        };
+        let against = list("--against", &self.against)?;
+        for queue in [&self.queue].into_iter().chain(&against) {
+            Override::queue(queue)
+                .map_err(|why| ArgumentError::Refused(why.replace("--queue ", "").into()))?;
+        }
+        Ok(Request {
+            queue: self.queue.trim().to_owned(),
+            against,
+            profile,
+            suite: Suite::from(self.suite),
+            only: self.only.clone(),
+            world,
+            controls: list("--cc", &self.cc)?,
+            seeds: self.seeds,
+        })
+    }
+}
+
+/// One of those that are there, or that of a file.
+fn profile(name: &str) -> Result<Profile, ArgumentError> {
+    if let Some(profile) = Profile::named(name) {
+        return Ok(profile);
+    }
+    let text = fs::read_to_string(name).map_err(|source| ArgumentError::NoProfile {
+        name: name.to_owned(),
+        known: Profile::NAMES.join(", "),
+        source,
+    })?;
+    if text.len() > LONGEST_FILE {
+        return Err(ArgumentError::LongProfile(name.to_owned()));
+    }
+    let profile = Profile::read(name, &text).map_err(|why| ArgumentError::Refused(why.into()))?;
+    complain_of_length(&profile);
+    Ok(profile)
+}
+
+/// A large link takes long.
+fn complain_of_length(profile: &Profile) {
+    let bits = u128::from(profile.rate.as_bps()) * u128::from(profile.duration.as_nanos());
+    // Ten times what the usual profile carries.
+    if bits > 60_000_000_000_000_000_000 {
+        complain(
+            "note: this profile carries more than ten times what 100mbit does, and takes as much longer",
+        );
+    }
+}

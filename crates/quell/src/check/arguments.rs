@@ -1,0 +1,37 @@
+//! The arguments of `quell check` and `quell schema`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use crate::arguments::{Changes, QueueChoice, Where};
+
+/// `quell check`.
+#[derive(Debug, Args)]
+pub(crate) struct Check {
+    /// Scenario file, or - for standard input
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) changes: Changes,
+    #[command(flatten)]
+    pub(crate) queue: QueueChoice,
+    /// Exit with code 1 if there is a warning
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// Check for this world on this host [default: the simulator, with a line about each other world]
+    #[arg(long, value_enum)]
+    pub(crate) world: Option<Where>,
+}
+
+/// A kind of file that has a JSON Schema.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum SchemaOf {
+    /// A scenario file
+    Scenario,
+    /// A sweep file
+    Sweep,
+    /// summary.json of a result
+    Summary,
+    /// card.json of quell characterize
+    Card,
+}

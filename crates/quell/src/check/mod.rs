@@ -1,0 +1,35 @@
+//! `quell check` and `quell schema`.
+
+pub(crate) mod arguments;
+pub(crate) mod worlds;
+
+use quell_lab::results::summary_schema;
+use quell_lab::{World, schema, sweep};
+
+use crate::arguments::strict;
+use crate::check::arguments::{Check, SchemaOf};
+use crate::failure::Failure;
+use crate::output::page::Page;
+use crate::scenario_file::Text;
+
+/// Reports whether a scenario could run.
+pub(crate) fn check(arguments: &Check, page: &mut Page) -> Result<(), Failure> {
+    let text = Text::read(&arguments.file)?;
+    let queue = arguments.queue.overrides()?;
+    let load = |world| text.load_with(&arguments.changes, queue.clone(), world);
+    let world = arguments.world.map(World::from);
+    let warnings = worlds::judge(&load, &arguments.file.display().to_string(), world, page)?;
+    strict::check(arguments.strict, warnings, "")
+}
+
+/// Prints the JSON Schema of a kind of file.
+pub(crate) fn schema(of: SchemaOf, page: &mut Page) -> Result<(), Failure> {
+    let schema = match of {
+        SchemaOf::Scenario => schema::schema(),
+        SchemaOf::Sweep => sweep::schema(),
+        SchemaOf::Summary => summary_schema(),
+        SchemaOf::Card => quell_characterize::schema(),
+    };
+    page.line(serde_json::to_string_pretty(&schema).map_err(Failure::failed)?);
+    Ok(())
+}

@@ -1,0 +1,205 @@
+//! The arguments of `quell exec` and `quell shell`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use quell_exec::Ecn;
+
+use crate::arguments::{GuestPlace, Patience, VIRTUAL};
+
+/// Headings of the options.
+const WATCH: &str = "While it runs";
+const LINK: &str = "Link";
+const HOSTS: &str = "Hosts";
+const RESULTS: &str = "Results";
+
+/// `quell exec`.
+#[derive(Debug, Args)]
+pub(crate) struct Exec {
+    #[command(flatten)]
+    pub(crate) behind: Behind,
+    /// The program and its arguments [default: $SHELL]
+    #[arg(value_name = "PROGRAM", trailing_var_arg = true)]
+    pub(crate) program: Vec<OsString>,
+}
+
+/// `quell shell`.
+#[derive(Debug, Args)]
+pub(crate) struct Shell {
+    #[command(flatten)]
+    pub(crate) behind: Behind,
+}
+
+/// What a program is put behind.
+#[derive(Debug, Args)]
+pub(crate) struct Behind {
+    /// Rate towards the program, such as 40mbit [default: unlimited]
+    #[arg(long, value_name = "RATE", help_heading = LINK)]
+    pub(crate) down: Option<String>,
+    /// Rate of what the program sends [default: unlimited]
+    #[arg(long, value_name = "RATE", help_heading = LINK)]
+    pub(crate) up: Option<String>,
+    /// Both rates
+    #[arg(long, value_name = "RATE", alias = "bandwidth", conflicts_with_all = ["down", "up"], help_heading = LINK)]
+    pub(crate) rate: Option<String>,
+    /// Let the rate towards the program follow a trace: FILE, or FILE:offset=2s,scale=0.5,repeat=false with the keys of `rate` in a scenario
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["down", "rate"], help_heading = LINK)]
+    pub(crate) down_trace: Option<String>,
+    /// Let the rate of what the program sends follow a trace
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["up", "rate"], help_heading = LINK)]
+    pub(crate) up_trace: Option<String>,
+    /// Base RTT that the link adds to that of the path, such as 40ms [default: none]
+    #[arg(long, value_name = "TIME", help_heading = LINK)]
+    pub(crate) rtt: Option<String>,
+    /// The same as a delay one way: --delay 20ms is --rtt 40ms
+    #[arg(long, alias = "latency", value_name = "TIME", conflicts_with = "rtt", help_heading = LINK)]
+    pub(crate) delay: Option<String>,
+    /// Lose this share of the packets in each direction behind its queue: 1%, or 0.01
+    #[arg(long, value_name = "SHARE", help_heading = LINK)]
+    pub(crate) loss: Option<String>,
+    /// Delay packets in each direction by a random time from zero to this one; they keep their order
+    #[arg(long, value_name = "TIME", help_heading = LINK)]
+    pub(crate) jitter: Option<String>,
+    /// Queue of each direction that has a rate, such as dualpi2:target=15ms, or wifi=fq_codel where there are several links [default: fifo:limit=100ms]
+    #[arg(long, value_name = "QUEUE", conflicts_with_all = ["down_queue", "up_queue"], help_heading = LINK)]
+    pub(crate) queue: Vec<String>,
+    /// Queue towards the program
+    #[arg(long, value_name = "QUEUE", help_heading = LINK)]
+    pub(crate) down_queue: Vec<String>,
+    /// Queue of what the program sends
+    #[arg(long, value_name = "QUEUE", help_heading = LINK)]
+    pub(crate) up_queue: Vec<String>,
+    /// Take the link, or several in a row, and what changes from a scenario file; the groups do not count
+    #[arg(long, value_name = "FILE", help_heading = LINK)]
+    pub(crate) scenario: Option<PathBuf>,
+    /// Change a value of the link: link.overhead=14, down.queue.target=5ms, or link.wifi.rate=5mbit where there are several
+    #[arg(long = "set", value_name = "KEY=VALUE", help_heading = LINK)]
+    pub(crate) sets: Vec<String>,
+    /// Change the link while the program runs: --at 10s down=5mbit, or link.wifi.rate=5mbit where there are several
+    #[arg(long, value_names = ["TIME", "KEY=VALUE"], num_args = 2, action = clap::ArgAction::Append, help_heading = LINK)]
+    pub(crate) at: Vec<String>,
+    /// Largest packet in bytes
+    #[arg(long, value_name = "BYTES", default_value_t = 1500, help_heading = LINK)]
+    pub(crate) mtu: u16,
+    /// What is behind the link
+    #[arg(long, value_enum, default_value_t = NetArgument::Relay, help_heading = HOSTS)]
+    pub(crate) net: NetArgument,
+    /// Let the program reach the services on this host's loopback, at the address in $QUELL_HOST: all, or those at these ports
+    #[arg(long, value_name = "PORT", num_args = 0..=1, require_equals = true, value_delimiter = ',', help_heading = HOSTS)]
+    pub(crate) host_loopback: Option<Vec<u16>>,
+    /// Where name queries go
+    #[arg(long, value_enum, default_value_t = DnsArgument::Link, help_heading = HOSTS)]
+    pub(crate) dns: DnsArgument,
+    /// No IPv6 for the program
+    #[arg(long, help_heading = HOSTS)]
+    pub(crate) ipv4_only: bool,
+    /// Number of the network inside, 10.77.N.0/24 [default: the first that is free]
+    #[arg(long, value_name = "N", help_heading = HOSTS)]
+    pub(crate) subnet: Option<u8>,
+    /// Congestion control of the program's TCP [default: that of this kernel]
+    #[arg(long, value_name = "NAME", help_heading = HOSTS)]
+    pub(crate) cc: Option<String>,
+    /// Congestion control of the far edge, which sends the downloads [default: that of this kernel]
+    #[arg(long, value_name = "NAME", help_heading = HOSTS)]
+    pub(crate) far_cc: Option<String>,
+    /// ECN of both TCPs [default: as on this host]
+    #[arg(long, value_enum, help_heading = HOSTS)]
+    pub(crate) ecn: Option<EcnArgument>,
+    /// Let packets with ECT(0) continue with ECT(1), in both directions, so that they are L4S to queues: all, or those of remote hosts at these ports
+    #[arg(long, value_name = "PORT", num_args = 0..=1, require_equals = true, value_delimiter = ',', help_heading = HOSTS)]
+    pub(crate) ect1: Option<Vec<u16>>,
+    /// Also run this program at the far edge, at the address in $QUELL_FAR; no shell reads it
+    #[arg(long, value_name = "COMMAND", help_heading = HOSTS)]
+    pub(crate) far: Option<String>,
+    /// Run the program, and that of --far, as this user, by name or number: only root can. Without, a program that root starts owns root's files
+    #[arg(long, value_name = "USER", help_heading = HOSTS)]
+    pub(crate) user: Option<String>,
+    /// How long what the program has started may outlive it; then it is ended
+    #[arg(long, value_name = "TIME", default_value = "0s", help_heading = HOSTS)]
+    pub(crate) wait: String,
+    /// Where it runs: with this host's kernel in real time, or in a guest, where only --far can answer
+    #[arg(long, value_enum, default_value_t = ExecWorld::Live, help_heading = HOSTS)]
+    pub(crate) world: ExecWorld,
+    /// Kernel of the virtual world, by its name in `quell kernel list` [default: the newest]
+    #[arg(long, value_name = "NAME", help_heading = VIRTUAL)]
+    pub(crate) kernel: Option<String>,
+    #[command(flatten)]
+    pub(crate) patience: Patience,
+    #[command(flatten)]
+    pub(crate) place: GuestPlace,
+    /// Change the link through this Unix socket, which is made for it: a JSON object a line, such as {"set":{"down":"5mbit"}} or {"get":"summary"}
+    #[arg(long, value_name = "SOCKET", help_heading = WATCH)]
+    pub(crate) control: Option<PathBuf>,
+    /// Show the link on a page, on which it can be changed; its address is printed on standard error, and only this host can open it
+    #[arg(long, value_name = "PORT", num_args = 0..=1, require_equals = true, default_missing_value = "0", help_heading = WATCH)]
+    pub(crate) page: Option<u16>,
+    /// Take the files of the page from this folder
+    #[arg(long, value_name = "DIR", hide = true)]
+    pub(crate) page_files: Option<PathBuf>,
+    /// Write the results into this folder, which must not exist yet
+    #[arg(long, value_name = "DIR", help_heading = RESULTS)]
+    pub(crate) out: Option<PathBuf>,
+    /// Also write packets.pcapng into that folder: every packet with its queue, sojourn time and fate
+    #[arg(long, requires = "out", help_heading = RESULTS)]
+    pub(crate) packets: bool,
+    /// Write the report as JSON into this file; - is standard output, after what the program has written there
+    #[arg(long, value_name = "FILE", help_heading = RESULTS)]
+    pub(crate) json: Option<PathBuf>,
+    /// No report on standard error; warnings and errors remain
+    #[arg(long, short, help_heading = RESULTS)]
+    pub(crate) quiet: bool,
+    /// Exit with code 125 if the report has a warning and the program succeeded; the results are kept
+    #[arg(long, help_heading = RESULTS)]
+    pub(crate) strict: bool,
+}
+
+/// Where a program runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExecWorld {
+    /// This host's kernel in real time
+    Live,
+    /// A user-mode kernel in virtual time: the program reads this host's files, writes only to $TMPDIR, and repeats to the byte
+    Virtual,
+}
+
+/// What is behind the link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum NetArgument {
+    /// All that this host reaches, by a relay: the kernel's TCP at the far edge sends the downloads, not the remote server's
+    Relay,
+    /// Nothing but the far edge: for --far
+    None,
+    /// What this host routes to, with its address, as root: the remote servers send the downloads. IPv4 only; the host must forward packets
+    Nat,
+}
+
+/// Where name queries go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DnsArgument {
+    /// Through the link, to the servers of this host
+    Link,
+    /// Where this host's resolv.conf says, also through the link; servers on its loopback do not answer
+    Direct,
+}
+
+impl From<EcnArgument> for Ecn {
+    fn from(ecn: EcnArgument) -> Self {
+        match ecn {
+            EcnArgument::Off => Self::Off,
+            EcnArgument::On => Self::On,
+            EcnArgument::Accecn => Self::Accurate,
+        }
+    }
+}
+
+/// What both TCPs do about ECN.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum EcnArgument {
+    /// Never
+    Off,
+    /// Ask for it (RFC 3168)
+    On,
+    /// Ask for AccECN (RFC 9768); needs Linux 6.18
+    Accecn,
+}

@@ -1,0 +1,341 @@
+//! `quell exec` and `quell shell`: a program behind a link.
+//!
+//! The exit code is the program's own, as with env(1); 125 where quell fails, 126 and 127 where the program cannot be started. Standard
+//! output is the program's; the report goes to standard error when the program has ended.
+
+pub(crate) mod arguments;
+mod failure;
+mod page;
+mod text;
+mod virtual_run;
+
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::io::Read as _;
+use std::path::Path;
+use std::time::Duration;
+
+use quell_exec::program::words;
+use quell_exec::run::OWN_FAILURE;
+use quell_exec::{
+    Config, ControlSocket, Ecn, Ended, Error, Found, LinkOptions, Loopback, Names, Net, Outcome,
+    Plan, results,
+};
+use quell_hosts::account::Account;
+use quell_lab::World;
+use quell_units::notation;
+
+use crate::arguments::ArgumentError;
+use crate::exec::arguments::{Behind, DnsArgument, Exec, ExecWorld, NetArgument, Shell};
+use crate::exec::failure::{ExecFailure, NoEffect};
+use crate::exec::page::watcher;
+use crate::exec::text::{counted, put_report, report};
+use crate::exec::virtual_run::Inside;
+use crate::output::page::{complain, say};
+
+/// Runs the program; the exit code of this process.
+pub(crate) fn exec(arguments: &Exec) -> u8 {
+    match arguments.program.is_empty() {
+        true => shell_behind(&arguments.behind),
+        false => end(plan(&arguments.behind)
+            .map_err(ExecFailure::own)
+            .and_then(|plan| behind(&arguments.behind, plan, arguments.program.clone(), &[]))),
+    }
+}
+
+/// Runs a shell; the exit code of this process.
+pub(crate) fn shell(arguments: &Shell) -> u8 {
+    shell_behind(&arguments.behind)
+}
+
+/// The user's shell, with a prompt that shows the link where the shell takes one from its environment.
+fn shell_behind(arguments: &Behind) -> u8 {
+    if arguments.world == ExecWorld::Virtual {
+        complain("a guest has no terminal: give a program with its arguments");
+        return OWN_FAILURE;
+    }
+    let shell = env::var_os("SHELL").filter(|shell| !shell.is_empty());
+    let shell = shell.unwrap_or_else(|| "/bin/sh".into());
+    let name = Path::new(&shell).file_name().unwrap_or_default().to_owned();
+    let prompt = |link: &str, rest: &str| format!("[quell {link}] {rest}");
+    let plan = match plan(arguments) {
+        Ok(plan) => plan,
+        Err(error) => return end(Err(ExecFailure::own(error))),
+    };
+    let link = plan.describe();
+    let (words, variables) = match name.to_str() {
+        // bash sets its prompt in its own file, so what comes before it is printed before each prompt.
+        Some("bash") => {
+            let before = env::var("PROMPT_COMMAND").unwrap_or_default();
+            let print = "printf '[quell %s] ' \"$QUELL_LINK\"";
+            let command = match before.is_empty() {
+                true => print.to_owned(),
+                false => format!("{print}; {before}"),
+            };
+            (vec![shell], vec![("PROMPT_COMMAND", command)])
+        }
+        Some("sh" | "dash" | "ash" | "ksh") => (vec![shell], vec![("PS1", prompt(&link, "$ "))]),
+        Some("zsh") => (vec![shell], vec![("PS1", prompt(&link, "%# "))]),
+        _ => (vec![shell], Vec::new()),
+    };
+    let variables: Vec<(String, String)> = variables
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect();
+    end(behind(arguments, plan, words, &variables))
+}
+
+/// Prints what went wrong with quell or the start of the program.
+fn end(result: Result<u8, ExecFailure>) -> u8 {
+    result.unwrap_or_else(|failure| {
+        complain(&failure.to_string());
+        failure.code
+    })
+}
+
+/// The link.
+fn plan(arguments: &Behind) -> Result<Plan, Error> {
+    let wrong = |error: std::io::Error, file: &Path| {
+        Error::Options(format!("cannot read {}: {error}", file.display()))
+    };
+    let scenario = match &arguments.scenario {
+        Some(file) if file == Path::new("-") => {
+            let mut text = String::new();
+            let read = std::io::stdin().read_to_string(&mut text);
+            read.map_err(|error| wrong(error, file))?;
+            Some(("standard input".to_owned(), text))
+        }
+        Some(file) => {
+            let text = fs::read_to_string(file).map_err(|error| wrong(error, file))?;
+            Some((file.display().to_string(), text))
+        }
+        None => None,
+    };
+    let (down, down_trace) = pace(&arguments.down, &arguments.rate, &arguments.down_trace);
+    let (up, up_trace) = pace(&arguments.up, &arguments.rate, &arguments.up_trace);
+    let options = LinkOptions {
+        scenario,
+        down,
+        up,
+        down_trace,
+        up_trace,
+        rtt: arguments.rtt.clone(),
+        delay: arguments.delay.clone(),
+        loss: arguments.loss.clone(),
+        jitter: arguments.jitter.clone(),
+        queues: arguments.queue.clone(),
+        down_queues: arguments.down_queue.clone(),
+        up_queues: arguments.up_queue.clone(),
+        sets: arguments.sets.clone(),
+        at: arguments
+            .at
+            .chunks_exact(2)
+            .map(|pair| (pair[0].clone(), pair[1].clone()))
+            .collect(),
+        ..LinkOptions::default()
+    };
+    Plan::new(&options)
+}
+
+/// The rate of a direction, or the trace that it follows. No rate is the name of a file, so a file in its place is a trace.
+fn pace(
+    own: &Option<String>,
+    both: &Option<String>,
+    trace: &Option<String>,
+) -> (Option<String>, Option<String>) {
+    let rate = own.as_ref().or(both.as_ref());
+    let is_file = |rate: &&String| {
+        let name = rate.split(':').next().unwrap_or_default();
+        Path::new(name).is_file()
+    };
+    match rate.filter(is_file) {
+        Some(file) => (None, Some(file.clone())),
+        None => (rate.cloned(), trace.clone()),
+    }
+}
+
+/// Refuses what has no effect, or another one, where this host itself routes.
+fn refuse_beside_nat(arguments: &Behind) -> Result<(), NoEffect> {
+    NoEffect::check([
+        (
+            arguments.far.is_some(),
+            "--far: a program at the far edge needs --net none or relay",
+        ),
+        (
+            arguments.far_cc.is_some(),
+            "--far-cc: with --net nat the remote servers send, with their own congestion control",
+        ),
+        (
+            arguments.host_loopback.is_some(),
+            "--host-loopback: with --net nat services of this host are at $QUELL_FAR, those of its loopback not at all",
+        ),
+    ])
+}
+
+/// Runs the program behind the link, or this command in a guest; the exit code of this process.
+fn behind(
+    arguments: &Behind,
+    plan: Plan,
+    program: Vec<OsString>,
+    variables: &[(String, String)],
+) -> Result<u8, ExecFailure> {
+    let programs = Programs {
+        program: Found::new(&program)?,
+        far: match &arguments.far {
+            Some(command) => Some(Found::new(&words(command).map_err(ExecFailure::own)?)?),
+            None => None,
+        },
+    };
+    let inside = Inside::find(arguments);
+    if arguments.world == ExecWorld::Virtual && inside.is_none() {
+        return virtual_run::run(arguments, &plan, &programs.all());
+    }
+    if !arguments.quiet {
+        plan.traces().iter().for_each(|trace| say(trace));
+    }
+    let config = config(arguments, plan, programs, variables, inside.as_ref())?;
+    let mut outcome = quell_exec::run(config).map_err(ExecFailure::own)??;
+    if inside.is_some() {
+        // The host says where it puts them.
+        outcome.folder = None;
+    }
+    Ok(print(arguments, &outcome, inside.as_ref()))
+}
+
+/// The programs at both ends of the link.
+struct Programs {
+    program: Found,
+    /// At the far edge.
+    far: Option<Found>,
+}
+
+impl Programs {
+    fn all(&self) -> Vec<&Found> {
+        [&self.program].into_iter().chain(&self.far).collect()
+    }
+}
+
+/// The arguments in the library's form; `inside` is the guest around this process.
+fn config(
+    arguments: &Behind,
+    plan: Plan,
+    programs: Programs,
+    variables: &[(String, String)],
+    inside: Option<&Inside>,
+) -> Result<Config, ExecFailure> {
+    let net = match inside {
+        Some(_) => Net::None,
+        None => net(arguments).map_err(ExecFailure::own)?,
+    };
+    let wait = notation::time(&arguments.wait).map_err(|source| {
+        ExecFailure::own(ArgumentError::Value {
+            option: format!("--wait {}:", arguments.wait),
+            source: source.into(),
+        })
+    })?;
+    let watcher = arguments
+        .page
+        .map(|port| watcher(port, arguments.page_files.as_deref(), &plan));
+    let socket = arguments.control.as_deref().map(ControlSocket::bind);
+    let user = arguments.user.as_deref().map(|name| {
+        Account::find(name).map_err(|source| {
+            ExecFailure::own(ArgumentError::Value {
+                option: format!("--user {name}:"),
+                source: source.into(),
+            })
+        })
+    });
+    let depth = env::var("QUELL_DEPTH").ok();
+    Ok(Config {
+        depth: depth.and_then(|depth| depth.parse().ok()).unwrap_or(0),
+        program: programs.program,
+        variables: variables.to_vec(),
+        far: programs.far,
+        net,
+        subnet: arguments.subnet,
+        names: match arguments.dns {
+            DnsArgument::Link => Names::Link,
+            DnsArgument::Direct => Names::Direct,
+        },
+        loopback: match arguments.host_loopback.as_deref() {
+            None => Loopback::Closed,
+            Some([]) => Loopback::Open,
+            Some(ports) => Loopback::Ports(ports.to_vec()),
+        },
+        // The guest's kernels have no IPv6.
+        ipv4_only: arguments.ipv4_only || inside.is_some(),
+        mtu: arguments.mtu,
+        control: arguments.cc.clone(),
+        far_control: arguments.far_cc.clone(),
+        ecn: arguments.ecn.map(Ecn::from),
+        ect1: arguments.ect1.clone(),
+        user: user.transpose()?,
+        wait: Duration::from_nanos(wait.as_nanos()),
+        out: match inside {
+            Some(inside) => arguments.out.as_ref().map(|_| inside.result()),
+            None => arguments.out.clone(),
+        },
+        guest_day: inside.and_then(Inside::day),
+        world: match inside {
+            Some(_) => World::Virtual,
+            None => World::Live,
+        },
+        packets: arguments.packets,
+        watcher: watcher.transpose().map_err(ExecFailure::own)?,
+        socket: socket.transpose().map_err(ExecFailure::own)?,
+        plan,
+    })
+}
+
+/// What is behind the link.
+fn net(arguments: &Behind) -> Result<Net, NoEffect> {
+    match arguments.net {
+        NetArgument::Relay => Ok(Net::Relay),
+        NetArgument::None => Ok(Net::None),
+        NetArgument::Nat => refuse_beside_nat(arguments).map(|()| Net::Nat),
+    }
+}
+
+/// Prints and writes what is asked for of a run; the exit code of this process.
+fn print(arguments: &Behind, outcome: &Outcome, inside: Option<&Inside>) -> u8 {
+    let named = outcome.exec["program"][0].as_str().unwrap_or_default();
+    if let Ended::Signal(signal) = outcome.ended {
+        let name = signal_hook::low_level::signal_name(signal);
+        let name = name.map_or_else(|| signal.to_string(), str::to_owned);
+        complain(&format!("{named} was ended by signal {name}"));
+    }
+    if !arguments.quiet {
+        report(outcome).iter().for_each(|line| say(line));
+    }
+    for warning in &outcome.summary.warnings {
+        say(&format!("warning: {warning}"));
+    }
+    let json = arguments.json.clone();
+    let json = json.map(|path| inside.map_or(path, Inside::report));
+    let report = results::report_text(&outcome.summary, &outcome.exec);
+    let put = json.map_or(Ok(()), |path| put_report(&path, &report));
+    let unwritten = outcome.unwritten.as_ref().map(ToString::to_string);
+    let unwritten = unwritten.into_iter();
+    let failures: Vec<String> = unwritten
+        .chain(put.err().map(|error| error.to_string()))
+        .collect();
+    failures.iter().for_each(|why| complain(why));
+    code(outcome, arguments.strict, !failures.is_empty())
+}
+
+/// The exit code: the program's own, unless that is success and quell has `failed` to write, or `--strict` makes a warning an error.
+fn code(outcome: &Outcome, strict: bool, failed: bool) -> u8 {
+    let warnings = outcome.summary.warnings.len();
+    let is_doubtful = strict && warnings > 0;
+    if is_doubtful {
+        complain(&format!(
+            "{}, and --strict makes that an error; the results are kept",
+            counted(warnings as u64, "warning")
+        ));
+    }
+    match outcome.ended.code() {
+        0 if is_doubtful || failed => OWN_FAILURE,
+        own => own,
+    }
+}

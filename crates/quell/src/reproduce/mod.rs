@@ -1,0 +1,348 @@
+//! `quell reproduce`: published experiments, and which of their statements come out.
+
+pub(crate) mod arguments;
+
+use std::path::Path;
+
+use quell_lab::World;
+use quell_lab::sweep::{self, Options, Report, Store, Survey};
+use quell_reproduce::book;
+use quell_reproduce::registry::{self, CHAPTERS};
+use quell_reproduce::{Experiment, Findings, Length, Outcome, Reproduction, Unable, Verdict};
+use serde_json::{Value as Json, json};
+
+use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+use crate::output::page::{Page, complain};
+use crate::plot::write;
+use crate::report;
+use crate::reproduce::arguments::Reproduce;
+use crate::sweep::{Shown, judge, rough, write_into};
+
+/// Names that an error suggests.
+const SUGGESTED: usize = 5;
+
+/// Lists or runs experiments.
+pub(crate) fn reproduce(arguments: &Reproduce, page: &mut Page) -> Result<(), Failure> {
+    let (list, names) = arguments.wanted();
+    if let Some(out) = &arguments.report {
+        report::check(out)?;
+    }
+    let experiments = chosen(names)?;
+    if list {
+        return match arguments.json {
+            true => print(&list_json(&experiments), page),
+            false => {
+                list_all(&experiments, page);
+                Ok(())
+            }
+        };
+    }
+    let world = arguments.world.map_or(World::Sim, World::from);
+    let all = plan(arguments, &experiments, world)?;
+    let folder = arguments.store();
+    if !arguments.dry_run {
+        write_into(&folder, world)?;
+    }
+    let interrupt = Interrupt::listen()?;
+    // What a quick run loses with the power is made again in a moment.
+    let store = match arguments.length() {
+        Length::Quick => Store::for_a_while(&folder),
+        Length::Full => Store::at(&folder),
+    };
+    let options = Options {
+        shard: arguments.shard,
+        jobs: arguments.jobs.number(world).map_err(Failure::input)?,
+        retry_failed: arguments.retry_failed,
+        series: false,
+        time_limit: None,
+        reuse_live: false,
+        stop: interrupt.stop(),
+    };
+    if arguments.dry_run {
+        let survey = sweep::survey(&all.plan, &store, &options).map_err(Failure::run)?;
+        dry(&all, &survey, &options, &folder, page);
+        return Ok(());
+    }
+    let mut shown = Shown::new();
+    let ran = sweep::run(&all.plan, &store, &options, &mut |progress| {
+        shown.tell(&progress)
+    });
+    shown.end();
+    let ran = ran.map_err(|error| interrupt.explain(Failure::run(error)))?;
+    let outcomes = all.outcomes(&store).map_err(Failure::run)?;
+    if arguments.json {
+        print(&outcomes_json(&outcomes), page)?;
+    } else {
+        tell(&outcomes, &ran, &folder, page);
+    }
+    if let Some(out) = &arguments.report {
+        let words: Vec<String> = arguments.words(world);
+        write(out, book::html(&outcomes, &words.join(" ")).as_bytes())?;
+        if !arguments.json {
+            page.line(format_args!("book in {}", out.display()));
+        }
+    }
+    match judge(&ran) {
+        Some(why) => Err(interrupt.explain(Failure::failed(why))),
+        None => Ok(()),
+    }
+}
+
+/// What is to run of the experiments in this world; prints which of them cannot.
+fn plan(
+    arguments: &Reproduce,
+    experiments: &[&'static Experiment],
+    world: World,
+) -> Result<Reproduction, Failure> {
+    let guest = arguments.patience.options(arguments.kernel.clone());
+    let guest = guest.map_err(Failure::input)?;
+    if world == World::Live {
+        let why = "a run of the live world does not repeat; run its scenario with quell run";
+        return Err(Failure::input(format!("--world live: {why}")));
+    }
+    if world == World::Sim && arguments.kernel.is_some() {
+        return Err(Failure::input(
+            "--kernel has an effect only in the virtual world",
+        ));
+    }
+    let all = Reproduction::new(experiments, arguments.length(), world, &guest);
+    let all = all.map_err(Failure::run)?;
+    if all.unable.len() == experiments.len() {
+        return Err(Failure::input(unable(&all.unable)));
+    }
+    if !all.unable.is_empty() {
+        complain(&format!("note: {}", unable(&all.unable)));
+    }
+    Ok(all)
+}
+
+/// The experiments that these names mean, each once, in the order of the book; all without a name.
+fn chosen(names: &[String]) -> Result<Vec<&'static Experiment>, Failure> {
+    let all = registry::all();
+    if names.is_empty() {
+        return Ok(all);
+    }
+    let mut wanted: Vec<&str> = Vec::new();
+    for name in names {
+        let found = registry::find(name).map_err(|near| {
+            let near: Vec<&str> = near.into_iter().take(SUGGESTED).collect();
+            let meant = match near[..] {
+                [] => "quell reproduce lists them".to_owned(),
+                _ => format!("did you mean {}?", near.join(" or ")),
+            };
+            Failure::input(format!("there is no experiment {name}; {meant}"))
+        })?;
+        wanted.extend(found.iter().map(|one| one.id));
+    }
+    let is_wanted = |one: &&'static Experiment| wanted.contains(&one.id);
+    Ok(all.into_iter().filter(is_wanted).collect())
+}
+
+fn list_all(experiments: &[&'static Experiment], page: &mut Page) {
+    let width = experiments.iter().map(|one| one.id.chars().count()).max();
+    let width = width.unwrap_or(0);
+    for chapter in CHAPTERS {
+        let own = experiments
+            .iter()
+            .filter(|one| one.chapter() == chapter.name);
+        let own: Vec<_> = own.collect();
+        if own.is_empty() {
+            continue;
+        }
+        page.paragraph(0, &format!("{}: {}", chapter.title, chapter.source));
+        for one in own {
+            let statements = match one.statements.len() {
+                1 => "1 statement".to_owned(),
+                many => format!("{many} statements"),
+            };
+            let text = format!("{} ({statements}; {})", one.title, one.source);
+            page.hanging(&format!("  {:width$}  ", one.id), &text);
+        }
+        page.line("");
+    }
+    page.line("quell reproduce ID runs an experiment; docs/reproduce.md has the verdicts.");
+}
+
+fn list_json(experiments: &[&'static Experiment]) -> Json {
+    let one = |one: &&'static Experiment| {
+        let statements = one.statements.iter().map(|statement| {
+            json!({
+                "id": statement.id,
+                "published": statement.published,
+                "bound": statement.bound,
+            })
+        });
+        json!({
+            "id": one.id,
+            "title": one.title,
+            "source": one.source,
+            "scenarios": one.scenarios(),
+            "runs": (one.plan)().len(),
+            "statements": statements.collect::<Vec<_>>(),
+        })
+    };
+    experiments.iter().map(one).collect()
+}
+
+fn print(json: &Json, page: &mut Page) -> Result<(), Failure> {
+    let text = serde_json::to_string_pretty(json).map_err(Failure::failed)?;
+    page.line(text);
+    Ok(())
+}
+
+/// Each experiment that cannot run, and why.
+fn unable(all: &[Unable]) -> String {
+    let mut text = "cannot run in this world:".to_owned();
+    for one in all {
+        let id = one.experiment.id;
+        // What is wrong with a plan begins with how much it is.
+        let why = match one.why.split_once('\n') {
+            Some((first, rest)) if first.starts_with("the sweep has ") => rest,
+            _ => &one.why,
+        };
+        text += &format!("\n  {id}");
+        for line in why.lines() {
+            text += &format!("\n    {line}");
+        }
+    }
+    text
+}
+
+fn dry(all: &Reproduction, survey: &Survey, options: &Options<'_>, store: &Path, page: &mut Page) {
+    let of = match options.shard {
+        Some(_) => format!(" of {}", all.plan.len()),
+        None => String::new(),
+    };
+    page.line(format_args!(
+        "{:8} different runs{of} in the {} world",
+        survey.cells,
+        all.plan.world.name()
+    ));
+    page.line(format_args!("{:8} are in {}", survey.done, store.display()));
+    if survey.failed > 0 {
+        page.line(format_args!(
+            "{:8} failed; --retry-failed runs them again",
+            survey.failed
+        ));
+    }
+    page.line(format_args!(
+        "{:8} to run, about {} with --jobs {}",
+        survey.to_run,
+        rough(survey.estimate),
+        options.jobs
+    ));
+}
+
+/// The verdicts, and how many there are of each.
+fn tell(outcomes: &[Outcome], report: &Report, store: &Path, page: &mut Page) {
+    let mut counts = [0_usize; 3];
+    let (mut found, mut waiting) = (0, 0);
+    for outcome in outcomes {
+        match outcome {
+            Outcome::Found(findings) => {
+                found += 1;
+                tell_one(findings, &mut counts, page);
+            }
+            Outcome::Incomplete {
+                experiment,
+                cells,
+                missing,
+                failed,
+            } => {
+                waiting += 1;
+                page.line(format_args!("{}: {}", experiment.id, experiment.title));
+                if *missing > 0 {
+                    page.paragraph(2, &format!("{missing} of {cells} runs are missing"));
+                }
+                for why in failed {
+                    page.paragraph(2, &format!("failed: {why}"));
+                }
+            }
+        }
+        page.line("");
+    }
+    let experiments = |count: usize| match count {
+        1 => "1 experiment".to_owned(),
+        many => format!("{many} experiments"),
+    };
+    let [reproduced, differ, open] = counts;
+    let mut line = experiments(found);
+    if reproduced + differ + open > 0 {
+        line += &format!(
+            ": {reproduced} statements reproduced, {differ} differ, {open} cannot be judged"
+        );
+    } else if found > 0 {
+        line += " ran; too short to judge";
+    }
+    if waiting > 0 {
+        line += &format!("; {} not complete", experiments(waiting));
+    }
+    page.line(line);
+    page.line(format_args!(
+        "{} runs were there, {} ran: results in {}",
+        report.survey.done,
+        report.made,
+        store.display()
+    ));
+}
+
+fn tell_one(findings: &Findings, counts: &mut [usize; 3], page: &mut Page) {
+    let experiment = findings.experiment();
+    page.paragraph(0, &format!("{}: {}", experiment.id, experiment.title));
+    for judged in findings.judged() {
+        let place = match judged.verdict {
+            Verdict::Reproduced => Some(0),
+            Verdict::Differs(_) => Some(1),
+            Verdict::CannotBeJudged(_) => Some(2),
+            Verdict::Quick => None,
+        };
+        // The figures of so short a run say nothing.
+        let Some(place) = place else {
+            page.line("  ran; too short to judge");
+            return;
+        };
+        counts[place] += 1;
+        let (_, name) = judged.id.split_once('#').unwrap_or_default();
+        page.hanging(&format!("  {name}: "), judged.verdict.name());
+        page.hanging("    published  ", judged.published);
+        if !judged.ours.is_empty() {
+            page.hanging("    quell      ", &judged.ours);
+        }
+        page.hanging("    checked    ", judged.bound);
+        if let Some(why) = judged.verdict.why() {
+            page.hanging("    why        ", why);
+        }
+    }
+}
+
+fn outcomes_json(outcomes: &[Outcome]) -> Json {
+    let one = |outcome: &Outcome| match outcome {
+        Outcome::Found(findings) => {
+            let statements = findings.judged().into_iter().map(|judged| {
+                json!({
+                    "id": judged.id,
+                    "published": judged.published,
+                    "ours": judged.ours,
+                    "bound": judged.bound,
+                    "verdict": judged.verdict.name(),
+                    "why": judged.verdict.why(),
+                })
+            });
+            let experiment = findings.experiment();
+            json!({
+                "id": experiment.id,
+                "title": experiment.title,
+                "source": experiment.source,
+                "statements": statements.collect::<Vec<_>>(),
+            })
+        }
+        Outcome::Incomplete {
+            experiment,
+            missing,
+            failed,
+            ..
+        } => json!({ "id": experiment.id, "missing": missing, "failed": failed }),
+    };
+    outcomes.iter().map(one).collect()
+}
