@@ -31,7 +31,7 @@ use quell_hosts::child::{self, Child};
 use quell_hosts::namespace::Namespace;
 use quell_hosts::netlink::{Mac, Netlink, RouteTcp, interface_index};
 use quell_hosts::ready;
-use quell_hosts::start_line::{self, FarEnd, Heard, Line};
+use quell_hosts::spawn_handshake::{self, FarEnd, Heard, Line};
 use rustix::event::{PollFd, PollFlags, Timespec, pause, poll};
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::{
@@ -210,7 +210,7 @@ impl WaitingPasta {
         let said = memfd_create("pasta", MemfdFlags::CLOEXEC).doing("make a file in memory")?;
         let said = File::from(said);
         let theirs = said.try_clone().doing("copy a descriptor")?;
-        let (line, far) = start_line::pair().doing("make a pair of sockets")?;
+        let (line, far) = spawn_handshake::pair().doing("make a pair of sockets")?;
         let arguments = config.arguments();
         let mut line = Some(line);
         let child = child::fork(|| {

@@ -14,7 +14,7 @@ use std::process::Command;
 
 use quell_hosts::obstacle;
 
-pub use quell_hosts::start_line::{FAILED, NOT_EXECUTABLE, NOT_FOUND};
+pub use quell_hosts::spawn_handshake::{FAILED, NOT_EXECUTABLE, NOT_FOUND};
 
 /// A program that exists.
 #[derive(Debug, Clone)]

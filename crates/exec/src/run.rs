@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use quell_confine::capabilities::{CapabilitySet, effective, keep_only};
 use quell_confine::threads::require_one;
 use quell_hosts::account::Account;
-use quell_hosts::keeper::Keeper;
+use quell_hosts::fd_holder::FdHolder;
 use quell_hosts::namespace::Namespace;
 use quell_hosts::terminal::Front;
 use quell_hosts::{child, sysctl, user_namespace};
@@ -160,8 +160,8 @@ pub struct Outcome {
 /// The link, its namespaces or its relay could not be made, or failed; the program has then been ended.
 pub fn run(mut config: Config) -> Result<std::result::Result<Outcome, (u8, String)>> {
     // Kept to the end, after which the link's sockets are closed in the background. A guest's clock stands still meanwhile.
-    let keeper = (config.world == World::Live).then(Keeper::start);
-    let keeper = keeper.and_then(std::result::Result::ok).map(Arc::new);
+    let fd_holder = (config.world == World::Live).then(FdHolder::start);
+    let fd_holder = fd_holder.and_then(std::result::Result::ok).map(Arc::new);
     let ipv6 = match config.net {
         _ if config.ipv4_only => false,
         Net::Relay | Net::Pasta => has_ipv6(),
@@ -289,7 +289,7 @@ pub fn run(mut config: Config) -> Result<std::result::Result<Outcome, (u8, Strin
         changes: config.socket.is_some() || config.watcher.is_some(),
         ect1: config.ect1.as_deref(),
         is_l4s: controls.are_l4s(),
-        keeper: keeper.clone(),
+        fd_holder: fd_holder.clone(),
         packets: packets.clone(),
     })?;
     let sockets = match config.net {

@@ -6,7 +6,7 @@
 //! it started in its process group.
 //!
 //! In the live world the processes are made while this one has a single thread, give every right away, and end with it
-//! ([`quell_hosts::enclosure`]); the files that they may write are those of this process. A guest ends with all that is in it, and its
+//! ([`quell_hosts::pid_namespace`]); the files that they may write are those of this process. A guest ends with all that is in it, and its
 //! programs are children of its only process, with root's rights over the guest.
 
 mod command;
@@ -24,8 +24,8 @@ use quell_app::kinds::program::{Ended, Part, Program};
 use quell_app::{AppConfig, ProgramReport, Report};
 use quell_confine::capabilities::{CapabilitySet, keep_only};
 use quell_hosts::child;
-use quell_hosts::enclosure::{Enclosure, Keeping, Left, Work};
 use quell_hosts::namespace::Namespace;
+use quell_hosts::pid_namespace::{Keeping, Left, PidNamespace, Work};
 use quell_hosts::topology::Topology;
 use quell_hosts::traffic::{Epoch, Host, RunEnd};
 use quell_scenario::{Group, Scenario, programs};
@@ -55,7 +55,7 @@ pub(super) struct Prepared {
     kept: Vec<PathBuf>,
     /// A folder that goes with all that is in it.
     temporary: Option<PathBuf>,
-    enclosure: Option<Enclosure>,
+    pid_namespace: Option<PidNamespace>,
 }
 
 /// One program.
@@ -78,7 +78,7 @@ pub(super) struct Programs {
     /// A folder that goes with all that is in it.
     temporary: Option<PathBuf>,
     /// Those that have processes already, which end with it.
-    enclosure: Option<Enclosure>,
+    pid_namespace: Option<PidNamespace>,
 }
 
 /// What became of a program.
@@ -196,12 +196,12 @@ impl Prepared {
             left: Left::GroupKilled,
             rights: CapabilitySet::empty(),
         };
-        let (enclosure, waiting) = Enclosure::fork(works.collect(), keeping)
+        let (pid_namespace, waiting) = PidNamespace::fork(works.collect(), keeping)
             .map_err(|error| LiveError::Failed(format!("programs of the scenario: {error}")))?;
         for (one, waiting) in self.all.iter_mut().zip(waiting) {
             one.process = Process::Waits(waiting);
         }
-        self.enclosure = Some(enclosure);
+        self.pid_namespace = Some(pid_namespace);
         Ok(())
     }
 }
@@ -220,7 +220,7 @@ impl Programs {
             given_up: Arc::default(),
             kept: prepared.kept,
             temporary: prepared.temporary,
-            enclosure: prepared.enclosure,
+            pid_namespace: prepared.pid_namespace,
         };
         let mut server = Arc::new(Server::default());
         let mut of_group = None;
@@ -288,7 +288,7 @@ impl Programs {
             }
         }
         // With what is left of them, before files go that they may still write.
-        self.enclosure = None;
+        self.pid_namespace = None;
         for kept in &self.kept {
             // It stays if something is in it.
             let _ = fs::remove_dir(kept);

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use quell_app::kinds::program::Part;
-use quell_hosts::enclosure;
+use quell_hosts::pid_namespace;
 use quell_hosts::traffic::{Epoch, RunEnd};
 use quell_units::Time;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -72,7 +72,7 @@ pub(super) enum Process {
     /// It is made when its time has come: in a guest, with which everything ends.
     New(Line),
     /// It waits already, without rights, and ends with the process that carries packets.
-    Waits(enclosure::Waiting),
+    Waits(pid_namespace::Waiting),
 }
 
 /// One program in its thread.
@@ -93,7 +93,7 @@ enum Running {
     /// A child of this process.
     Child(Child, Pid, Option<OwnedFd>),
     /// One that another process looks after.
-    Enclosed(enclosure::Started),
+    Enclosed(pid_namespace::Started),
 }
 
 impl Process {
