@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::World;
 use crate::guest_command::GuestCommand;
-use crate::surroundings::Surroundings;
+use crate::program_env::ProgramEnv;
 use crate::virtual_world::GuestDay;
 
 /// How to run.
@@ -63,7 +63,7 @@ pub struct LiveOptions {
     /// Whether the live world may run the programs that a scenario names; the virtual world always may.
     pub allow_programs: bool,
     /// What programs of the scenario find. A world that may run them fills it in; without it none starts.
-    pub programs: Option<Surroundings>,
+    pub programs: Option<ProgramEnv>,
 }
 
 /// Options of the virtual world.

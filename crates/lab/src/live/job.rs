@@ -6,9 +6,9 @@ use quell_results::packets::PacketFile;
 use quell_scenario::contract::Measurements;
 
 use super::{LiveError, LiveListener};
-use crate::fill::ToDisk;
 use crate::job::Job;
 use crate::options::LiveOptions;
+use crate::write_result::ToDisk;
 use crate::{RunError, World};
 
 /// Runs `job` with real packets, in whichever time this machine has.

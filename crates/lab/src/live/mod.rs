@@ -3,10 +3,8 @@
 //! Three namespaces (`quell-hosts`), a thread for each host and one for the link (`quell-link`);
 //! the calling thread collects what they measure. Before the first packet each of these threads
 //! drops the rights that it does not need: the hosts' threads keep CAP_NET_ADMIN, the others nothing. The
-//! calling thread keeps its rights unless its listener drops them; [`apart`] does, in a process for each run.
+//! calling thread keeps its rights unless its listener drops them; [`privilege_separation`] does, in a process for each run.
 
-pub mod apart;
-mod asleep;
 mod commands;
 mod error;
 mod flows;
@@ -16,8 +14,10 @@ mod link;
 mod listening;
 mod outside;
 mod plan;
+pub mod privilege_separation;
 mod programs;
 mod steer;
+mod suspend_check;
 mod warnings;
 mod watch;
 pub mod watched;
@@ -45,7 +45,6 @@ pub(crate) use job::live;
 
 use crate::World;
 use crate::options::LiveOptions;
-use asleep::Clocks;
 use flows::Flows;
 use link::LinkThread;
 use outside::Outside;
@@ -58,6 +57,7 @@ use quell_scenario::contract::{Listener, Measurements, Row};
 use quell_scenario::{Scenario, figures};
 pub use steer::Prepared;
 use steer::Steering;
+use suspend_check::Clocks;
 
 /// Time between the set-up and the run's time zero, so that no thread is late for it.
 const HEAD_START: Time = Time::from_millis(50);
@@ -334,7 +334,7 @@ pub fn run(
     warnings.extend(programs.warnings);
     warnings.extend(plan.turned_round(&linked.passed));
     clocks.warn(Clocks::now(), &mut warnings);
-    asleep::warn_of_sleep(&linked.report, &summary, &mut warnings);
+    suspend_check::warn_of_sleep(&linked.report, &summary, &mut warnings);
     if untraced > 0 {
         warnings.push(format!(
             "{untraced} packets are missing in packets.pcapng: the disk was too slow"

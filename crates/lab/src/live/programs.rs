@@ -35,7 +35,7 @@ use super::LiveError;
 use super::plan::source;
 use crate::World;
 use crate::options::LiveOptions;
-use crate::surroundings::{FOLDER, Surroundings, TEMPORARY, has_programs};
+use crate::program_env::{FOLDER, ProgramEnv, TEMPORARY, has_programs};
 use command::{Line, substituted};
 use waiting::{Process, Server, State, Waiting};
 
@@ -135,13 +135,12 @@ impl Prepared {
     pub(super) fn new(
         scenario: &Scenario,
         world: World,
-        surroundings: Option<&Surroundings>,
+        program_env: Option<&ProgramEnv>,
         folder: Option<PathBuf>,
         topology: &Topology,
     ) -> Result<Self, LiveError> {
         let mut prepared = Self::default();
-        let (true, Some(surroundings), Some(folder)) =
-            (has_programs(scenario), surroundings, folder)
+        let (true, Some(program_env), Some(folder)) = (has_programs(scenario), program_env, folder)
         else {
             return Ok(prepared);
         };
@@ -153,10 +152,10 @@ impl Prepared {
             make(&temporary)?;
             prepared.temporary = Some(temporary);
         }
-        let surroundings = Arc::new(surroundings.clone());
+        let program_env = Arc::new(program_env.clone());
         for (index, group) in scenario.groups.iter().enumerate() {
             let Some(program) = of(group) else { continue };
-            let kept = surroundings.kept.join(&group.name);
+            let kept = program_env.kept.join(&group.name);
             make(&kept)?;
             for (part, line) in programs(group) {
                 prepared.all.push(One {
@@ -167,7 +166,7 @@ impl Prepared {
                     process: Process::New(Line {
                         words: substituted(line, program, group, topology.groups[index], &kept),
                         output: folder.join(format!("{}-{}", group.name, part.name())),
-                        surroundings: surroundings.clone(),
+                        program_env: program_env.clone(),
                     }),
                 });
             }

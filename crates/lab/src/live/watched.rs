@@ -1,4 +1,4 @@
-//! A live run that somebody watches and changes: in a worker of the broker ([`apart`]), which writes nothing to disk and
+//! A live run that somebody watches and changes: in a worker of the broker ([`privilege_separation`]), which writes nothing to disk and
 //! tells what happens over its line.
 //!
 //! The link's thread waits for nobody: rows go through a channel to the thread that collects them, and from there into an [`Outbox`] with
@@ -22,7 +22,7 @@ use quell_units::Time;
 use quell_watch::{Finished, Rows, Series};
 use serde::{Deserialize, Serialize};
 
-use super::{LiveError, LiveListener, Prepared, apart};
+use super::{LiveError, LiveListener, Prepared, privilege_separation};
 use crate::options::LiveOptions;
 use crate::{RunError, Scenario, World};
 
@@ -112,7 +112,7 @@ impl Watching {
     ///
     /// # Errors
     ///
-    /// This process has not been [set apart](apart::set_apart_to_watch), or what it set apart is gone.
+    /// This process has not been [separated](privilege_separation::separate_to_watch), or the other process is gone.
     pub fn begin(
         scenario: &Scenario,
         seed: u64,
@@ -120,12 +120,12 @@ impl Watching {
         prepared: Prepared,
         live: &LiveOptions,
     ) -> Result<Self, RunError> {
-        let mut broker = apart::broker_of_this_process();
+        let mut broker = privilege_separation::broker_of_this_process();
         let Some(there) = broker.as_mut() else {
             let why = "this program has nobody who sets up live runs for it";
             return Err(RunError::Failed(why.to_owned()));
         };
-        let task = apart::Work::Watch(Task {
+        let task = privilege_separation::Work::Watch(Task {
             scenario: scenario.to_toml(),
             seed,
             warnings: warnings.to_vec(),
@@ -316,7 +316,7 @@ pub(super) fn work(task: Task, line: &Line<'_>) -> u8 {
 }
 
 fn run(task: &Task, stop: &AtomicBool, told: &mut ToProgram<'_>) -> Result<Said, RunError> {
-    let scenario = apart::resolved(&task.scenario)?;
+    let scenario = privilege_separation::resolved(&task.scenario)?;
     let measured = super::run(&scenario, task.seed, World::Live, &task.live, stop, told);
     let mut measured = measured.map_err(|error| match error {
         LiveError::Scenario(why) => RunError::refused(why),

@@ -23,11 +23,11 @@ use super::control::{Control, Done, End, Task};
 use super::memory::guest_memory;
 use super::modules::set_options;
 use super::program;
-use crate::fill::measure;
 use crate::job::Order;
 use crate::live::live;
 use crate::options::Options;
-use crate::surroundings::{FOLDER as PROGRAMS, has_programs};
+use crate::program_env::{FOLDER as PROGRAMS, has_programs};
+use crate::write_result::measure;
 use crate::{RunError, Scenario, World};
 
 /// Virtual time between two reports of progress.

@@ -8,10 +8,10 @@
 mod clock;
 mod control;
 mod guest;
-mod lacks;
 mod memory;
 mod modules;
 mod program;
+mod requirements;
 mod user;
 
 use std::path::{Path, PathBuf};
@@ -38,12 +38,11 @@ use rustix::process::geteuid;
 use crate::job::Order;
 use crate::live;
 use crate::options::{GuestOptions, GuestUser as GuestUserChoice, LiveOptions};
-use crate::surroundings::{Surroundings, find_program, has_programs};
+use crate::program_env::{ProgramEnv, find_program, has_programs};
 use crate::{RunError, Scenario, World};
 pub use clock::GuestDay;
 use control::{Control, Done, End, Task};
 pub use guest::scenario as guest_scenario;
-pub(crate) use lacks::{Controls, lacks};
 pub use memory::{guest_memory, program_memory};
 pub use program::{
     DAY as GUEST_DAY, FOLDER as GUEST_FOLDER, GuestProgram, GuestProgramEnd, run_program,
@@ -52,6 +51,7 @@ use quell_results::facts::{Facts, GuestFacts, Started};
 use quell_results::read::{self, LONGEST};
 use quell_results::write_json;
 use quell_scenario::programs;
+pub(crate) use requirements::{Controls, missing_requirements};
 
 /// The kernel's messages, in the folder of the result.
 pub const KERNEL_LOG: &str = "kernel.log";
@@ -153,7 +153,7 @@ impl Guest {
         let mut reaches = Vec::new();
         if has_programs(&resolved) {
             reaches = find_programs(&resolved)?;
-            let here = Surroundings::here(program::KEPT.into(), program::MEMORY_FILES)?;
+            let here = ProgramEnv::here(program::KEPT.into(), program::MEMORY_FILES)?;
             live.programs = Some(here);
         }
         let held = Held::open(order.folder).map_err(RunError::writing(order.folder))?;

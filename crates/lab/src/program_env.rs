@@ -21,7 +21,7 @@ const USUAL: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// What programs of a scenario find.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Surroundings {
+pub struct ProgramEnv {
     /// Their working folder.
     pub(crate) directory: PathBuf,
     /// Their environment.
@@ -30,7 +30,7 @@ pub struct Surroundings {
     pub(crate) kept: PathBuf,
 }
 
-impl Surroundings {
+impl ProgramEnv {
     /// Those of this process, for programs that write to `kept` and `temporary`.
     pub(crate) fn here(kept: PathBuf, temporary: &str) -> Result<Self, RunError> {
         let directory = env::current_dir().map_err(|error| {
@@ -55,14 +55,14 @@ pub(crate) fn of_live(
     scenario: &Scenario,
     may_run: bool,
     folder: &Path,
-) -> Result<Option<Surroundings>, RunError> {
+) -> Result<Option<ProgramEnv>, RunError> {
     if !may_run || !has_programs(scenario) {
         return Ok(None);
     }
     let folder = std::path::absolute(real(folder)).map_err(RunError::writing(folder))?;
     let kept = folder.join(FOLDER);
     let temporary = kept.join(TEMPORARY);
-    Surroundings::here(kept, &temporary.to_string_lossy()).map(Some)
+    ProgramEnv::here(kept, &temporary.to_string_lossy()).map(Some)
 }
 
 /// Whether a group of `scenario` is one of programs.

@@ -36,10 +36,10 @@ use serde::{Deserialize, Serialize};
 
 use super::job::of_run;
 use super::{LiveError, LiveListener, watched};
-use crate::fill::{ToDisk, fill};
 use crate::job::{Job, Order};
 use crate::options::{LiveOptions, Options};
-use crate::surroundings::of_live;
+use crate::program_env::of_live;
+use crate::write_result::{ToDisk, write_result};
 use crate::writer::{self, Writer};
 use crate::{RunError, Scenario, World};
 
@@ -107,7 +107,7 @@ enum Said {
 /// # Errors
 ///
 /// The process has several threads, user namespaces are forbidden, or the results could not be written afterwards.
-pub fn set_apart(results: &Path) -> Result<(), LiveError> {
+pub fn separate(results: &Path) -> Result<(), LiveError> {
     let place = writer::existing(results);
     stand_apart(&place)?;
     if access(&place, Access::WRITE_OK | Access::EXEC_OK).is_err() {
@@ -128,7 +128,7 @@ pub fn set_apart(results: &Path) -> Result<(), LiveError> {
 /// # Errors
 ///
 /// The process has several threads, or user namespaces are forbidden.
-pub fn set_apart_to_watch() -> Result<(), LiveError> {
+pub fn separate_to_watch() -> Result<(), LiveError> {
     stand_apart(Path::new("."))
 }
 
@@ -282,7 +282,7 @@ fn run(task: Task, line: &Line<'_>) -> Result<(), RunError> {
         folder: &folder,
         progress: &mut progress,
     };
-    fill(order, &mut |job| run_confined(job, &options.live, &folder)).map(drop)
+    write_result(order, &mut |job| run_confined(job, &options.live, &folder)).map(drop)
 }
 
 fn run_confined(
