@@ -225,7 +225,7 @@ fn done(line: &[u8], remote: &Remote) -> std::result::Result<Value, String> {
             Ok(json!({ "changed": { "time_s": at.as_nanos() as f64 / 1e9 } }))
         }
         Request::Get(What::Summary) => Ok(json!({ "summary": remote.summary()? })),
-        Request::Get(What::Felt) => Ok(json!({ "felt": remote.felt()? })),
+        Request::Get(What::Felt) => Ok(json!({ "felt": remote.impact()? })),
         Request::Get(What::Scenario) => {
             Ok(json!({ "scenario": remote.plan().scenario().to_toml() }))
         }

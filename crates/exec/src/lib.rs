@@ -12,7 +12,7 @@
 //! * `pasta`: that program in place of the relay, for whoever asks for it;
 //! * [`program`], `running`, `files`, [`resolver`]: the program, without any right, with process ids of its own and a name server behind the link;
 //! * [`steer`]: changes of the link while the program runs; [`control`]: the socket on which they are asked for; [`watch`]: whoever watches;
-//! * [`felt`]: what the user felt, from what was measured;
+//! * [`experience`]: what the user felt, from what was measured;
 //! * [`mod@run`], `while_it_runs`: all of it, from the first namespace to the report.
 //!
 //! Why a relay: the far edge of a download is the *sender* at the bottleneck. It has to be a real TCP, with the congestion control that
@@ -25,17 +25,17 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 mod bypass;
+mod capacity;
 pub mod control;
 mod controls;
 mod error;
-mod far;
-pub mod felt;
+pub mod experience;
+mod far_ready;
 mod files;
 mod link;
 pub mod memory;
 mod net;
 pub mod network;
-mod offer;
 mod pasta;
 pub mod plan;
 pub mod program;
@@ -53,7 +53,7 @@ mod while_it_runs;
 
 pub use control::ControlSocket;
 pub use error::{Error, Result};
-pub use felt::Felt;
+pub use experience::UserImpact;
 pub use memory::LinkMemory;
 pub use net::Net;
 pub use plan::{LinkOptions, Plan};

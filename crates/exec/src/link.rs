@@ -21,7 +21,7 @@ use quell_scenario::{Side, figures};
 use quell_units::{Rate, Time};
 
 use crate::error::Doing as _;
-use crate::felt::lost_outside;
+use crate::experience::lost_outside;
 use crate::memory::frames;
 use crate::network::{TO_INSIDE, TO_OUTSIDE};
 use crate::plan::Later;

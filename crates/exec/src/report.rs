@@ -7,7 +7,7 @@ use quell_units::Time;
 use serde_json::{Value, json};
 
 use crate::Plan;
-use crate::felt::{Felt, lost_outside};
+use crate::experience::{UserImpact, lost_outside};
 use crate::link::Linked;
 use crate::program::{Ended, Found};
 use crate::relay::{Connection, Counts};
@@ -147,7 +147,7 @@ pub(crate) struct Ran<'a> {
     pub(crate) connections: &'a [Connection],
     pub(crate) counts: &'a Counts,
     pub(crate) limits: &'a Limits,
-    pub(crate) felt: &'a Felt,
+    pub(crate) impact: &'a UserImpact,
     pub(crate) linked: &'a Linked,
     pub(crate) changes: Vec<Made>,
 }
@@ -165,8 +165,8 @@ pub(crate) fn report(ran: &Ran<'_>) -> Value {
             "dropped": report.dropped,
             "lost_outside": lost_outside(report_of, direction),
             "lost_outside_share": match direction {
-                Direction::Forward => ran.felt.lost_outside_down,
-                Direction::Reverse => ran.felt.lost_outside_up,
+                Direction::Forward => ran.impact.lost_outside_down,
+                Direction::Reverse => ran.impact.lost_outside_up,
             },
             "ect1_rewritten": report.ect1_rewritten,
             "ecn": { "sent": code_points(&report.came), "received": code_points(&report.left) },
@@ -195,7 +195,7 @@ pub(crate) fn report(ran: &Ran<'_>) -> Value {
         "exit_code": code,
         "signal": signal,
         "descendants_left": ran.descendants,
-        "felt": ran.felt,
+        "felt": ran.impact,
         "limited_by": ran.limits,
         "changes": ran.changes,
         "down": direction(Direction::Forward),

@@ -31,7 +31,7 @@ use crate::bypass::{Surroundings, bypasses};
 use crate::control::ControlSocket;
 use crate::controls::Controls;
 use crate::error::Doing as _;
-use crate::felt::{Felt, Known, felt};
+use crate::experience::{Known, UserImpact, impact};
 use crate::link::{self, LinkThread};
 use crate::network::{Claim, Network, NetworkConfig, check_mtu};
 use crate::pasta::{self, PastaConfig, WaitingPasta};
@@ -46,7 +46,7 @@ use crate::subnet::{Subnet, has_ipv6};
 use crate::verdict::{Judge, Limits};
 use crate::watch::{Watcher, Watching};
 use crate::while_it_runs::Watch;
-use crate::{Error, LinkMemory, Net, Plan, Result, far, resolver};
+use crate::{Error, LinkMemory, Net, Plan, Result, far_ready, resolver};
 
 /// The warning of every result behind pasta.
 const PASTA_SENDS: &str = "--net pasta: the sender of downloads is pasta, which has no congestion control, so the queue is measured against that; with --net relay the kernel's TCP sends";
@@ -144,7 +144,7 @@ pub struct Outcome {
     /// Who limited.
     pub limits: Limits,
     /// What the user felt.
-    pub felt: Felt,
+    pub impact: UserImpact,
     /// All that is in `exec.json`.
     pub exec: Value,
     /// Where the result is.
@@ -316,7 +316,7 @@ pub fn run(mut config: Config) -> Result<std::result::Result<Outcome, (u8, Strin
         None => None,
     };
     if let Some(far) = &far {
-        far::wait_until_it_listens(far);
+        far_ready::wait_until_it_listens(far);
     }
     // The run begins here: what it took until a server was there is no part of it.
     let epoch = monotonic();
@@ -431,7 +431,7 @@ pub fn run(mut config: Config) -> Result<std::result::Result<Outcome, (u8, Strin
         summary.warnings.push(PASTA_SENDS.to_owned());
     }
     let known = Known::of(&config.plan, limits.has_data(), &linked.report);
-    let felt = felt(&summary, &known);
+    let impact = impact(&summary, &known);
     let exec = report(&Ran {
         config: &config,
         subnet,
@@ -443,7 +443,7 @@ pub fn run(mut config: Config) -> Result<std::result::Result<Outcome, (u8, Strin
         connections: &connections,
         counts: &counts,
         limits: &limits,
-        felt: &felt,
+        impact: &impact,
         linked: &linked,
         changes,
     });
@@ -461,7 +461,7 @@ pub fn run(mut config: Config) -> Result<std::result::Result<Outcome, (u8, Strin
         summary,
         links: linked.results,
         limits,
-        felt,
+        impact,
         exec,
         folder,
     }))

@@ -15,7 +15,7 @@ use quell_units::{Rate, Time};
 use serde::Serialize;
 
 use crate::Plan;
-use crate::felt::{Felt, Known, felt};
+use crate::experience::{Known, UserImpact, impact};
 use crate::link::{Ask, Linked};
 use crate::report::summarise;
 
@@ -155,12 +155,15 @@ impl Remote {
     /// # Errors
     ///
     /// The link has ended.
-    pub fn felt(&self) -> std::result::Result<Felt, String> {
+    pub fn impact(&self) -> std::result::Result<UserImpact, String> {
         let linked = self.linked()?;
         let plan = self.plan();
         let summary = summarise(&plan, World::Live, &linked, true).0;
         let has_data = self.has_data.load(Ordering::Relaxed);
-        Ok(felt(&summary, &Known::of(&plan, has_data, &linked.report)))
+        Ok(impact(
+            &summary,
+            &Known::of(&plan, has_data, &linked.report),
+        ))
     }
 
     /// The link with all of its changes so far.

@@ -17,7 +17,7 @@ use quell_scenario::sim::queue_stream;
 use quell_scenario::{Carried, DirectionSpec, Link, QueueSpec, Scenario, Setting, Side, figures};
 use quell_units::{Random, Rate, Time};
 
-use crate::offer::Offer;
+use crate::capacity::Capacity;
 use crate::verdict::Judged;
 use crate::{Error, Result};
 pub use files::Files;
@@ -156,9 +156,9 @@ impl Plan {
         let links = self.scenario.links.iter();
         let judged = links.map(|link| Judged {
             name: link.name.clone(),
-            offers: [&link.forward, &link.reverse].map(|side| match &side.course {
-                Some(course) => Offer::Trace(course.clone()),
-                None => Offer::Rate(side.rate),
+            capacities: [&link.forward, &link.reverse].map(|side| match &side.course {
+                Some(course) => Capacity::Trace(course.clone()),
+                None => Capacity::Rate(side.rate),
             }),
         });
         judged.collect()

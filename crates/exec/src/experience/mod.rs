@@ -19,7 +19,7 @@ use quell_scenario::Side;
 use serde::Serialize;
 
 use crate::Plan;
-use sentence::{NOTHING_MS, Told, sentence};
+use sentence::{Circumstances, NOTHING_MS, sentence};
 use together::together;
 
 /// Of fewer packets a 99th percentile says nothing: all of them count.
@@ -41,7 +41,7 @@ pub enum State {
 
 /// What a user felt.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Felt {
+pub struct UserImpact {
     /// What there was to feel.
     pub state: State,
     /// The same run so far, while it goes on.
@@ -121,7 +121,7 @@ impl Known {
 }
 
 /// What a user felt of the link that this is the summary of.
-pub(crate) fn felt(summary: &Summary, known: &Known) -> Felt {
+pub(crate) fn impact(summary: &Summary, known: &Known) -> UserImpact {
     let queues: Vec<&QueueSummary> = summary.figures.queues.iter().collect();
     let crossed: u64 = queues.iter().map(|queue| queue.packets).sum();
     let state = match known {
@@ -148,7 +148,7 @@ pub(crate) fn felt(summary: &Summary, known: &Known) -> Felt {
         [outside, outside + dropped(&queues, way)].map(|count| count as f64 / came as f64)
     };
     let [[outside_down, lost_down], [outside_up, lost_up]] = Direction::BOTH.map(lost);
-    let mut felt = Felt {
+    let mut impact = UserImpact {
         state,
         partial: summary.partial,
         traffic,
@@ -164,13 +164,13 @@ pub(crate) fn felt(summary: &Summary, known: &Known) -> Felt {
         let waited = queue.delay_ms.is_some_and(|delay| delay.p99 >= NOTHING_MS);
         waited && apart.any(|(hop, direction)| (hop, *direction) == (&queue.hop, queue.direction))
     });
-    let told = Told {
+    let circumstances = Circumstances {
         rtt_ms: known.rtt_ms,
         is_at_most: waits_apart,
         few: crossed < FEW_PACKETS,
     };
-    felt.sentence = sentence(&felt, told);
-    felt
+    impact.sentence = sentence(&impact, circumstances);
+    impact
 }
 
 /// The names of the queues between which a discipline divides packets, where more than one had any.
