@@ -30,7 +30,7 @@ use rustix::process::umask;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::steer::Remote;
+use crate::remote::Remote;
 use crate::{Error, Result};
 
 /// The longest request, in bytes.

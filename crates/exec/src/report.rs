@@ -11,8 +11,8 @@ use crate::experience::{UserImpact, lost_outside};
 use crate::link::Linked;
 use crate::program::{Ended, Found};
 use crate::relay::{Connection, Counts};
+use crate::remote::Made;
 use crate::run::Config;
-use crate::steer::Made;
 use crate::subnet::Subnet;
 use crate::verdict::Limits;
 

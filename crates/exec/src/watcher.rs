@@ -10,7 +10,7 @@ use quell_units::Time;
 
 use crate::Result;
 use crate::error::Doing as _;
-use crate::steer::Remote;
+use crate::remote::Remote;
 
 /// News that may wait for a watcher; those of rows are lost beyond it, and counted.
 const ROOM: usize = 64;

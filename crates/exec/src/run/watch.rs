@@ -16,12 +16,12 @@ use crate::link::{LinkThread, Linked};
 use crate::pasta::Pasta;
 use crate::program::Ended;
 use crate::relay::{Bin, Counts, Relay};
+use crate::remote::Remote;
 use crate::results::Results;
 use crate::run::Config;
 use crate::running::Running;
-use crate::steer::Remote;
 use crate::verdict::{Judge, Limits};
-use crate::watch::Watching;
+use crate::watcher::Watching;
 use crate::{Error, Result};
 
 /// Between two looks at what the threads have measured.

@@ -3,6 +3,8 @@
 //! The order matters: copies of the process while it has one thread; namespaces, sockets and the link while it has rights; then no rights
 //! any more; then the relay and the program. The calling thread stays in the host's network, where the relay's sockets to the world are.
 
+mod watch;
+
 use std::env;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -38,15 +40,15 @@ use crate::pasta::{self, PastaConfig, WaitingPasta};
 use crate::program::{Ended, FAILED, Found};
 use crate::relay::targets::{Loopback, Targets};
 use crate::relay::{Relay, RelayConfig, Sockets};
+use crate::remote::Remote;
 use crate::report::{Ran, report, summarise, warnings};
 use crate::results::Results;
 use crate::running::{Start, Waiting};
-use crate::steer::Remote;
 use crate::subnet::{Subnet, has_ipv6};
 use crate::verdict::{Judge, Limits};
-use crate::watch::{Watcher, Watching};
-use crate::while_it_runs::Watch;
+use crate::watcher::{Watcher, Watching};
 use crate::{Error, LinkMemory, Net, Plan, Result, far_ready, resolver};
+use watch::Watch;
 
 /// The warning of every result behind pasta.
 const PASTA_SENDS: &str = "--net pasta: the sender of downloads is pasta, which has no congestion control, so the queue is measured against that; with --net relay the kernel's TCP sends";
