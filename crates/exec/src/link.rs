@@ -20,12 +20,12 @@ use quell_scenario::sim::Recording;
 use quell_scenario::{Side, figures};
 use quell_units::{Rate, Time};
 
-use crate::error::Doing as _;
+use crate::error::{Doing as _, Error, Result};
 use crate::experience::lost_outside;
 use crate::memory::frames;
 use crate::network::{TO_INSIDE, TO_OUTSIDE};
-use crate::plan::Later;
-use crate::{Error, Plan, Result};
+use crate::plan::Plan;
+use crate::plan::repeats::Later;
 
 /// The longest time between two looks at losses, rows and requests.
 const SLICE: Time = Time::from_millis(5);

@@ -22,9 +22,9 @@ use quell_hosts::sysctl::ReadOnly;
 use quell_hosts::{offload, ready, sysctl, tproxy};
 use quell_units::Bytes;
 
-use crate::error::Doing as _;
+use crate::error::{Doing as _, Error, Result};
+use crate::net::Net;
 use crate::subnet::Subnet;
-use crate::{Error, Net, Result};
 
 /// Name of the program's interface.
 pub const INSIDE_PORT: &str = "eth0";
@@ -396,17 +396,10 @@ pub(crate) const NAME_SERVICE: u16 = 53;
 pub fn check_mtu(mtu: u16, ipv6: bool) -> Result<()> {
     // RFC 791 and RFC 8200 section 5; the link carries Ethernet's at most.
     let least = if ipv6 { 1280 } else { 576 };
-    if (least..=1500).contains(&mtu) {
-        return Ok(());
+    match (least..=1500).contains(&mtu) {
+        true => Ok(()),
+        false => Err(Error::Mtu { mtu, ipv6 }),
     }
-    Err(Error::Options(format!(
-        "--mtu {mtu}: must be from {least} to 1500{}",
-        if ipv6 {
-            ", or 576 with --ipv4-only"
-        } else {
-            ""
-        }
-    )))
 }
 
 /// Whether two addresses are of one family.

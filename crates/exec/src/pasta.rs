@@ -39,12 +39,12 @@ use rustix::process::{
     set_parent_process_death_signal, setsid,
 };
 
-use crate::error::Doing as _;
+use crate::error::{Doing as _, Error, Result};
 use crate::network::{NetworkConfig, bring_up, within};
 use crate::program::Found;
+use crate::relay::targets::Loopback;
 use crate::resolver::Names;
 use crate::subnet::Subnet;
-use crate::{Error, Loopback, Result};
 
 /// The program.
 const PROGRAM: &str = "pasta";
@@ -206,7 +206,7 @@ pub(crate) fn find() -> Result<Found> {
 impl WaitingPasta {
     /// Makes the process that becomes pasta, before this one has threads and while it has its rights. It finds `outside` by a process that
     /// it makes itself: a path to a namespace must not lead to a process with more rights than pasta's.
-    pub(crate) fn fork(program: Found, outside: &Namespace, config: &PastaConfig) -> Result<Self> {
+    pub(crate) fn fork(program: &Found, outside: &Namespace, config: &PastaConfig) -> Result<Self> {
         let said = memfd_create("pasta", MemfdFlags::CLOEXEC).doing("make a file in memory")?;
         let said = File::from(said);
         let theirs = said.try_clone().doing("copy a descriptor")?;
@@ -215,7 +215,7 @@ impl WaitingPasta {
         let mut line = Some(line);
         let child = child::fork(|| {
             line = None;
-            become_pasta(&program, arguments, outside, theirs, far)
+            become_pasta(program, arguments, outside, theirs, far)
         })?;
         let Some(mut line) = line else {
             return Err(Error::Gone("the line to pasta"));

@@ -24,10 +24,9 @@ use rustix::process::{
     set_parent_process_death_signal,
 };
 
-use crate::error::Doing as _;
+use crate::error::{Doing as _, Error, Result};
 use crate::files;
-use crate::program::{Ended, FAILED, Found, NOT_EXECUTABLE, NOT_FOUND};
-use crate::{Error, Result};
+use crate::program::{Ended, FAILED, Found, NotStarted};
 
 /// What was refused where mounts are (AppArmor's profile of container engines refuses them).
 const NO_MOUNTS: &str = "make a network for the program and give it a resolv.conf of its own (--dns direct does without; in a container, \
@@ -92,8 +91,8 @@ impl Waiting {
         Ok(Self { kept, name, path })
     }
 
-    /// Starts the program; the exit code and the reason where that fails.
-    pub(crate) fn start(self) -> Result<std::result::Result<Running, (u8, String)>> {
+    /// Starts the program; the inner error says why that fails.
+    pub(crate) fn start(self) -> Result<Result<Running, NotStarted>> {
         let name = self.name;
         let started = match self.kept {
             Kept::Enclosed(pid_namespace, waiting) => {
@@ -115,19 +114,14 @@ impl Waiting {
         };
         Ok(match started {
             Ok(kept) => Ok(Running { kept }),
-            Err(error) => {
-                let code = match error.kind() {
-                    io::ErrorKind::NotFound => NOT_FOUND,
-                    _ => NOT_EXECUTABLE,
-                };
+            Err(source) => {
                 // This process, too, has given its rights away.
-                let obstacle = is_denied(&error).then(|| obstacle::on_the_way_to(&self.path));
-                let why = obstacle.flatten().map_or_else(String::new, |obstacle| {
-                    format!(
-                        "; a program behind a link has no right of root, and may not {obstacle}"
-                    )
-                });
-                Err((code, format!("{name}: {error}{why}")))
+                let obstacle = is_denied(&source).then(|| obstacle::on_the_way_to(&self.path));
+                Err(NotStarted::Refused {
+                    name,
+                    source,
+                    obstacle: obstacle.flatten(),
+                })
             }
         })
     }

@@ -13,8 +13,8 @@ use std::time::Duration;
 use quell_exec::program::words;
 use quell_exec::run::OWN_FAILURE;
 use quell_exec::{
-    Config, ControlSocket, Ecn, Ended, Error, Found, LinkOptions, Loopback, Names, Net, Outcome,
-    Plan, results,
+    Config, ControlSocket, Ecn, Ended, Error, Found, LinkOptions, Loopback, Names, Net, NotStarted,
+    Outcome, Plan, results,
 };
 use quell_hosts::account::Account;
 use quell_lab::World;
@@ -88,14 +88,20 @@ fn end(result: Result<u8, (u8, String)>) -> u8 {
     })
 }
 
+/// A program that could not be started, with its exit code.
+fn refused(why: NotStarted) -> (u8, String) {
+    (why.code(), why.to_string())
+}
+
 fn own(message: impl ToString) -> (u8, String) {
     (OWN_FAILURE, message.to_string())
 }
 
 /// The link.
 fn plan(arguments: &Behind) -> Result<Plan, Error> {
-    let wrong = |error: std::io::Error, file: &Path| {
-        Error::Options(format!("cannot read {}: {error}", file.display()))
+    let wrong = |source: std::io::Error, file: &Path| Error::Unreadable {
+        file: file.display().to_string(),
+        source,
     };
     let scenario = match &arguments.scenario {
         Some(file) if file == Path::new("-") => {
@@ -201,9 +207,9 @@ fn behind(
     program: Vec<OsString>,
     variables: &[(String, String)],
 ) -> Result<u8, (u8, String)> {
-    let program = Found::new(&program)?;
+    let program = Found::new(&program).map_err(refused)?;
     let far = match &arguments.far {
-        Some(command) => Some(Found::new(&words(command).map_err(own)?)?),
+        Some(command) => Some(Found::new(&words(command).map_err(own)?).map_err(refused)?),
         None => None,
     };
     let inside = Inside::find(arguments);
@@ -284,7 +290,7 @@ fn behind(
         socket: socket.transpose().map_err(own)?,
         plan,
     };
-    let mut outcome = quell_exec::run(config).map_err(own)??;
+    let mut outcome = quell_exec::run(config).map_err(own)?.map_err(refused)?;
     if inside.is_some() {
         // The host says where it puts them.
         outcome.folder = None;

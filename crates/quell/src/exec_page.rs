@@ -34,7 +34,7 @@ mod served {
     use std::sync::mpsc;
     use std::thread::{self, JoinHandle};
 
-    use quell_exec::{News, Watched};
+    use quell_exec::{AnyError, News, Watched};
     use quell_lab::scenario::Scenario;
     use quell_lab::scenario::contract::Row;
     use quell_serve::{Carried, Finished, Happened, Page, Server, Settings, Show};
@@ -47,7 +47,7 @@ mod served {
         port: u16,
         scenario: Scenario,
         watched: Watched,
-    ) -> Result<JoinHandle<()>, String> {
+    ) -> Result<JoinHandle<()>, AnyError> {
         let (happens, heard) = mpsc::sync_channel(4);
         let stop = Arc::new(AtomicBool::new(false));
         let remote = watched.remote;
@@ -56,7 +56,8 @@ mod served {
             heard,
             change: Box::new(move |key, value| {
                 let wish = (key.to_owned(), value.to_owned());
-                remote.change(&[wish], "page").map(drop)
+                let changed = remote.change(&[wish], "page");
+                changed.map(drop).map_err(|why| why.to_string())
             }),
             stop: stop.clone(),
         };
@@ -85,7 +86,7 @@ mod served {
             });
         };
         let thread = thread::Builder::new().name("quell-page".to_owned());
-        thread.spawn(serve).map_err(|error| error.to_string())
+        Ok(thread.spawn(serve)?)
     }
 
     fn translated(news: News) -> Happened {

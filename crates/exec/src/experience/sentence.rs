@@ -1,6 +1,6 @@
 //! The sentence.
 
-use super::{State, Traffic, UserImpact};
+use super::impact::{State, Traffic, UserImpact};
 
 /// One way, in ms, that a call may take without anybody's notice: ITU-T G.114 (05/2003), section 4.
 const CALL_MS: f64 = 150.0;

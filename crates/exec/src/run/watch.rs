@@ -1,183 +1,33 @@
-//! What the calling thread does while the program runs: it passes signals on, judges who limits, writes rows, and waits for the end of it all.
+//! From the start of the program until all that it has started and sent is gone.
 
-use std::sync::mpsc::Receiver;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use quell_link::monotonic;
-use quell_measure::Direction;
-use quell_results::packets::LivePackets;
-use quell_units::Time;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use quell_hosts::terminal::Front;
 use signal_hook::consts::SIGTERM;
-use signal_hook::iterator::Signals;
 
-use crate::link::{LinkThread, Linked};
-use crate::pasta::Pasta;
+use super::start::Started;
+use crate::config::Config;
+use crate::error::Result;
 use crate::program::Ended;
-use crate::relay::{Bin, Counts, Relay};
-use crate::remote::Remote;
-use crate::results::Results;
-use crate::run::Config;
-use crate::running::Running;
-use crate::verdict::{Judge, Limits};
-use crate::watcher::Watching;
-use crate::{Error, Result};
 
-/// Between two looks at what the threads have measured.
-const TURN: i64 = 50_000_000;
-/// What the program has sent may take so long to leave after its end.
-const LINGER: Duration = Duration::from_secs(5);
-
-/// The calling thread, while the program runs.
-pub(crate) struct Watch<'a> {
-    pub(crate) link: LinkThread,
-    pub(crate) remote: Remote,
-    pub(crate) pasta: Option<Pasta>,
-    /// Changes that the judge and a watcher know of.
-    pub(crate) changes: usize,
-    pub(crate) watching: Option<Watching>,
-    /// Packets lost outside of the queues that the judge knows of.
-    pub(crate) lost: [u64; 2],
-    pub(crate) epoch: Time,
-    pub(crate) judge: Judge,
-    pub(crate) bins: Receiver<Bin>,
-    pub(crate) results: Option<&'a mut Results>,
-    /// Until they cannot be written any more.
-    pub(crate) packets: Option<LivePackets>,
-    pub(crate) signals: Signals,
+/// The program has ended.
+pub(super) struct Watched {
+    pub(super) ended: Ended,
+    /// How many descendants it left.
+    pub(super) descendants: usize,
 }
 
-impl Watch<'_> {
-    /// Until the program, its descendants and what they have sent are gone. How many descendants there were to wait for.
-    pub(crate) fn look_after(
-        &mut self,
-        running: &Running,
-        config: &Config,
-        relay: Option<&Relay>,
-        far: Option<&Running>,
-    ) -> Result<(Ended, usize)> {
-        let descriptor = running.descriptor();
-        let ended = loop {
-            if let Some(ended) = running.ended()? {
-                break ended;
-            }
-            let mut ready = [PollFd::new(&descriptor, PollFlags::IN)];
-            let patience = Timespec {
-                tv_sec: 0,
-                tv_nsec: TURN,
-            };
-            // A signal interrupts it, too.
-            let _ = poll(&mut ready, Some(&patience));
-            for signal in self.signals.pending() {
-                running.signal(signal);
-            }
-            self.take_rows()?;
-        };
-        let spare = far.map(Running::id).or(self.pasta.as_ref().map(Pasta::id));
-        let descendants = running.end_descendants(config.wait, spare, || {
-            let _ = self.take_rows();
-        });
-        self.pass_on_the_rest(relay);
-        if let Some(pasta) = self.pasta.take() {
-            pasta.settle();
-        }
-        if let Some(far) = far {
-            far.signal(SIGTERM);
-            far.end_descendants(Duration::ZERO, None, || {});
-        }
-        Ok((ended, descendants))
+/// Looks after the program. Where that fails, the program is ended.
+pub(super) fn watch(config: &Config, started: &mut Started) -> Result<Watched> {
+    let (program, far) = (&started.program, started.far.as_ref());
+    let looked_after = started
+        .main_loop
+        .look_after(program, config, started.relay.as_ref(), far);
+    if looked_after.is_err() {
+        program.signal(SIGTERM);
+        program.end_descendants(Duration::ZERO, None, || {});
     }
-
-    /// Waits until all that the program has sent is through the link and passed on, for at most [`LINGER`]. What it sent last may be in a
-    /// socket that nobody has looked at since: the link must have had a full turn, and then the relay.
-    fn pass_on_the_rest(&self, relay: Option<&Relay>) {
-        let began = Instant::now();
-        self.link.hurry();
-        let wait = |is_there: &dyn Fn() -> bool| {
-            while !is_there() {
-                if began.elapsed() >= LINGER || self.link.has_failed() {
-                    return false;
-                }
-                thread::sleep(Duration::from_millis(1));
-            }
-            true
-        };
-        loop {
-            let slices = self.link.slices();
-            let through = || self.link.slices() >= slices + 2 && !self.link.holds_packets();
-            let (true, Some(relay)) = (wait(&through), relay) else {
-                return;
-            };
-            let rounds = Counts::get(&relay.counts.rounds);
-            let looked = || {
-                relay.wake();
-                Counts::get(&relay.counts.rounds) >= rounds + 2
-            };
-            if !wait(&looked) || Counts::get(&relay.counts.unfinished) == 0 {
-                return;
-            }
-            // The rest of it may have to come through the link first.
-        }
-    }
-
-    fn take_rows(&mut self) -> Result<()> {
-        let changes = self.remote.changes();
-        if changes != std::mem::replace(&mut self.changes, changes) {
-            let plan = self.remote.plan();
-            self.judge.follow(&plan.changes(), plan.later());
-            if let Some(watching) = &self.watching {
-                watching.changed(plan.scenario().clone());
-            }
-        }
-        let rows = self.link.rows();
-        for row in &rows {
-            self.judge.row(row);
-        }
-        for bin in self.bins.try_iter() {
-            self.judge.bin(bin);
-        }
-        let now = monotonic() - self.epoch;
-        for way in Direction::BOTH {
-            let lost = self.link.lost(way);
-            let before = std::mem::replace(&mut self.lost[way.index()], lost);
-            self.judge.lost(way, now, lost - before);
-        }
-        self.judge.advance();
-        if self.judge.has_data() {
-            self.remote.data_flows();
-        }
-        if let Some(results) = &mut self.results {
-            if self.packets.as_ref().is_some_and(LivePackets::has_failed) {
-                self.packets = None;
-                results.give_packets_up();
-            }
-            results.rows(&rows);
-        }
-        if let Some(watching) = &mut self.watching
-            && !rows.is_empty()
-        {
-            watching.rows(monotonic() - self.epoch, rows);
-        }
-        if self.link.has_failed() {
-            return Err(Error::Gone("the link"));
-        }
-        self.pasta.as_ref().map_or(Ok(()), Pasta::check)
-    }
-
-    pub(crate) fn finish(mut self) -> Result<(Linked, Limits)> {
-        let rows = self.link.rows();
-        let (linked, last) = self.link.finish()?;
-        for row in rows.iter().chain(&last) {
-            self.judge.row(row);
-        }
-        for bin in self.bins.try_iter() {
-            self.judge.bin(bin);
-        }
-        if let Some(results) = &mut self.results {
-            results.rows(&rows);
-            results.rows(&last);
-        }
-        Ok((linked, self.judge.finish()))
-    }
+    started.front.iter().for_each(Front::take_back);
+    let (ended, descendants) = looked_after?;
+    Ok(Watched { ended, descendants })
 }

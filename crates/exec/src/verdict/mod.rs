@@ -22,7 +22,7 @@ use quell_units::{Rate, Time};
 use serde::Serialize;
 
 use crate::capacity::Capacity;
-use crate::plan::Later;
+use crate::plan::repeats::Later;
 use crate::relay::Bin;
 
 /// A link that is used for this share limits, in percent.
