@@ -168,9 +168,6 @@ impl Topology {
         let groups: Vec<_> = (0..config.groups.len()).map(GroupAddresses::of).collect();
         let [sender, link, receiver] = [new_namespace()?, new_namespace()?, new_namespace()?];
 
-        let inside = |namespace: &Namespace, f: &(dyn Fn() -> Result<()> + Sync)| -> Result<()> {
-            namespace.run(f).doing(|| "enter a network namespace")?
-        };
         // Before any interface exists, so that none of them announces itself.
         let of_link = link.run(sysctl::prepare_link);
         let of_link = of_link.doing(|| "enter a network namespace")??;
@@ -192,20 +189,8 @@ impl Topology {
             (&sender, &SENDER_TO_LINK, &link, sender_gso),
             (&receiver, receiver_wire, behind, receiver_gso),
         ] {
-            let prepare = || -> Result<ReadOnly> {
-                let without = sysctl::prepare_host(config.max_window, config.ipv6)?;
-                if config.accurate_ecn {
-                    sysctl::request_accurate_ecn()?;
-                }
-                add_wire(wire, config.mtu, there, without)?;
-                if !gso {
-                    // A connection learns the limit from its route, so before there is one.
-                    Netlink::open()?.set_largest_burst(interface_index(HOST_PORT)?, 1)?;
-                }
-                Ok(without)
-            };
-            let prepared = host.run(prepare).doing(|| "enter a network namespace")?;
-            without = without.and(prepared?);
+            let prepared = host.run(|| prepare_host(config, wire, there, gso));
+            without = without.and(prepared.doing(|| "enter a network namespace")??);
         }
         inside(&link, &|| {
             [TO_SENDER, TO_RECEIVER]
@@ -235,41 +220,21 @@ impl Topology {
             inside(router, &|| route(&groups, of_link))?;
         }
 
-        let mut up = vec![
-            (&sender, &[HOST_PORT][..]),
-            (&receiver, &[HOST_PORT]),
-            (&link, &[TO_SENDER, TO_RECEIVER]),
-        ];
-        up.extend(
-            router
-                .as_ref()
-                .map(|router| (router, &[FROM_LINK, OUT][..])),
-        );
-        for (namespace, ports) in up {
-            inside(namespace, &|| {
-                ports.iter().try_for_each(|port| {
-                    Netlink::open()?.wait_until_running(interface_index(port)?)
-                })
-            })?;
+        let hosts = [(&sender, &[HOST_PORT][..]), (&receiver, &[HOST_PORT])];
+        let ports = (&link, &[TO_SENDER, TO_RECEIVER][..]);
+        let of_router = router
+            .as_ref()
+            .map(|router| (router, &[FROM_LINK, OUT][..]));
+        for (namespace, ports) in hosts.into_iter().chain([ports]).chain(of_router) {
+            inside(namespace, &|| wait_until_running(ports))?;
         }
-
-        for (host, pairs) in [
-            (
-                &sender,
-                pairs_from_sender as fn(&GroupAddresses) -> [Pair; 2],
-            ),
-            (&receiver, |group| pairs_from_sender(group).map(swap)),
-        ] {
-            inside(host, &|| {
-                let families = if config.ipv6 { 2 } else { 1 };
-                let pairs = || {
-                    let each = groups.iter().map(pairs);
-                    each.flat_map(|pairs| pairs.into_iter().take(families))
-                };
-                ready::wait_until_delivered(pairs().map(|(own, _)| own))?;
-                ready::wait_until_reachable(pairs().map(|(_, remote)| remote))
-            })?;
-        }
+        let from_receiver = |group: &GroupAddresses| pairs_from_sender(group).map(swap);
+        inside(&sender, &|| {
+            wait_for_pairs(config, &groups, pairs_from_sender)
+        })?;
+        inside(&receiver, &|| {
+            wait_for_pairs(config, &groups, from_receiver)
+        })?;
 
         if let (Some(router), Some(queue)) = (&router, &config.kernel_queue) {
             inside(router, &|| kernel_queue::attach(queue, OUT))?;
@@ -303,6 +268,52 @@ impl Topology {
     pub fn kernel_queue_statistics(&self) -> Result<Option<kernel_queue::Statistics>> {
         self.counters.as_ref().map(Counters::read).transpose()
     }
+}
+
+/// Runs `f` inside of a namespace.
+fn inside(namespace: &Namespace, f: &(dyn Fn() -> Result<()> + Sync)) -> Result<()> {
+    namespace.run(f).doing(|| "enter a network namespace")?
+}
+
+/// Prepares the host in this namespace, with the wire to `there`. What it does without.
+fn prepare_host(
+    config: &TopologyConfig,
+    wire: &Wire,
+    there: &Namespace,
+    gso: bool,
+) -> Result<ReadOnly> {
+    let without = sysctl::prepare_host(config.max_window, config.ipv6)?;
+    if config.accurate_ecn {
+        sysctl::request_accurate_ecn()?;
+    }
+    add_wire(wire, config.mtu, there, without)?;
+    if !gso {
+        // A connection learns the limit from its route, so before there is one.
+        Netlink::open()?.set_largest_burst(interface_index(HOST_PORT)?, 1)?;
+    }
+    Ok(without)
+}
+
+/// Waits until these interfaces of this namespace carry frames.
+fn wait_until_running(ports: &[&str]) -> Result<()> {
+    ports
+        .iter()
+        .try_for_each(|port| Netlink::open()?.wait_until_running(interface_index(port)?))
+}
+
+/// Waits until the pairs of all groups, as the host in this namespace has them, reach each other.
+fn wait_for_pairs(
+    config: &TopologyConfig,
+    groups: &[GroupAddresses],
+    pairs: impl Fn(&GroupAddresses) -> [Pair; 2],
+) -> Result<()> {
+    let families = if config.ipv6 { 2 } else { 1 };
+    let pairs = || {
+        let each = groups.iter().map(&pairs);
+        each.flat_map(|pairs| pairs.into_iter().take(families))
+    };
+    ready::wait_until_delivered(pairs().map(|(own, _)| own))?;
+    ready::wait_until_reachable(pairs().map(|(_, remote)| remote))
 }
 
 /// The local and the remote address of a pair.
