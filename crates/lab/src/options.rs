@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use quell_hosts::cc::Modules;
 use serde::{Deserialize, Serialize};
 
 use crate::World;
@@ -64,6 +65,21 @@ pub struct LiveOptions {
     pub allow_programs: bool,
     /// What programs of the scenario find. A world that may run them fills it in; without it none starts.
     pub programs: Option<ProgramEnv>,
+}
+
+impl LiveOptions {
+    /// Whether the kernel may load modules of congestion controls.
+    pub(crate) fn modules(&self) -> Modules {
+        match self.load_modules {
+            true => Modules::Load,
+            false => Modules::Leave,
+        }
+    }
+
+    /// Whether packets are watched from outside.
+    pub(crate) fn watches(&self) -> bool {
+        self.watch || self.kernel_queue.is_some()
+    }
 }
 
 /// Options of the virtual world.

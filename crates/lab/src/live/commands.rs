@@ -27,7 +27,7 @@ use quell_hosts::traffic::Epoch;
 use quell_units::Time;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
-use super::LiveError;
+use super::error::LiveError;
 use crate::guest_command::{FOLDER, GuestCommand, Where};
 
 /// How the last line of a file begins, once its command has ended.

@@ -13,7 +13,7 @@ use quell_hosts::traffic::Host;
 use quell_scenario::Group;
 use quell_units::CommandLine;
 
-use super::host;
+use crate::live::groups::host;
 use crate::program_env::ProgramEnv;
 
 /// All that a program is executed with.

@@ -15,8 +15,8 @@ use quell_units::Time;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 
-use super::Ran;
 use super::command::Line;
+use super::ran::{NotRun, Ran};
 use crate::live::listening::listens;
 
 /// From the start of a server to that of its client, if it listens nowhere.
@@ -160,7 +160,7 @@ impl Waiting {
                 match self.server.hear() {
                     State::Listens | State::Ended(true) => break,
                     State::Ended(false) => {
-                        return Ok(Ran::Not("its server had ended".to_owned()));
+                        return Ok(Ran::Not(NotRun::NoServer));
                     }
                     State::Begins if self.now() >= self.ends_at() => return Ok(Ran::WasEnded),
                     State::Begins => {}
@@ -186,7 +186,10 @@ impl Waiting {
         let began = self.now();
         let mut running = match process.start() {
             Ok(running) => running,
-            Err(error) => return Ok(Ran::Not(format!("{}: {error}", self.name))),
+            Err(source) => {
+                let name = self.name.clone();
+                return Ok(Ran::Not(NotRun::NotStarted { name, source }));
+            }
         };
         let mut told = self.part == Part::Client;
         let mut asked: Option<Time> = None;
