@@ -32,10 +32,10 @@ mod write_result;
 pub mod writer;
 
 pub use error::{KeptSeeds, RunError};
-pub use guest_command::GuestCommand;
+pub use guest_command::{GuestCommand, GuestCommandError};
 pub use job::{Finished, Job, Outcome, Progress, Task};
 pub use options::{GuestOptions, GuestUser, LiveOptions, Options};
-pub use program_env::{ProgramEnv, find_program};
+pub use program_env::{ProgramEnv, ProgramError, find_program};
 pub use quell_results::packets::PacketFile;
 pub use quell_results::{self as results, confidence, limits};
 pub use quell_scenario::contract::{EventRow, Listener, Measurements, Row, Unwritten, Work};

@@ -81,7 +81,9 @@ impl Commands {
         for (index, command) in commands.iter().enumerate() {
             let waiting = Waiting {
                 number: index + 1,
-                times: command.times(duration).map_err(LiveError::Scenario)?,
+                times: command
+                    .times(duration)
+                    .map_err(|why| LiveError::Scenario(why.to_string()))?,
                 command: command.clone(),
                 folder: folder.to_owned(),
                 epoch,

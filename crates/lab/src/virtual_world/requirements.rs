@@ -4,7 +4,8 @@ use quell_kernel::Reason;
 use quell_kernel::machine::has_room;
 use quell_kernel::store::own_controls;
 
-use super::{Guest, guest_memory};
+use super::host::Guest;
+use super::memory::guest_memory;
 use crate::options::GuestOptions;
 use crate::requirements::{MissingRequirement, controls};
 use crate::{RunError, Scenario, World};
