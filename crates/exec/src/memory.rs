@@ -105,6 +105,7 @@ mod tests {
         LinkOptions::default()
     }
 
+    // Long because of its table.
     #[test]
     fn a_pool_has_slots_for_what_delays_and_queues_hold_and_no_more_than_a_gibibyte() {
         let queue = |queue: &str| LinkOptions {

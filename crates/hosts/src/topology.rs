@@ -32,6 +32,8 @@ use crate::{Error, Result, offload, ready, sysctl};
 const HOST_PORT: &str = "host";
 const TO_SENDER: &str = "to-sender";
 const TO_RECEIVER: &str = "to-receiver";
+/// Both ports of the link.
+const LINK_PORTS: [&str; 2] = [TO_SENDER, TO_RECEIVER];
 const FROM_LINK: &str = "from-link";
 const OUT: &str = "out";
 
@@ -123,6 +125,14 @@ pub struct Port {
     pub index: u32,
 }
 
+impl Port {
+    fn of(link: &Namespace, name: &'static str) -> Result<Self> {
+        let index = link.run(|| interface_index(name));
+        let index = index.doing(|| "enter a network namespace")??;
+        Ok(Self { name, index })
+    }
+}
+
 /// Three namespaces joined by two veth pairs, or four by three; gone when this value, or the process, is gone.
 #[derive(Debug)]
 pub struct Topology {
@@ -193,42 +203,27 @@ impl Topology {
             without = without.and(prepared.doing(|| "enter a network namespace")??);
         }
         inside(&link, &|| {
-            [TO_SENDER, TO_RECEIVER]
-                .iter()
-                .try_for_each(|port| bring_up(port, of_link))
+            let mut ports = LINK_PORTS.iter();
+            ports.try_for_each(|port| bring_up(port, of_link))
         })?;
-        // A kernel that has no fq, or not this one's options, refuses; the link then waits for releases itself.
-        let fq = inside(&link, &|| {
-            let mut netlink = Netlink::open()?;
-            [TO_SENDER, TO_RECEIVER]
-                .iter()
-                .try_for_each(|port| netlink.add_fq(interface_index(port)?))
-        })
-        .is_ok();
-        inside(&sender, &|| {
-            add_pairs(config, RECEIVER_MAC, |group| {
-                pairs_from_sender(&groups[group])
-            })
-        })?;
-        inside(&receiver, &|| {
-            add_pairs(config, SENDER_MAC, |group| {
-                pairs_from_sender(&groups[group]).map(swap)
-            })
-        })?;
-
+        let fq = inside(&link, &add_fq).is_ok();
+        let from_receiver = |group: &GroupAddresses| pairs_from_sender(group).map(swap);
+        let ours = |group: usize| pairs_from_sender(&groups[group]);
+        let theirs = |group: usize| from_receiver(&groups[group]);
+        inside(&sender, &|| add_pairs(config, RECEIVER_MAC, ours))?;
+        inside(&receiver, &|| add_pairs(config, SENDER_MAC, theirs))?;
         if let Some(router) = &router {
             inside(router, &|| route(&groups, of_link))?;
         }
 
         let hosts = [(&sender, &[HOST_PORT][..]), (&receiver, &[HOST_PORT])];
-        let ports = (&link, &[TO_SENDER, TO_RECEIVER][..]);
+        let ports = (&link, &LINK_PORTS[..]);
         let of_router = router
             .as_ref()
             .map(|router| (router, &[FROM_LINK, OUT][..]));
         for (namespace, ports) in hosts.into_iter().chain([ports]).chain(of_router) {
             inside(namespace, &|| wait_until_running(ports))?;
         }
-        let from_receiver = |group: &GroupAddresses| pairs_from_sender(group).map(swap);
         inside(&sender, &|| {
             wait_for_pairs(config, &groups, pairs_from_sender)
         })?;
@@ -242,13 +237,7 @@ impl Topology {
 
         let counters = router.as_ref().map(|router| Counters::start(router, OUT));
         let counters = counters.transpose()?;
-        let port = |name: &'static str| -> Result<Port> {
-            let index = link
-                .run(|| interface_index(name))
-                .doing(|| "enter a network namespace")??;
-            Ok(Port { name, index })
-        };
-        let (to_sender, to_receiver) = (port(TO_SENDER)?, port(TO_RECEIVER)?);
+        let (to_sender, to_receiver) = (Port::of(&link, TO_SENDER)?, Port::of(&link, TO_RECEIVER)?);
         Ok(Self {
             sender,
             link,
@@ -292,6 +281,15 @@ fn prepare_host(
         Netlink::open()?.set_largest_burst(interface_index(HOST_PORT)?, 1)?;
     }
     Ok(without)
+}
+
+/// Gives the link's ports, in this namespace, the queue discipline fq. A kernel that has no fq, or not this one's options, refuses; the link
+/// then waits for releases itself.
+fn add_fq() -> Result<()> {
+    let mut netlink = Netlink::open()?;
+    LINK_PORTS
+        .iter()
+        .try_for_each(|port| netlink.add_fq(interface_index(port)?))
 }
 
 /// Waits until these interfaces of this namespace carry frames.
