@@ -6,7 +6,7 @@
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
-use crate::Loopback;
+use crate::relay::targets::Loopback;
 use crate::subnet::Subnet;
 
 /// Programs that have a daemon work for them, and its socket. A socket in the home folder begins with `~`.

@@ -30,8 +30,8 @@ use rustix::process::umask;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::steer::Remote;
-use crate::{Error, Result};
+use crate::error::{Error, Result};
+use crate::remote::{ChangeError, Remote};
 
 /// The longest request, in bytes.
 pub const LONGEST_REQUEST: usize = 64 << 10;
@@ -41,6 +41,17 @@ pub const MOST_CONNECTIONS: usize = 8;
 const STALL: Duration = Duration::from_secs(5);
 /// Who asks, in results.
 const BY: &str = "control";
+
+/// Why a request has another answer than it asked for.
+#[derive(Debug, thiserror::Error)]
+enum RefusedRequest {
+    #[error(
+        "{0}; a request is a line such as {{\"set\":{{\"down\":\"5mbit\"}}}}, {{\"get\":\"summary\"}}, {{\"get\":\"felt\"}} or {{\"get\":\"scenario\"}}"
+    )]
+    Form(#[from] serde_json::Error),
+    #[error(transparent)]
+    Change(#[from] ChangeError),
+}
 
 /// A request.
 #[derive(Debug, PartialEq, Deserialize)]
@@ -214,10 +225,10 @@ fn tell(mut stream: &UnixStream, answer: &Value) -> io::Result<()> {
 }
 
 fn reply(line: &[u8], remote: &Remote) -> Value {
-    done(line, remote).unwrap_or_else(|why| json!({ "error": why }))
+    done(line, remote).unwrap_or_else(|why| json!({ "error": why.to_string() }))
 }
 
-fn done(line: &[u8], remote: &Remote) -> std::result::Result<Value, String> {
+fn done(line: &[u8], remote: &Remote) -> Result<Value, RefusedRequest> {
     match read(line)? {
         Request::Set(set) => {
             let wishes = set.into_iter().map(|(key, value)| (key, value.text()));
@@ -225,19 +236,15 @@ fn done(line: &[u8], remote: &Remote) -> std::result::Result<Value, String> {
             Ok(json!({ "changed": { "time_s": at.as_nanos() as f64 / 1e9 } }))
         }
         Request::Get(What::Summary) => Ok(json!({ "summary": remote.summary()? })),
-        Request::Get(What::Felt) => Ok(json!({ "felt": remote.felt()? })),
+        Request::Get(What::Felt) => Ok(json!({ "felt": remote.impact()? })),
         Request::Get(What::Scenario) => {
             Ok(json!({ "scenario": remote.plan().scenario().to_toml() }))
         }
     }
 }
 
-fn read(line: &[u8]) -> std::result::Result<Request, String> {
-    serde_json::from_slice(line).map_err(|error| {
-        format!(
-            "{error}; a request is a line such as {{\"set\":{{\"down\":\"5mbit\"}}}}, {{\"get\":\"summary\"}}, {{\"get\":\"felt\"}} or {{\"get\":\"scenario\"}}"
-        )
-    })
+fn read(line: &[u8]) -> Result<Request, RefusedRequest> {
+    Ok(serde_json::from_slice(line)?)
 }
 
 #[cfg(test)]
@@ -264,7 +271,7 @@ mod tests {
             (r#"{"get":"felt"}"#, Request::Get(What::Felt)),
             (r#"{"get":"scenario"}"#, Request::Get(What::Scenario)),
         ] {
-            assert_eq!(read(line.as_bytes()), Ok(expected), "{line}");
+            assert_eq!(read(line.as_bytes()).unwrap(), expected, "{line}");
         }
         for line in [
             "",
@@ -279,7 +286,7 @@ mod tests {
             r#"{"end":1}"#,
             "{\"set\":{\"\u{0}",
         ] {
-            let why = read(line.as_bytes()).unwrap_err();
+            let why = read(line.as_bytes()).unwrap_err().to_string();
             assert!(why.contains("a request is a line"), "{line}: {why}");
         }
         let deep = "{\"set\":{\"a\":".repeat(1_000);

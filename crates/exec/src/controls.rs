@@ -3,9 +3,9 @@
 use quell_hosts::cc::{self, Control, Modules};
 use quell_scenario::ControlSpec;
 
-use crate::Result;
+use crate::config::Config;
+use crate::error::Result;
 use crate::network::Network;
-use crate::run::Config;
 
 /// The congestion controls that were asked for.
 pub(crate) struct Controls {

@@ -1,17 +1,58 @@
 //! Why a program could not be put behind a link.
 
+use std::fmt;
 use std::io;
 
+use quell_hosts::user_namespace::UserNamespaceError;
+
+use crate::option_error::OptionError;
+
 /// Result of this crate.
-pub type Result<T> = std::result::Result<T, Error>;
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What somebody else's code answers that is called from here.
+pub type AnyError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Why a program could not be put behind a link, or the link failed while it ran.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The options do not describe a link.
-    #[error("{0}")]
-    Options(String),
+    #[error(transparent)]
+    Options(#[from] OptionError),
+    /// A scenario file cannot be read.
+    #[error("cannot read {file}: {source}")]
+    Unreadable {
+        /// The file.
+        file: String,
+        /// The answer.
+        source: io::Error,
+    },
+    /// A side cannot have this MTU.
+    #[error(
+        "--mtu {mtu}: must be from {}",
+        if *ipv6 { "1280 to 1500, or 576 with --ipv4-only" } else { "576 to 1500" }
+    )]
+    Mtu {
+        /// What was asked for.
+        mtu: u16,
+        /// Whether there is IPv6 beside IPv4.
+        ipv6: bool,
+    },
+    /// The host's own network changes, which only root may do.
+    #[error("--net nat adds an interface and a table of addresses to this host: only root may")]
+    NatNeedsRoot,
+    /// Another user needs root.
+    #[error("--user: only root can give a program another user")]
+    UserNeedsRoot,
+    /// Another user has no place beside pasta.
+    #[error(
+        "--user: with --net pasta all is in a user namespace that has one user; use --net relay"
+    )]
+    UserBesidePasta,
+    /// Without root a user namespace is needed.
+    #[error("{}{}", .0, Fix(.0.fix()))]
+    UserNamespace(#[source] UserNamespaceError),
     /// The scenario, or what the options made of it, is wrong.
     #[error(transparent)]
     Scenario(#[from] quell_scenario::Problems),
@@ -27,9 +68,15 @@ pub enum Error {
     /// Results could not be written.
     #[error(transparent)]
     Results(#[from] quell_results::Error),
+    /// Who watches could not begin.
+    #[error("{0}")]
+    Watcher(#[source] AnyError),
     /// All numbers of the networks inside are in use.
     #[error("no network is free for the inside: {0} overlap what this host has; use --subnet")]
     NoSubnet(String),
+    /// The relay may not have the ports that it needs.
+    #[error("{0}")]
+    NoPorts(&'static str),
     /// The system refused something.
     #[error("cannot {doing}: {source}")]
     System {
@@ -44,6 +91,18 @@ pub enum Error {
     /// A thread of the run is gone.
     #[error("{0} ended before the program did")]
     Gone(&'static str),
+}
+
+/// The end of a message that has a fix.
+struct Fix<T>(Option<T>);
+
+impl<T: fmt::Display> fmt::Display for Fix<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Some(fix) => write!(f, "; fix: {fix}"),
+            None => Ok(()),
+        }
+    }
 }
 
 /// Names what was asked when a system call failed.

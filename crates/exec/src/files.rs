@@ -8,12 +8,9 @@
 
 use std::io;
 
-use quell_hosts::namespace;
-use rustix::mount::{
-    MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_bind, mount_change,
-    mount_remount, unmount,
-};
+use rustix::mount::{MountFlags, UnmountFlags, mount, mount_bind, mount_remount, unmount};
 
+use crate::mounts::own_mounts;
 use crate::resolver;
 
 /// Parts of `/proc` that root may write without any right, as their owner, and by which it would act on the whole host: core_pattern(5) names
@@ -48,15 +45,6 @@ pub(crate) fn prepare(names: Option<&str>, own_ids: bool, is_root: bool) -> io::
 const FLAGS: MountFlags = MountFlags::NOSUID
     .union(MountFlags::NODEV)
     .union(MountFlags::NOEXEC);
-
-/// Gives this process mounts of its own: what it mounts nobody else sees, and what the host mounts it does.
-pub(crate) fn own_mounts() -> io::Result<()> {
-    namespace::own_mounts()?;
-    Ok(mount_change(
-        "/",
-        MountPropagationFlags::REC | MountPropagationFlags::DOWNSTREAM,
-    )?)
-}
 
 /// For root alone: nobody else may write there anyway, and a `/proc` in which something is mounted would keep a link inside of this one from
 /// having its own.

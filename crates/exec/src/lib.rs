@@ -11,9 +11,9 @@
 //! * [`relay`]: joins what the far edge accepts to ordinary sockets of the host; TCP by splice(2), UDP with its TOS byte;
 //! * `pasta`: that program in place of the relay, for whoever asks for it;
 //! * [`program`], `running`, `files`, [`resolver`]: the program, without any right, with process ids of its own and a name server behind the link;
-//! * [`steer`]: changes of the link while the program runs; [`control`]: the socket on which they are asked for; [`watch`]: whoever watches;
-//! * [`felt`]: what the user felt, from what was measured;
-//! * [`mod@run`], `while_it_runs`: all of it, from the first namespace to the report.
+//! * [`remote`]: changes of the link while the program runs; [`control`]: the socket on which they are asked for; [`watcher`]: whoever watches;
+//! * [`experience`]: what the user felt, from what was measured;
+//! * [`Config`]: what to run; [`mod@run`]: all of it in five steps, from the first namespace to the report.
 //!
 //! Why a relay: the far edge of a download is the *sender* at the bottleneck. It has to be a real TCP, with the congestion control that
 //! was asked for; a user-space NAT has none. What the link does not show is the remote server's own congestion control.
@@ -25,40 +25,46 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 mod bypass;
+mod capacity;
+mod changes;
+mod config;
 pub mod control;
 mod controls;
 mod error;
-mod far;
-pub mod felt;
+pub mod experience;
+mod far_ready;
 mod files;
 mod link;
 pub mod memory;
+mod mounts;
 mod net;
 pub mod network;
-mod offer;
+pub mod option_error;
 mod pasta;
 pub mod plan;
 pub mod program;
 pub mod relay;
+pub mod remote;
 mod report;
 pub mod resolver;
 pub mod results;
 pub mod run;
 mod running;
-pub mod steer;
 pub mod subnet;
+mod summary;
 mod verdict;
-pub mod watch;
-mod while_it_runs;
+pub mod watcher;
 
+pub use config::{Config, Ecn, Names};
 pub use control::ControlSocket;
-pub use error::{Error, Result};
-pub use felt::Felt;
+pub use error::{AnyError, Error, Result};
+pub use experience::UserImpact;
 pub use memory::LinkMemory;
 pub use net::Net;
+pub use option_error::OptionError;
 pub use plan::{LinkOptions, Plan};
-pub use program::{Ended, Found};
+pub use program::{Ended, Found, NotStarted};
 pub use relay::targets::Loopback;
-pub use run::{Config, Ecn, Names, Outcome, run};
+pub use run::{Outcome, run};
 pub use verdict::{Limits, LinkShare, Shares};
-pub use watch::{News, Watched, Watcher};
+pub use watcher::{News, Watched, Watcher};

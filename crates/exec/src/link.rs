@@ -8,7 +8,7 @@ use std::thread::{self, JoinHandle};
 
 use quell_aqm::Observer;
 use quell_hosts::capabilities::{CapabilitySet, keep_only};
-use quell_hosts::keeper::Keeper;
+use quell_hosts::fd_holder::FdHolder;
 use quell_hosts::namespace::Namespace;
 use quell_link::{
     Descriptor, Ect1, GroupConfig, Link, LinkChange, LinkConfig, LinkReport, NextLink, Port,
@@ -20,12 +20,12 @@ use quell_scenario::sim::Recording;
 use quell_scenario::{Side, figures};
 use quell_units::{Rate, Time};
 
-use crate::error::Doing as _;
-use crate::felt::lost_outside;
+use crate::error::{Doing as _, Error, Result};
+use crate::experience::lost_outside;
 use crate::memory::frames;
 use crate::network::{TO_INSIDE, TO_OUTSIDE};
-use crate::plan::Later;
-use crate::{Error, Plan, Result};
+use crate::plan::Plan;
+use crate::plan::repeats::Later;
 
 /// The longest time between two looks at losses, rows and requests.
 const SLICE: Time = Time::from_millis(5);
@@ -101,7 +101,7 @@ pub(crate) struct Start<'a> {
     pub(crate) ect1: Option<&'a [u16]>,
     /// Whether the far edge and the program's side have a control for L4S, whose data continues with ECT(1) too.
     pub(crate) is_l4s: [bool; 2],
-    pub(crate) keeper: Option<Arc<Keeper>>,
+    pub(crate) fd_holder: Option<Arc<FdHolder>>,
     pub(crate) packets: Option<LivePackets>,
 }
 
@@ -138,7 +138,7 @@ impl LinkThread {
         let Start {
             plan,
             namespace,
-            keeper,
+            fd_holder,
             packets,
             ..
         } = start;
@@ -173,11 +173,11 @@ impl LinkThread {
         let thread = thread::Builder::new()
             .name("quell-link".to_owned())
             .spawn(move || match packets {
-                None => carrier.carry(open(config, &namespace, keeper.as_deref(), recorders)?),
+                None => carrier.carry(open(config, &namespace, fd_holder.as_deref(), recorders)?),
                 Some(packets) => {
                     let observers = recorders.into_iter();
                     let observers = observers.map(|recorder| packets.beside(recorder));
-                    let mut link = open(config, &namespace, keeper.as_deref(), observers)?;
+                    let mut link = open(config, &namespace, fd_holder.as_deref(), observers)?;
                     link.announce(packets::announce_captured);
                     carrier.carry(link)
                 }
@@ -312,7 +312,7 @@ fn config(start: &Start<'_>) -> LinkConfig {
 fn open<O: Observer<Descriptor>>(
     config: LinkConfig,
     namespace: &Namespace,
-    keeper: Option<&Keeper>,
+    fd_holder: Option<&FdHolder>,
     observers: impl IntoIterator<Item = O>,
 ) -> Result<Link<O>> {
     namespace.enter().doing("enter the link's namespace")?;
@@ -321,7 +321,7 @@ fn open<O: Observer<Descriptor>>(
     let to_inside = Port::open(TO_INSIDE).doing("open a packet socket")?;
     for port in [&from_outside, &to_inside] {
         // Without, their end takes longer, and nothing else changes.
-        let _ = keeper.map(|keeper| keeper.hold(port.as_fd()));
+        let _ = fd_holder.map(|fd_holder| fd_holder.hold(port.as_fd()));
     }
     let link = Link::new(config, from_outside, to_inside, observers)?;
     keep_only(CapabilitySet::empty())?;

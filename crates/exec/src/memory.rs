@@ -8,8 +8,8 @@ use quell_measure::Direction;
 use quell_scenario::{Side, bytes_in_flight_over};
 use quell_units::{Bytes, Rate, Time};
 
-use crate::Plan;
 use crate::network::MAX_WINDOW;
+use crate::plan::Plan;
 
 /// The rate that a direction without one counts with, in what its delay holds.
 const UNLIMITED: Rate = Rate::from_mbps(1_000);
@@ -81,7 +81,7 @@ fn in_flight(plan: &Plan) -> [Bytes; 2] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::LinkOptions;
+    use crate::plan::LinkOptions;
 
     fn plan(rate: Option<&str>, rtt: Option<&str>, more: LinkOptions) -> Plan {
         let text = |text: Option<&str>| text.map(str::to_owned);
@@ -105,6 +105,7 @@ mod tests {
         LinkOptions::default()
     }
 
+    // Long because of its table.
     #[test]
     fn a_pool_has_slots_for_what_delays_and_queues_hold_and_no_more_than_a_gibibyte() {
         let queue = |queue: &str| LinkOptions {

@@ -22,9 +22,9 @@ use quell_hosts::sysctl::ReadOnly;
 use quell_hosts::{offload, ready, sysctl, tproxy};
 use quell_units::Bytes;
 
-use crate::error::Doing as _;
+use crate::error::{Doing as _, Error, Result};
+use crate::net::Net;
 use crate::subnet::Subnet;
-use crate::{Error, Net, Result};
 
 /// Name of the program's interface.
 pub const INSIDE_PORT: &str = "eth0";
@@ -229,91 +229,10 @@ impl Network {
         };
         let outside_port = config.outside_port();
         let (masquerade, far) = within(&outside, || {
-            // The host's own settings are not ours to change.
-            let is_host = config.net == Net::Nat;
-            let mut far = Prepared::default();
-            if !is_host {
-                far = Prepared::here(config)?;
-                far.needs_right_to_ports = !sysctl::prepare_far_edge()?;
-            }
-            if config.net == Net::Pasta {
-                sysctl::prepare_gateway(config.ipv6)?;
-            }
-            let masquerade = match (config.net, config.subnet.inside()[0]) {
-                (Net::Nat, IpAddr::V4(source)) => Some(Masquerade::start(&outside_port, source)?),
-                _ => None,
-            };
-            if !is_wired {
-                let here = (outside_port.as_str(), OUTSIDE_MAC);
-                add_wire(here, (TO_OUTSIDE, TO_OUTSIDE_MAC), config.mtu, &link)?;
-            }
-            if is_host {
-                // Of this interface alone: no address of its own, no announcement. A host without IPv6 has no such setting.
-                let _ = sysctl::set(&format!("net.ipv6.conf.{outside_port}.disable_ipv6"), "1");
-            } else {
-                Netlink::open()?.set_up(interface_index("lo")?)?;
-            }
-            bring_up(&outside_port, is_host || far.without.announces())?;
-            let mut netlink = Netlink::open()?;
-            let wire = interface_index(&outside_port)?;
-            let ends = config.subnet.far().into_iter().zip(config.subnet.inside());
-            for (own, inside) in ends.take(config.families()) {
-                netlink.add_address(wire, own)?;
-                netlink.add_controlled_route(
-                    wire,
-                    inside,
-                    far.tcp(config.far_control.as_deref()),
-                )?;
-                netlink.add_neighbour(wire, inside, INSIDE_MAC)?;
-            }
-            if config.net == Net::Relay {
-                let own = &config.subnet.far()[..config.families()];
-                tproxy::capture(&outside_port, RELAY_PORT, own)?;
-            }
-            Ok((masquerade, far))
+            build_outside(config, &outside_port, &link, is_wired)
         })?;
-        let near = within(&inside, || {
-            let here = Prepared::here(config)?;
-            let tcp = here.tcp(config.control.as_deref());
-            // ping(8) without rights, where the caller's group is one of this user namespace.
-            let group = rustix::process::getgid().as_raw();
-            let _ = sysctl::set("net.ipv4.ping_group_range", &format!("{group} {group}"));
-            add_wire(
-                (INSIDE_PORT, INSIDE_MAC),
-                (TO_INSIDE, TO_INSIDE_MAC),
-                config.mtu,
-                &link,
-            )?;
-            Netlink::open()?.set_up(interface_index("lo")?)?;
-            bring_up(INSIDE_PORT, here.without.announces())?;
-            let mut netlink = Netlink::open()?;
-            let port = interface_index(INSIDE_PORT)?;
-            let ends = config.subnet.inside().into_iter().zip(config.subnet.far());
-            for (own, far) in ends.take(config.families()) {
-                netlink.add_address(port, own)?;
-                netlink.add_controlled_route(port, far, tcp)?;
-                netlink.add_neighbour(port, far, OUTSIDE_MAC)?;
-                // Where nobody is behind the far edge, a program learns at once that there is no way.
-                if config.net != Net::None {
-                    netlink.add_default_route(port, far, own, tcp)?;
-                }
-            }
-            Ok(here)
-        })?;
-        within(&link, || {
-            [TO_INSIDE, TO_OUTSIDE]
-                .iter()
-                .try_for_each(|port| bring_up(port, of_link.announces()))?;
-            // A kernel that has no fq refuses; the link then waits for releases itself.
-            let mut netlink = Netlink::open()?;
-            for port in [TO_INSIDE, TO_OUTSIDE] {
-                let _ = netlink.add_fq(interface_index(port)?);
-            }
-            for port in [TO_INSIDE, TO_OUTSIDE] {
-                Netlink::open()?.wait_until_running(interface_index(port)?)?;
-            }
-            Ok(())
-        })?;
+        let near = within(&inside, || build_inside(config, &link))?;
+        within(&link, || build_link(of_link))?;
         let addresses = [config.subnet.inside(), config.subnet.far()];
         for (side, port, [own, other]) in [
             (&inside, INSIDE_PORT, addresses),
@@ -350,6 +269,100 @@ impl Network {
     pub fn default_control(&self, side: &Namespace) -> Result<String> {
         within(side, || Ok(sysctl::get("net.ipv4.tcp_congestion_control")?))
     }
+}
+
+/// Builds the far edge, in its namespace: its interface `port` with its other end in `link` unless that `is_wired` already, addresses and
+/// routes, and what takes connections.
+fn build_outside(
+    config: &NetworkConfig,
+    port: &str,
+    link: &Namespace,
+    is_wired: bool,
+) -> Result<(Option<Masquerade>, Prepared)> {
+    // The host's own settings are not ours to change.
+    let is_host = config.net == Net::Nat;
+    let mut far = Prepared::default();
+    if !is_host {
+        far = Prepared::here(config)?;
+        far.needs_right_to_ports = !sysctl::prepare_far_edge()?;
+    }
+    if config.net == Net::Pasta {
+        sysctl::prepare_gateway(config.ipv6)?;
+    }
+    let masquerade = match (config.net, config.subnet.inside()[0]) {
+        (Net::Nat, IpAddr::V4(source)) => Some(Masquerade::start(port, source)?),
+        _ => None,
+    };
+    if !is_wired {
+        let here = (port, OUTSIDE_MAC);
+        add_wire(here, (TO_OUTSIDE, TO_OUTSIDE_MAC), config.mtu, link)?;
+    }
+    if is_host {
+        // Of this interface alone: no address of its own, no announcement. A host without IPv6 has no such setting.
+        let _ = sysctl::set(&format!("net.ipv6.conf.{port}.disable_ipv6"), "1");
+    } else {
+        Netlink::open()?.set_up(interface_index("lo")?)?;
+    }
+    bring_up(port, is_host || far.without.announces())?;
+    let mut netlink = Netlink::open()?;
+    let wire = interface_index(port)?;
+    let ends = config.subnet.far().into_iter().zip(config.subnet.inside());
+    for (own, inside) in ends.take(config.families()) {
+        netlink.add_address(wire, own)?;
+        netlink.add_controlled_route(wire, inside, far.tcp(config.far_control.as_deref()))?;
+        netlink.add_neighbour(wire, inside, INSIDE_MAC)?;
+    }
+    if config.net == Net::Relay {
+        let own = &config.subnet.far()[..config.families()];
+        tproxy::capture(port, RELAY_PORT, own)?;
+    }
+    Ok((masquerade, far))
+}
+
+/// Builds the program's side, in its namespace.
+fn build_inside(config: &NetworkConfig, link: &Namespace) -> Result<Prepared> {
+    let here = Prepared::here(config)?;
+    let tcp = here.tcp(config.control.as_deref());
+    // ping(8) without rights, where the caller's group is one of this user namespace.
+    let group = rustix::process::getgid().as_raw();
+    let _ = sysctl::set("net.ipv4.ping_group_range", &format!("{group} {group}"));
+    add_wire(
+        (INSIDE_PORT, INSIDE_MAC),
+        (TO_INSIDE, TO_INSIDE_MAC),
+        config.mtu,
+        link,
+    )?;
+    Netlink::open()?.set_up(interface_index("lo")?)?;
+    bring_up(INSIDE_PORT, here.without.announces())?;
+    let mut netlink = Netlink::open()?;
+    let port = interface_index(INSIDE_PORT)?;
+    let ends = config.subnet.inside().into_iter().zip(config.subnet.far());
+    for (own, far) in ends.take(config.families()) {
+        netlink.add_address(port, own)?;
+        netlink.add_controlled_route(port, far, tcp)?;
+        netlink.add_neighbour(port, far, OUTSIDE_MAC)?;
+        // Where nobody is behind the far edge, a program learns at once that there is no way.
+        if config.net != Net::None {
+            netlink.add_default_route(port, far, own, tcp)?;
+        }
+    }
+    Ok(here)
+}
+
+/// Brings up the link's ports, in their namespace.
+fn build_link(without: ReadOnly) -> Result<()> {
+    [TO_INSIDE, TO_OUTSIDE]
+        .iter()
+        .try_for_each(|port| bring_up(port, without.announces()))?;
+    // A kernel that has no fq refuses; the link then waits for releases itself.
+    let mut netlink = Netlink::open()?;
+    for port in [TO_INSIDE, TO_OUTSIDE] {
+        let _ = netlink.add_fq(interface_index(port)?);
+    }
+    for port in [TO_INSIDE, TO_OUTSIDE] {
+        Netlink::open()?.wait_until_running(interface_index(port)?)?;
+    }
+    Ok(())
 }
 
 /// Runs `f` inside of a namespace.
@@ -396,17 +409,10 @@ pub(crate) const NAME_SERVICE: u16 = 53;
 pub fn check_mtu(mtu: u16, ipv6: bool) -> Result<()> {
     // RFC 791 and RFC 8200 section 5; the link carries Ethernet's at most.
     let least = if ipv6 { 1280 } else { 576 };
-    if (least..=1500).contains(&mtu) {
-        return Ok(());
+    match (least..=1500).contains(&mtu) {
+        true => Ok(()),
+        false => Err(Error::Mtu { mtu, ipv6 }),
     }
-    Err(Error::Options(format!(
-        "--mtu {mtu}: must be from {least} to 1500{}",
-        if ipv6 {
-            ", or 576 with --ipv4-only"
-        } else {
-            ""
-        }
-    )))
 }
 
 /// Whether two addresses are of one family.

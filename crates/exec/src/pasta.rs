@@ -31,7 +31,7 @@ use quell_hosts::child::{self, Child};
 use quell_hosts::namespace::Namespace;
 use quell_hosts::netlink::{Mac, Netlink, RouteTcp, interface_index};
 use quell_hosts::ready;
-use quell_hosts::start_line::{self, FarEnd, Heard, Line};
+use quell_hosts::spawn_handshake::{self, FarEnd, Heard, Line};
 use rustix::event::{PollFd, PollFlags, Timespec, pause, poll};
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::{
@@ -39,12 +39,12 @@ use rustix::process::{
     set_parent_process_death_signal, setsid,
 };
 
-use crate::error::Doing as _;
+use crate::error::{Doing as _, Error, Result};
 use crate::network::{NetworkConfig, bring_up, within};
 use crate::program::Found;
+use crate::relay::targets::Loopback;
 use crate::resolver::Names;
 use crate::subnet::Subnet;
-use crate::{Error, Loopback, Result};
 
 /// The program.
 const PROGRAM: &str = "pasta";
@@ -206,16 +206,16 @@ pub(crate) fn find() -> Result<Found> {
 impl WaitingPasta {
     /// Makes the process that becomes pasta, before this one has threads and while it has its rights. It finds `outside` by a process that
     /// it makes itself: a path to a namespace must not lead to a process with more rights than pasta's.
-    pub(crate) fn fork(program: Found, outside: &Namespace, config: &PastaConfig) -> Result<Self> {
+    pub(crate) fn fork(program: &Found, outside: &Namespace, config: &PastaConfig) -> Result<Self> {
         let said = memfd_create("pasta", MemfdFlags::CLOEXEC).doing("make a file in memory")?;
         let said = File::from(said);
         let theirs = said.try_clone().doing("copy a descriptor")?;
-        let (line, far) = start_line::pair().doing("make a pair of sockets")?;
+        let (line, far) = spawn_handshake::pair().doing("make a pair of sockets")?;
         let arguments = config.arguments();
         let mut line = Some(line);
         let child = child::fork(|| {
             line = None;
-            become_pasta(&program, arguments, outside, theirs, far)
+            become_pasta(program, arguments, outside, theirs, far)
         })?;
         let Some(mut line) = line else {
             return Err(Error::Gone("the line to pasta"));

@@ -1,4 +1,4 @@
-//! The program: found before anything is made. [`crate::running`] starts it.
+//! The program: found before anything is made. `running` starts it.
 //!
 //! Exit codes are those of env(1): the program's own; 128 and the signal that ended it; 125 where quell itself fails, 126 where the program
 //! cannot be executed, 127 where it is not found.
@@ -12,9 +12,72 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use quell_hosts::obstacle;
+use quell_hosts::obstacle::{self, Obstacle};
 
-pub use quell_hosts::start_line::{FAILED, NOT_EXECUTABLE, NOT_FOUND};
+pub use quell_hosts::spawn_handshake::{FAILED, NOT_EXECUTABLE, NOT_FOUND};
+
+/// Why a program could not be started.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum NotStarted {
+    /// There is none of this name.
+    #[error("{0}: no such program")]
+    Missing(String),
+    /// A folder is no program.
+    #[error("{0}: is a folder")]
+    Folder(String),
+    /// A file is no program.
+    #[error("{0}: cannot be executed")]
+    NotExecutable(String),
+    /// Something stands in the way to its path.
+    #[error("{0}: you may not {1}")]
+    Hidden(String, Obstacle),
+    /// Something stands in the way to a folder of PATH.
+    #[error("{0}: no such program where you may look; PATH has a folder where you may not {1}")]
+    HiddenFolder(String, Obstacle),
+    /// The kernel did not start it; what stands in the way of a program without rights, if that is known.
+    #[error("{name}: {source}{}", without_rights(obstacle.as_ref()))]
+    Refused {
+        /// The program.
+        name: String,
+        /// The kernel's answer.
+        source: io::Error,
+        /// What stands in the way.
+        obstacle: Option<Obstacle>,
+    },
+}
+
+fn without_rights(obstacle: Option<&Obstacle>) -> String {
+    obstacle.map_or_else(String::new, |obstacle| {
+        format!("; a program behind a link has no right of root, and may not {obstacle}")
+    })
+}
+
+impl NotStarted {
+    /// The exit code that env(1) has for it: [`NOT_FOUND`] or [`NOT_EXECUTABLE`].
+    pub fn code(&self) -> u8 {
+        match self {
+            Self::Missing(_) | Self::HiddenFolder(..) => NOT_FOUND,
+            Self::Folder(_) | Self::NotExecutable(_) | Self::Hidden(..) => NOT_EXECUTABLE,
+            Self::Refused { source, .. } => match source.kind() {
+                io::ErrorKind::NotFound => NOT_FOUND,
+                _ => NOT_EXECUTABLE,
+            },
+        }
+    }
+}
+
+/// Why a command line cannot be split into words.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum WordsError {
+    /// A backslash has nothing to keep.
+    #[error("{0:?} ends with a backslash")]
+    Backslash(String),
+    /// A quote is not closed.
+    #[error("{0:?} has an open quote")]
+    OpenQuote(String),
+}
 
 /// A program that exists.
 #[derive(Debug, Clone)]
@@ -28,21 +91,18 @@ impl Found {
     ///
     /// # Errors
     ///
-    /// The exit code and the reason: [`NOT_FOUND`] or [`NOT_EXECUTABLE`].
-    pub fn new(words: &[OsString]) -> std::result::Result<Self, (u8, String)> {
+    /// There is none, or it cannot be executed.
+    pub fn new(words: &[OsString]) -> Result<Self, NotStarted> {
         let name = words.first().cloned().unwrap_or_default();
         let shown = name.to_string_lossy().into_owned();
         let found = |path| Self {
             path,
             words: words.to_vec(),
         };
-        let missing = || (NOT_FOUND, format!("{shown}: no such program"));
-        let refused = |path: &Path| {
-            let why = match path.is_dir() {
-                true => "is a folder",
-                false => "cannot be executed",
-            };
-            (NOT_EXECUTABLE, format!("{shown}: {why}"))
+        let missing = || NotStarted::Missing(shown.clone());
+        let refused = |path: &Path| match path.is_dir() {
+            true => NotStarted::Folder(shown.clone()),
+            false => NotStarted::NotExecutable(shown.clone()),
         };
         if name.is_empty() {
             return Err(missing());
@@ -52,9 +112,10 @@ impl Found {
             return match is_program(&path) {
                 Some(true) => Ok(found(path)),
                 Some(false) => Err(refused(&path)),
-                None => Err(hidden(&path).map_or_else(missing, |why| {
-                    (NOT_EXECUTABLE, format!("{shown}: you may not {why}"))
-                })),
+                None => Err(match hidden(&path) {
+                    Some(obstacle) => NotStarted::Hidden(shown, obstacle),
+                    None => missing(),
+                }),
             };
         }
         let folders = env::var_os("PATH").unwrap_or_else(|| "/usr/bin:/bin".into());
@@ -70,12 +131,7 @@ impl Found {
         Err(match (no_program, unseen) {
             (Some(path), _) => refused(&path),
             (None, None) => missing(),
-            (None, Some(why)) => (
-                NOT_FOUND,
-                format!(
-                    "{shown}: no such program where you may look; PATH has a folder where you may not {why}"
-                ),
-            ),
+            (None, Some(obstacle)) => NotStarted::HiddenFolder(shown, obstacle),
         })
     }
 
@@ -117,11 +173,11 @@ fn is_program(path: &Path) -> Option<bool> {
 }
 
 /// What keeps this process from seeing a file, if anything does.
-fn hidden(path: &Path) -> Option<String> {
+fn hidden(path: &Path) -> Option<Obstacle> {
     let denied = |error: io::Error| error.kind() == io::ErrorKind::PermissionDenied;
     let is_hidden = fs::metadata(path).err().is_some_and(denied);
     let obstacle = is_hidden.then(|| obstacle::on_the_way_to(path));
-    obstacle.flatten().map(|obstacle| obstacle.to_string())
+    obstacle.flatten()
 }
 
 /// How a program ended.
@@ -145,7 +201,11 @@ impl Ended {
 
 /// Splits a command line into words: blanks separate, quotes of either kind and backslashes keep together. Nothing is replaced: there is no
 /// shell.
-pub fn words(text: &str) -> std::result::Result<Vec<OsString>, String> {
+///
+/// # Errors
+///
+/// A quote or a backslash has no end.
+pub fn words(text: &str) -> Result<Vec<OsString>, WordsError> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut quote = None;
@@ -159,14 +219,14 @@ pub fn words(text: &str) -> std::result::Result<Vec<OsString>, String> {
             }
             (None | Some('"'), '\\') => match characters.next() {
                 Some(next) => word.get_or_insert_default().push(next),
-                None => return Err(format!("{text:?} ends with a backslash")),
+                None => return Err(WordsError::Backslash(text.to_owned())),
             },
             (None, blank) if blank.is_whitespace() => words.extend(word.take()),
             (_, other) => word.get_or_insert_default().push(other),
         }
     }
     if quote.is_some() {
-        return Err(format!("{text:?} has an open quote"));
+        return Err(WordsError::OpenQuote(text.to_owned()));
     }
     words.extend(word);
     Ok(words.into_iter().map(OsString::from).collect())
@@ -183,7 +243,7 @@ mod tests {
             let words: Vec<OsString> = words.iter().map(OsString::from).collect();
             Found::new(&words)
                 .map(|found| found.name())
-                .map_err(|(code, _)| code)
+                .map_err(|refused| refused.code())
         };
         assert_eq!(code(&["sh", "-c", "true"]), Ok("sh".to_owned()));
         assert_eq!(code(&["/bin/sh"]), Ok("/bin/sh".to_owned()));

@@ -1,139 +1,18 @@
-//! What is reported of a run: the summary, its warnings, and `exec.json`.
+//! `exec.json`: what is reported of a run beside its summary.
 
-use quell_link::{CodePoints, LinkReport};
-use quell_measure::{Direction, FlowResults, Histograms, LinkResults, RunInfo, Summary};
-use quell_scenario::{Side, World};
-use quell_units::Time;
+use quell_link::CodePoints;
+use quell_measure::Direction;
 use serde_json::{Value, json};
 
-use crate::Plan;
-use crate::felt::{Felt, lost_outside};
+use crate::changes::Made;
+use crate::config::Config;
+use crate::experience::{UserImpact, lost_outside};
 use crate::link::Linked;
 use crate::program::{Ended, Found};
 use crate::relay::{Connection, Counts};
-use crate::run::Config;
-use crate::steer::Made;
 use crate::subnet::Subnet;
+use crate::summary::ms;
 use crate::verdict::Limits;
-
-/// The share of the base RTT that the link's lateness may reach, as in `quell run`.
-const TOLERABLE_LATENESS_PERCENT: u64 = 5;
-/// The same without a base RTT.
-const TOLERABLE_LATENESS: Time = Time::from_millis(1);
-
-/// Of fewer packets a percentile of lateness says nothing.
-const FEW_PACKETS: u64 = 100;
-
-/// The figures of a link, with `partial` those so far.
-pub(crate) fn summarise(
-    plan: &Plan,
-    world: World,
-    linked: &Linked,
-    partial: bool,
-) -> (Summary, Histograms) {
-    let scenario = plan.scenario();
-    // Forward, and back what had a rate at any time.
-    let is_shown = |link: &&LinkResults| {
-        let (hop, direction) = (link.whole.hop, link.whole.direction);
-        direction == Direction::Forward || plan.is_ever_limited(Side { hop, direction })
-    };
-    let links: Vec<&LinkResults> = linked.results.iter().filter(is_shown).collect();
-    let info = RunInfo {
-        scenario: scenario.name.clone(),
-        world: world.name().to_owned(),
-        seed: scenario.run.seeds.first().copied().unwrap_or_default(),
-        duration: linked.ended,
-        warmup: Time::ZERO,
-        partial,
-        warnings: Vec::new(),
-        groups: Vec::new(),
-    };
-    let flows = FlowResults {
-        whole: Vec::new(),
-        phases: linked.results[0]
-            .phases
-            .iter()
-            .map(|_| Vec::new())
-            .collect(),
-    };
-    let histograms = Histograms::new(&[], &links);
-    let mut summary = Summary::new(info, &links, &flows);
-    let extra = &mut summary.figures.link.extra;
-    for (name, direction) in [
-        ("lateness_ms", Direction::Forward),
-        ("reverse_lateness_ms", Direction::Reverse),
-    ] {
-        let late = linked.report.direction(direction).lateness;
-        let dist = json!({ "p50": ms(late.p50), "p99": ms(late.p99), "max": ms(late.max) });
-        extra.insert(name.to_owned(), dist);
-    }
-    extra.insert("cpu_share".to_owned(), json!(linked.report.cpu_share()));
-    (summary, histograms)
-}
-
-fn code_points(of: &CodePoints) -> Value {
-    json!({ "not_ect": of.not_ect, "ect0": of.ect0, "ect1": of.ect1, "ce": of.ce })
-}
-
-fn ms(time: Time) -> f64 {
-    time.as_nanos() as f64 / 1e6
-}
-
-/// What puts a result in doubt, in the words of `quell run` where it has them.
-pub(crate) fn warnings(
-    plan: &Plan,
-    report: &LinkReport,
-    counts: &Counts,
-    missing: u64,
-) -> Vec<String> {
-    let mut warnings = plan.warnings().to_vec();
-    let tolerable = match plan.rtt() {
-        rtt if rtt.is_zero() => TOLERABLE_LATENESS,
-        rtt => rtt * TOLERABLE_LATENESS_PERCENT / 100,
-    };
-    for direction in Direction::BOTH {
-        let name = way(direction);
-        let of = report.direction(direction);
-        if of.lost.total() > 0 {
-            warnings.push(format!(
-                "{} packets {name} were lost outside the queue ({} by a full socket, {} too long, {} refused by the interface)",
-                of.lost.total(), of.lost.socket, of.lost.truncated, of.lost.refused
-            ));
-        }
-        if of.lateness.p99 > tolerable && of.received >= FEW_PACKETS {
-            warnings.push(format!(
-                "the link was late {name}: p99 {:.3}, above {tolerable:.3}; this machine is too slow or too busy",
-                of.lateness.p99
-            ));
-        }
-        if of.checksum_missing > 0 {
-            warnings.push(format!(
-                "{} packets {name} arrived without a checksum: offloads are on",
-                of.checksum_missing
-            ));
-        }
-    }
-    let refused = Counts::get(&counts.refused);
-    if refused > 0 {
-        warnings.push(format!(
-            "{refused} connections were refused: the relay had no room for more"
-        ));
-    }
-    if missing > 0 {
-        warnings.push(format!(
-            "{missing} packets are missing in packets.pcapng: the disk was too slow"
-        ));
-    }
-    warnings
-}
-
-/// A direction, for people.
-fn way(direction: Direction) -> &'static str {
-    match direction {
-        Direction::Forward => "down",
-        Direction::Reverse => "up",
-    }
-}
 
 /// What a report is made of.
 pub(crate) struct Ran<'a> {
@@ -141,15 +20,15 @@ pub(crate) struct Ran<'a> {
     pub(crate) subnet: Subnet,
     pub(crate) ipv6: bool,
     pub(crate) ecn: u8,
-    pub(crate) controls: [String; 2],
+    pub(crate) controls: &'a [String; 2],
     pub(crate) ended: Ended,
     pub(crate) descendants: usize,
     pub(crate) connections: &'a [Connection],
     pub(crate) counts: &'a Counts,
     pub(crate) limits: &'a Limits,
-    pub(crate) felt: &'a Felt,
+    pub(crate) impact: &'a UserImpact,
     pub(crate) linked: &'a Linked,
-    pub(crate) changes: Vec<Made>,
+    pub(crate) changes: &'a [Made],
 }
 
 /// `exec.json`.
@@ -165,8 +44,8 @@ pub(crate) fn report(ran: &Ran<'_>) -> Value {
             "dropped": report.dropped,
             "lost_outside": lost_outside(report_of, direction),
             "lost_outside_share": match direction {
-                Direction::Forward => ran.felt.lost_outside_down,
-                Direction::Reverse => ran.felt.lost_outside_up,
+                Direction::Forward => ran.impact.lost_outside_down,
+                Direction::Reverse => ran.impact.lost_outside_up,
             },
             "ect1_rewritten": report.ect1_rewritten,
             "ecn": { "sent": code_points(&report.came), "received": code_points(&report.left) },
@@ -195,7 +74,7 @@ pub(crate) fn report(ran: &Ran<'_>) -> Value {
         "exit_code": code,
         "signal": signal,
         "descendants_left": ran.descendants,
-        "felt": ran.felt,
+        "felt": ran.impact,
         "limited_by": ran.limits,
         "changes": ran.changes,
         "down": direction(Direction::Forward),
@@ -214,4 +93,8 @@ pub(crate) fn report(ran: &Ran<'_>) -> Value {
         },
         "connections": ran.connections,
     })
+}
+
+fn code_points(of: &CodePoints) -> Value {
+    json!({ "not_ect": of.not_ect, "ect0": of.ect0, "ect1": of.ect1, "ce": of.ce })
 }

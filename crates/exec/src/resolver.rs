@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::mount::{MountFlags, UnmountFlags, mount, mount_bind, unmount};
 
-use crate::files;
+use crate::mounts::own_mounts;
 use crate::network::NAME_SERVICE;
 use crate::subnet::{MOST_SERVERS, Subnet};
 
@@ -99,7 +99,7 @@ fn server(text: &str) -> Option<SocketAddr> {
 ///
 /// A mount is refused. A host without a resolv.conf keeps none.
 pub fn replace(text: &str) -> io::Result<()> {
-    files::own_mounts()?;
+    own_mounts()?;
     write(text)
 }
 

@@ -12,7 +12,8 @@ use quell_results::{write_json, write_text};
 use quell_scenario::World;
 use serde_json::{Value, json};
 
-use crate::{Error, Plan, Result};
+use crate::error::{Error, Result};
+use crate::plan::Plan;
 
 /// A result in the making; it vanishes if it is dropped before it is finished.
 #[derive(Debug)]

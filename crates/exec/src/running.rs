@@ -1,7 +1,7 @@
 //! A program as a process: started without any right, looked after until it and its descendants are gone.
 //!
 //! The program owns standard input and both outputs, and is in quell's process group, so the keys of the terminal reach it. On this host it has
-//! process ids of its own ([`quell_hosts::enclosure`]), so nothing that it has started can outlive quell, however that ends. A guest ends with
+//! process ids of its own ([`quell_hosts::pid_namespace`]), so nothing that it has started can outlive quell, however that ends. A guest ends with
 //! all that is in it: there the program is a child of quell.
 
 use std::fs;
@@ -14,20 +14,19 @@ use std::time::{Duration, Instant};
 use quell_confine::capabilities::{CapabilitySet, keep_only};
 use quell_hosts::account::Account;
 use quell_hosts::child::{self, Child};
-use quell_hosts::enclosure::{self, Enclosure, Keeping, Left, Work};
 use quell_hosts::namespace::Namespace;
 use quell_hosts::obstacle;
-use quell_hosts::start_line::{self, Heard, Line};
+use quell_hosts::pid_namespace::{self, Keeping, Left, PidNamespace, Work};
+use quell_hosts::spawn_handshake::{self, Heard, Line};
 use rustix::io::Errno;
 use rustix::process::{
     Pid, Signal, WaitOptions, WaitStatus, geteuid, getpid, kill_process, pidfd_send_signal,
     set_parent_process_death_signal,
 };
 
-use crate::error::Doing as _;
+use crate::error::{Doing as _, Error, Result};
 use crate::files;
-use crate::program::{Ended, FAILED, Found, NOT_EXECUTABLE, NOT_FOUND};
-use crate::{Error, Result};
+use crate::program::{Ended, FAILED, Found, NotStarted};
 
 /// What was refused where mounts are (AppArmor's profile of container engines refuses them).
 const NO_MOUNTS: &str = "make a network for the program and give it a resolv.conf of its own (--dns direct does without; in a container, \
@@ -57,7 +56,7 @@ pub(crate) struct Start<'a> {
 /// A program in a network of its own, which waits for its start.
 #[derive(Debug)]
 pub(crate) struct Waiting {
-    kept: Kept<enclosure::Waiting, Line>,
+    kept: Kept<pid_namespace::Waiting, Line>,
     /// What a program is called in messages.
     name: String,
     path: PathBuf,
@@ -66,13 +65,13 @@ pub(crate) struct Waiting {
 /// A program that runs.
 #[derive(Debug)]
 pub(crate) struct Running {
-    kept: Kept<enclosure::Started, OwnedFd>,
+    kept: Kept<pid_namespace::Started, OwnedFd>,
 }
 
 /// Who keeps it, and what is known of it there.
 #[derive(Debug)]
 enum Kept<E, C> {
-    Enclosed(Enclosure, E),
+    Enclosed(PidNamespace, E),
     /// A child of this process; of a running one, a descriptor of this process and no later one of its number.
     Child(Child, C),
 }
@@ -92,13 +91,13 @@ impl Waiting {
         Ok(Self { kept, name, path })
     }
 
-    /// Starts the program; the exit code and the reason where that fails.
-    pub(crate) fn start(self) -> Result<std::result::Result<Running, (u8, String)>> {
+    /// Starts the program; the inner error says why that fails.
+    pub(crate) fn start(self) -> Result<Result<Running, NotStarted>> {
         let name = self.name;
         let started = match self.kept {
-            Kept::Enclosed(enclosure, waiting) => {
+            Kept::Enclosed(pid_namespace, waiting) => {
                 let started = waiting.start();
-                started.map(|started| Kept::Enclosed(enclosure, started))
+                started.map(|started| Kept::Enclosed(pid_namespace, started))
             }
             Kept::Child(child, mut line) => {
                 line.go().doing("start the program")?;
@@ -115,25 +114,20 @@ impl Waiting {
         };
         Ok(match started {
             Ok(kept) => Ok(Running { kept }),
-            Err(error) => {
-                let code = match error.kind() {
-                    io::ErrorKind::NotFound => NOT_FOUND,
-                    _ => NOT_EXECUTABLE,
-                };
+            Err(source) => {
                 // This process, too, has given its rights away.
-                let obstacle = is_denied(&error).then(|| obstacle::on_the_way_to(&self.path));
-                let why = obstacle.flatten().map_or_else(String::new, |obstacle| {
-                    format!(
-                        "; a program behind a link has no right of root, and may not {obstacle}"
-                    )
-                });
-                Err((code, format!("{name}: {error}{why}")))
+                let obstacle = is_denied(&source).then(|| obstacle::on_the_way_to(&self.path));
+                Err(NotStarted::Refused {
+                    name,
+                    source,
+                    obstacle: obstacle.flatten(),
+                })
             }
         })
     }
 }
 
-fn enclosed(start: Start<'_>) -> Result<Kept<enclosure::Waiting, Line>> {
+fn enclosed(start: Start<'_>) -> Result<Kept<pid_namespace::Waiting, Line>> {
     let (program, has_names) = (start.program.clone(), start.names.is_some());
     let environment = start.environment.clone();
     let keeping = Keeping {
@@ -148,15 +142,15 @@ fn enclosed(start: Start<'_>) -> Result<Kept<enclosure::Waiting, Line>> {
         prepare: Box::new(move || prepare(&start)),
         command: Box::new(move || program.command(&environment)),
     };
-    let forked = Enclosure::fork(vec![work], keeping);
-    let (enclosure, mut waiting) = forked.map_err(|error| match error {
+    let forked = PidNamespace::fork(vec![work], keeping);
+    let (pid_namespace, mut waiting) = forked.map_err(|error| match error {
         quell_hosts::Error::System { source, .. } if has_names && is_denied(&source) => {
             no_mounts(source)
         }
         error => error.into(),
     })?;
     let waiting = waiting.pop().ok_or(Error::Gone("the program's process"))?;
-    Ok(Kept::Enclosed(enclosure, waiting))
+    Ok(Kept::Enclosed(pid_namespace, waiting))
 }
 
 fn is_denied(error: &io::Error) -> bool {
@@ -170,8 +164,8 @@ fn no_mounts(source: io::Error) -> Error {
     }
 }
 
-fn own_child(start: Start<'_>) -> Result<Kept<enclosure::Waiting, Line>> {
-    let (line, far) = start_line::pair().doing("make a pair of sockets")?;
+fn own_child(start: Start<'_>) -> Result<Kept<pid_namespace::Waiting, Line>> {
+    let (line, far) = spawn_handshake::pair().doing("make a pair of sockets")?;
     let mut line = Some(line);
     let child = child::fork(|| {
         // The copy holds both ends; without its own quell's end it sees when quell is gone.
@@ -245,7 +239,7 @@ impl Running {
             return;
         };
         match &self.kept {
-            Kept::Enclosed(enclosure, _) => enclosure.signal(0, signal),
+            Kept::Enclosed(pid_namespace, _) => pid_namespace.signal(0, signal),
             Kept::Child(_, descriptor) => {
                 // It may have ended by itself.
                 let _ = pidfd_send_signal(descriptor, signal);
@@ -262,7 +256,7 @@ impl Running {
         meanwhile: impl FnMut(),
     ) -> usize {
         match &self.kept {
-            Kept::Enclosed(enclosure, _) => end_enclosed(enclosure, wait, meanwhile),
+            Kept::Enclosed(pid_namespace, _) => end_enclosed(pid_namespace, wait, meanwhile),
             Kept::Child(..) => end_children(wait, spare, meanwhile),
         }
     }
@@ -280,23 +274,27 @@ fn of_status(status: ExitStatus) -> Ended {
     }
 }
 
-fn end_enclosed(enclosure: &Enclosure, wait: Duration, mut meanwhile: impl FnMut()) -> usize {
+fn end_enclosed(
+    pid_namespace: &PidNamespace,
+    wait: Duration,
+    mut meanwhile: impl FnMut(),
+) -> usize {
     // Most programs leave nobody, and then no list of all processes is needed.
-    if enclosure.is_empty_within(LOOK) {
+    if pid_namespace.is_empty_within(LOOK) {
         return 0;
     }
-    let Some(first) = enclosure.first() else {
+    let Some(first) = pid_namespace.first() else {
         return 0;
     };
     let most = descendants(first, None).len();
     for (patience, signal) in [(wait, None), (PATIENCE, Some(Signal::TERM))] {
         let began = Instant::now();
         if let Some(signal) = signal {
-            enclosure.signal_all(signal);
+            pid_namespace.signal_all(signal);
         }
         loop {
             let left = patience.saturating_sub(began.elapsed());
-            if enclosure.is_empty_within(LOOK.min(left)) {
+            if pid_namespace.is_empty_within(LOOK.min(left)) {
                 return most;
             }
             if left.is_zero() {
@@ -305,7 +303,7 @@ fn end_enclosed(enclosure: &Enclosure, wait: Duration, mut meanwhile: impl FnMut
             meanwhile();
         }
     }
-    enclosure.kill();
+    pid_namespace.kill();
     most
 }
 

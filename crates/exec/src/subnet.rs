@@ -6,8 +6,7 @@
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use crate::error::Doing as _;
-use crate::{Error, Result};
+use crate::error::{Doing as _, Error, Result};
 
 /// The network inside, by its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -18,24 +18,14 @@ use std::net::Ipv4Addr;
 use netlink_sys::Socket;
 
 use crate::error::{Doing as _, Error};
-use crate::nftables::{
-    Batch, EQUAL, NEW_CHAIN, NEW_RULE, NEW_TABLE, NF_ACCEPT, NF_DROP, NLM_F_APPEND, NLM_F_CREATE,
-    REGISTER, attribute, chains, compare, expression, nested, number, string,
+use crate::nftables::numbers::{
+    NF_ACCEPT, NF_DROP, NF_INET_FORWARD, NF_INET_POST_ROUTING, NF_IP_PRI_NAT_SRC, NFPROTO_INET,
+    NFPROTO_IPV4, NFT_CMP_EQ, NFT_TABLE_F_OWNER,
 };
+use crate::nftables::{Batch, Chain, chains, compare, load_header, masquerade};
 use crate::{Result, sysctl};
 
-/// NFPROTO_IPV4, and NFPROTO_INET, which is for both families.
-const IPV4: u8 = 2;
-const BOTH: u8 = 1;
-/// NF_INET_FORWARD and NF_INET_POST_ROUTING.
-const FORWARD: u32 = 2;
-const POSTROUTING: u32 = 4;
-/// NF_IP_PRI_NAT_SRC.
-const PRIORITY: i32 = 100;
-/// NFT_TABLE_F_OWNER.
-const OWNED: u32 = 2;
-/// NFT_PAYLOAD_NETWORK_HEADER, and where IPv4 has its source.
-const NETWORK_HEADER: u32 = 1;
+/// Where IPv4 has its source.
 const SOURCE: u32 = 12;
 const CHAIN: &str = "leaving";
 
@@ -54,33 +44,19 @@ impl Masquerade {
     pub fn start(name: &str, source: Ipv4Addr) -> Result<Self> {
         forwards()?;
         let mut batch = Batch::new();
-        batch.message(NEW_TABLE, IPV4, NLM_F_CREATE, |to| {
-            string(to, 1, name);
-            number(to, 2, OWNED);
-        });
-        batch.message(NEW_CHAIN, IPV4, NLM_F_CREATE, |to| {
-            string(to, 1, name);
-            string(to, 3, CHAIN);
-            nested(to, 4, |hook| {
-                number(hook, 1, POSTROUTING);
-                attribute(hook, 2, &PRIORITY.to_be_bytes());
-            });
-            number(to, 5, NF_ACCEPT);
-            string(to, 7, "nat");
-        });
-        batch.message(NEW_RULE, IPV4, NLM_F_CREATE | NLM_F_APPEND, |to| {
-            string(to, 1, name);
-            string(to, 2, CHAIN);
-            nested(to, 4, |to| {
-                expression(to, "payload", |payload| {
-                    number(payload, 1, REGISTER);
-                    number(payload, 2, NETWORK_HEADER);
-                    number(payload, 3, SOURCE);
-                    number(payload, 4, 4);
-                });
-                compare(to, EQUAL, &source.octets());
-                expression(to, "masq", |_| {});
-            });
+        let chain = Chain {
+            family: NFPROTO_IPV4,
+            table: name.to_owned(),
+            name: CHAIN.to_owned(),
+            hook: NF_INET_POST_ROUTING,
+            policy: NF_ACCEPT,
+        };
+        batch.table(NFPROTO_IPV4, name, NFT_TABLE_F_OWNER);
+        batch.chain(&chain, "nat", NF_IP_PRI_NAT_SRC);
+        batch.rule(&chain, |to| {
+            load_header(to, SOURCE, source.octets().len());
+            compare(to, NFT_CMP_EQ, &source.octets());
+            masquerade(to);
         });
         let owner = batch
             .send()
@@ -102,7 +78,9 @@ pub fn forwards() -> Result<()> {
     }
     let all = chains().doing(|| "read the chains of nf_tables")?;
     let drops = all.iter().find(|chain| {
-        [IPV4, BOTH].contains(&chain.family) && chain.hook == FORWARD && chain.policy == NF_DROP
+        [NFPROTO_IPV4, NFPROTO_INET].contains(&chain.family)
+            && chain.hook == NF_INET_FORWARD
+            && chain.policy == NF_DROP
     });
     match drops {
         None => Ok(()),
@@ -135,17 +113,15 @@ mod tests {
             drop(first.unwrap());
             let after = Masquerade::start("quell0", source).map(drop);
             let mut batch = Batch::new();
-            batch.message(NEW_TABLE, IPV4, NLM_F_CREATE, |to| string(to, 1, "filter"));
-            batch.message(NEW_CHAIN, IPV4, NLM_F_CREATE, |to| {
-                string(to, 1, "filter");
-                string(to, 3, "FORWARD");
-                nested(to, 4, |hook| {
-                    number(hook, 1, FORWARD);
-                    number(hook, 2, 0);
-                });
-                number(to, 5, NF_DROP);
-                string(to, 7, "filter");
-            });
+            let chain = Chain {
+                family: NFPROTO_IPV4,
+                table: "filter".to_owned(),
+                name: "FORWARD".to_owned(),
+                hook: NF_INET_FORWARD,
+                policy: NF_DROP,
+            };
+            batch.table(NFPROTO_IPV4, "filter", 0);
+            batch.chain(&chain, "filter", 0);
             batch.send().unwrap();
             let closed = Masquerade::start("quell0", source).map(drop);
             [deaf, beside, after, closed]

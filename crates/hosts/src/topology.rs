@@ -32,6 +32,8 @@ use crate::{Error, Result, offload, ready, sysctl};
 const HOST_PORT: &str = "host";
 const TO_SENDER: &str = "to-sender";
 const TO_RECEIVER: &str = "to-receiver";
+/// Both ports of the link.
+const LINK_PORTS: [&str; 2] = [TO_SENDER, TO_RECEIVER];
 const FROM_LINK: &str = "from-link";
 const OUT: &str = "out";
 
@@ -123,6 +125,14 @@ pub struct Port {
     pub index: u32,
 }
 
+impl Port {
+    fn of(link: &Namespace, name: &'static str) -> Result<Self> {
+        let index = link.run(|| interface_index(name));
+        let index = index.doing(|| "enter a network namespace")??;
+        Ok(Self { name, index })
+    }
+}
+
 /// Three namespaces joined by two veth pairs, or four by three; gone when this value, or the process, is gone.
 #[derive(Debug)]
 pub struct Topology {
@@ -168,9 +178,6 @@ impl Topology {
         let groups: Vec<_> = (0..config.groups.len()).map(GroupAddresses::of).collect();
         let [sender, link, receiver] = [new_namespace()?, new_namespace()?, new_namespace()?];
 
-        let inside = |namespace: &Namespace, f: &(dyn Fn() -> Result<()> + Sync)| -> Result<()> {
-            namespace.run(f).doing(|| "enter a network namespace")?
-        };
         // Before any interface exists, so that none of them announces itself.
         let of_link = link.run(sysctl::prepare_link);
         let of_link = of_link.doing(|| "enter a network namespace")??;
@@ -192,84 +199,37 @@ impl Topology {
             (&sender, &SENDER_TO_LINK, &link, sender_gso),
             (&receiver, receiver_wire, behind, receiver_gso),
         ] {
-            let prepare = || -> Result<ReadOnly> {
-                let without = sysctl::prepare_host(config.max_window, config.ipv6)?;
-                if config.accurate_ecn {
-                    sysctl::request_accurate_ecn()?;
-                }
-                add_wire(wire, config.mtu, there, without)?;
-                if !gso {
-                    // A connection learns the limit from its route, so before there is one.
-                    Netlink::open()?.set_largest_burst(interface_index(HOST_PORT)?, 1)?;
-                }
-                Ok(without)
-            };
-            let prepared = host.run(prepare).doing(|| "enter a network namespace")?;
-            without = without.and(prepared?);
+            let prepared = host.run(|| prepare_host(config, wire, there, gso));
+            without = without.and(prepared.doing(|| "enter a network namespace")??);
         }
         inside(&link, &|| {
-            [TO_SENDER, TO_RECEIVER]
-                .iter()
-                .try_for_each(|port| bring_up(port, of_link))
+            let mut ports = LINK_PORTS.iter();
+            ports.try_for_each(|port| bring_up(port, of_link))
         })?;
-        // A kernel that has no fq, or not this one's options, refuses; the link then waits for releases itself.
-        let fq = inside(&link, &|| {
-            let mut netlink = Netlink::open()?;
-            [TO_SENDER, TO_RECEIVER]
-                .iter()
-                .try_for_each(|port| netlink.add_fq(interface_index(port)?))
-        })
-        .is_ok();
-        inside(&sender, &|| {
-            add_pairs(config, RECEIVER_MAC, |group| {
-                pairs_from_sender(&groups[group])
-            })
-        })?;
-        inside(&receiver, &|| {
-            add_pairs(config, SENDER_MAC, |group| {
-                pairs_from_sender(&groups[group]).map(swap)
-            })
-        })?;
-
+        let fq = inside(&link, &add_fq).is_ok();
+        let from_receiver = |group: &GroupAddresses| pairs_from_sender(group).map(swap);
+        let ours = |group: usize| pairs_from_sender(&groups[group]);
+        let theirs = |group: usize| from_receiver(&groups[group]);
+        inside(&sender, &|| add_pairs(config, RECEIVER_MAC, ours))?;
+        inside(&receiver, &|| add_pairs(config, SENDER_MAC, theirs))?;
         if let Some(router) = &router {
             inside(router, &|| route(&groups, of_link))?;
         }
 
-        let mut up = vec![
-            (&sender, &[HOST_PORT][..]),
-            (&receiver, &[HOST_PORT]),
-            (&link, &[TO_SENDER, TO_RECEIVER]),
-        ];
-        up.extend(
-            router
-                .as_ref()
-                .map(|router| (router, &[FROM_LINK, OUT][..])),
-        );
-        for (namespace, ports) in up {
-            inside(namespace, &|| {
-                ports.iter().try_for_each(|port| {
-                    Netlink::open()?.wait_until_running(interface_index(port)?)
-                })
-            })?;
+        let hosts = [(&sender, &[HOST_PORT][..]), (&receiver, &[HOST_PORT])];
+        let ports = (&link, &LINK_PORTS[..]);
+        let of_router = router
+            .as_ref()
+            .map(|router| (router, &[FROM_LINK, OUT][..]));
+        for (namespace, ports) in hosts.into_iter().chain([ports]).chain(of_router) {
+            inside(namespace, &|| wait_until_running(ports))?;
         }
-
-        for (host, pairs) in [
-            (
-                &sender,
-                pairs_from_sender as fn(&GroupAddresses) -> [Pair; 2],
-            ),
-            (&receiver, |group| pairs_from_sender(group).map(swap)),
-        ] {
-            inside(host, &|| {
-                let families = if config.ipv6 { 2 } else { 1 };
-                let pairs = || {
-                    let each = groups.iter().map(pairs);
-                    each.flat_map(|pairs| pairs.into_iter().take(families))
-                };
-                ready::wait_until_delivered(pairs().map(|(own, _)| own))?;
-                ready::wait_until_reachable(pairs().map(|(_, remote)| remote))
-            })?;
-        }
+        inside(&sender, &|| {
+            wait_for_pairs(config, &groups, pairs_from_sender)
+        })?;
+        inside(&receiver, &|| {
+            wait_for_pairs(config, &groups, from_receiver)
+        })?;
 
         if let (Some(router), Some(queue)) = (&router, &config.kernel_queue) {
             inside(router, &|| kernel_queue::attach(queue, OUT))?;
@@ -277,13 +237,7 @@ impl Topology {
 
         let counters = router.as_ref().map(|router| Counters::start(router, OUT));
         let counters = counters.transpose()?;
-        let port = |name: &'static str| -> Result<Port> {
-            let index = link
-                .run(|| interface_index(name))
-                .doing(|| "enter a network namespace")??;
-            Ok(Port { name, index })
-        };
-        let (to_sender, to_receiver) = (port(TO_SENDER)?, port(TO_RECEIVER)?);
+        let (to_sender, to_receiver) = (Port::of(&link, TO_SENDER)?, Port::of(&link, TO_RECEIVER)?);
         Ok(Self {
             sender,
             link,
@@ -303,6 +257,61 @@ impl Topology {
     pub fn kernel_queue_statistics(&self) -> Result<Option<kernel_queue::Statistics>> {
         self.counters.as_ref().map(Counters::read).transpose()
     }
+}
+
+/// Runs `f` inside of a namespace.
+fn inside(namespace: &Namespace, f: &(dyn Fn() -> Result<()> + Sync)) -> Result<()> {
+    namespace.run(f).doing(|| "enter a network namespace")?
+}
+
+/// Prepares the host in this namespace, with the wire to `there`. What it does without.
+fn prepare_host(
+    config: &TopologyConfig,
+    wire: &Wire,
+    there: &Namespace,
+    gso: bool,
+) -> Result<ReadOnly> {
+    let without = sysctl::prepare_host(config.max_window, config.ipv6)?;
+    if config.accurate_ecn {
+        sysctl::request_accurate_ecn()?;
+    }
+    add_wire(wire, config.mtu, there, without)?;
+    if !gso {
+        // A connection learns the limit from its route, so before there is one.
+        Netlink::open()?.set_largest_burst(interface_index(HOST_PORT)?, 1)?;
+    }
+    Ok(without)
+}
+
+/// Gives the link's ports, in this namespace, the queue discipline fq. A kernel that has no fq, or not this one's options, refuses; the link
+/// then waits for releases itself.
+fn add_fq() -> Result<()> {
+    let mut netlink = Netlink::open()?;
+    LINK_PORTS
+        .iter()
+        .try_for_each(|port| netlink.add_fq(interface_index(port)?))
+}
+
+/// Waits until these interfaces of this namespace carry frames.
+fn wait_until_running(ports: &[&str]) -> Result<()> {
+    ports
+        .iter()
+        .try_for_each(|port| Netlink::open()?.wait_until_running(interface_index(port)?))
+}
+
+/// Waits until the pairs of all groups, as the host in this namespace has them, reach each other.
+fn wait_for_pairs(
+    config: &TopologyConfig,
+    groups: &[GroupAddresses],
+    pairs: impl Fn(&GroupAddresses) -> [Pair; 2],
+) -> Result<()> {
+    let families = if config.ipv6 { 2 } else { 1 };
+    let pairs = || {
+        let each = groups.iter().map(&pairs);
+        each.flat_map(|pairs| pairs.into_iter().take(families))
+    };
+    ready::wait_until_delivered(pairs().map(|(own, _)| own))?;
+    ready::wait_until_reachable(pairs().map(|(_, remote)| remote))
 }
 
 /// The local and the remote address of a pair.

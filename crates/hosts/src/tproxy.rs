@@ -25,22 +25,17 @@ use crate::Result;
 use crate::error::Doing as _;
 use crate::namespace::Namespace;
 use crate::netlink::{Netlink, VethEnd, interface_index};
-use crate::nftables::{
-    Batch, EQUAL, NEW_CHAIN, NEW_RULE, NEW_TABLE, NF_ACCEPT, NF_DROP, NLM_F_APPEND, NLM_F_CREATE,
-    REGISTER, UNEQUAL, attribute, compare, expression, nested, number, string, verdict,
+use crate::nftables::numbers::{
+    NF_ACCEPT, NF_DROP, NF_INET_PRE_ROUTING, NF_IP_PRI_MANGLE, NFPROTO_IPV4, NFPROTO_IPV6,
+    NFT_CMP_EQ, NFT_CMP_NEQ, NFT_META_IIF,
 };
+use crate::nftables::{Batch, Chain, compare, deliver_to, load_header, load_meta, verdict};
 
 /// Routing table that delivers everything here.
 const LOCAL_TABLE: u8 = 100;
 
 const TABLE: &str = "quell";
 const CHAIN: &str = "capture";
-/// NF_IP_PRI_MANGLE.
-const PRIORITY: i32 = -150;
-/// NFT_META_IIF and NFT_PAYLOAD_NETWORK_HEADER.
-const META_IIF: u32 = 4;
-const NETWORK_HEADER: u32 = 1;
-
 /// Captures in the calling thread's namespace what arrives by `wire`, for the transparent listeners (TCP and UDP) at `port`. What is for
 /// `far` goes to whoever listens there.
 ///
@@ -93,60 +88,34 @@ pub fn check() -> Result<()> {
 
 /// The table of one address family.
 fn add_table(batch: &mut Batch, wire: u32, port: u16, far: IpAddr) {
-    // NFPROTO_IPV4 and NFPROTO_IPV6; where a header has its destination.
+    // Where a header has its destination.
     let (family, offset, address) = match far {
-        IpAddr::V4(far) => (2, 16, far.octets().to_vec()),
-        IpAddr::V6(far) => (10, 24, far.octets().to_vec()),
+        IpAddr::V4(far) => (NFPROTO_IPV4, 16, far.octets().to_vec()),
+        IpAddr::V6(far) => (NFPROTO_IPV6, 24, far.octets().to_vec()),
     };
-    batch.message(NEW_TABLE, family, NLM_F_CREATE, |to| {
-        string(to, 1, TABLE);
-    });
-    batch.message(NEW_CHAIN, family, NLM_F_CREATE, |to| {
-        string(to, 1, TABLE);
-        string(to, 3, CHAIN);
-        nested(to, 4, |hook| {
-            number(hook, 1, 0);
-            attribute(hook, 2, &PRIORITY.to_be_bytes());
-        });
-        number(to, 5, NF_ACCEPT);
-        string(to, 7, "filter");
-    });
-    let mut rule = |expressions: &dyn Fn(&mut Vec<u8>)| {
-        batch.message(NEW_RULE, family, NLM_F_CREATE | NLM_F_APPEND, |to| {
-            string(to, 1, TABLE);
-            string(to, 2, CHAIN);
-            nested(to, 4, expressions);
-        });
+    let chain = Chain {
+        family,
+        table: TABLE.to_owned(),
+        name: CHAIN.to_owned(),
+        hook: NF_INET_PRE_ROUTING,
+        policy: NF_ACCEPT,
     };
-    rule(&|to| {
-        expression(to, "meta", |meta| {
-            number(meta, 1, REGISTER);
-            number(meta, 2, META_IIF);
-        });
+    batch.table(family, TABLE, 0);
+    batch.chain(&chain, "filter", NF_IP_PRI_MANGLE);
+    batch.rule(&chain, |to| {
+        load_meta(to, NFT_META_IIF);
         // The index of an interface is in the order of this machine.
-        compare(to, UNEQUAL, &wire.to_ne_bytes());
+        compare(to, NFT_CMP_NEQ, &wire.to_ne_bytes());
         verdict(to, NF_ACCEPT);
     });
-    rule(&|to| {
-        expression(to, "payload", |payload| {
-            number(payload, 1, REGISTER);
-            number(payload, 2, NETWORK_HEADER);
-            number(payload, 3, offset);
-            number(payload, 4, address.len() as u32);
-        });
-        compare(to, EQUAL, &address);
+    batch.rule(&chain, |to| {
+        load_header(to, offset, address.len());
+        compare(to, NFT_CMP_EQ, &address);
         verdict(to, NF_ACCEPT);
     });
-    rule(&|to| {
-        expression(to, "immediate", |immediate| {
-            number(immediate, 1, REGISTER);
-            nested(immediate, 2, |data| attribute(data, 1, &port.to_be_bytes()));
-        });
-        expression(to, "tproxy", |tproxy| {
-            number(tproxy, 1, u32::from(family));
-            number(tproxy, 3, REGISTER);
-        });
+    batch.rule(&chain, |to| {
+        deliver_to(to, family, port);
         verdict(to, NF_ACCEPT);
     });
-    rule(&|to| verdict(to, NF_DROP));
+    batch.rule(&chain, |to| verdict(to, NF_DROP));
 }

@@ -18,9 +18,9 @@ use std::{env, fs, io, thread};
 use common::{Cable, can_load_bpf, can_make_networks, connect, has_ecn, not_run};
 use quell_hosts::broker::{Answer, Broker, Line};
 use quell_hosts::child;
-use quell_hosts::enclosure::{Enclosure, Keeping, Left, Work};
 use quell_hosts::namespace::Namespace;
 use quell_hosts::netlink::{Netlink, VethEnd};
+use quell_hosts::pid_namespace::{Keeping, Left, PidNamespace, Work};
 use quell_hosts::probe::{self, Need};
 use quell_hosts::topology::{GroupConfig, Topology, TopologyConfig};
 use quell_hosts::user_namespace::{self, UserNamespaceError};
@@ -473,7 +473,7 @@ fn enclosed_programs_say_how_they_ended_and_go_with_all_that_they_started() {
         left: Left::GroupKilled,
         rights: capabilities::CapabilitySet::empty(),
     };
-    let (enclosure, waiting) = Enclosure::fork(works, keeping).unwrap();
+    let (pid_namespace, waiting) = PidNamespace::fork(works, keeping).unwrap();
     let until = |what: &str, is_so: &mut dyn FnMut() -> bool| {
         let began = Instant::now();
         while !is_so() {
@@ -504,6 +504,6 @@ fn enclosed_programs_say_how_they_ended_and_go_with_all_that_they_started() {
     let id = started[2].id();
     assert_eq!(rustix::process::getpgid(Some(id)).unwrap(), id);
     assert_eq!(started[2].ended().unwrap(), None);
-    drop(enclosure);
+    drop(pid_namespace);
     assert_eq!(sleeping(), 0);
 }

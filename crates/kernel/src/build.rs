@@ -27,7 +27,7 @@ use crate::{Error, Reason, Result, own_controls, process};
 use kept::Kept;
 pub use kept::MOST as MOST_TREES;
 use make::Make;
-use needs::Missing;
+use needs::{Environment, Missing};
 
 /// What to build.
 #[derive(Debug, Clone, Default)]
@@ -221,10 +221,30 @@ impl Build<'_> {
         if has_own {
             own_controls::add(&tree.folder)?;
         }
+        let (make, outcome, fresh) = self.configure(tree, log.clone(), tools, has_own, tell)?;
+        let steps = self.compile(&make, fresh, tell)?;
+        let (name, kernel) = (name.as_str(), &make.kernel());
+        let kernel = self.put(name, replace, kernel, &log, steps)?;
+        Ok(Built {
+            kernel,
+            outcome: Some(outcome),
+            tree: self.kept.map(|kept| kept.folder().to_owned()),
+        })
+    }
+
+    /// Configures `tree` and checks what came of it. Also whether nothing is compiled yet.
+    fn configure<'t>(
+        &self,
+        tree: &'t Tree,
+        log: PathBuf,
+        tools: Environment,
+        has_own: bool,
+        tell: &mut dyn FnMut(Told),
+    ) -> Result<(Make<'t>, Outcome, bool)> {
         stage(tell, Stage::Configuring);
         let mut wishes = self.wishes.with_tree(&tree.folder, true)?;
         let place = self.kept.map_or(self.work.folder(), Kept::folder);
-        let make = Make::new(&tree.folder, place, log.clone(), tools)?;
+        let make = Make::new(&tree.folder, place, log, tools)?;
         if self.kept.is_some() {
             make.write_makefile()?;
         }
@@ -244,7 +264,11 @@ impl Build<'_> {
         let whose = format!("the configuration of {}", self.source.describe());
         let outcome = wishes.verify(&make.config()?, &whose)?;
         config::verify_clock(&make.config()?)?;
+        Ok((make, outcome, fresh))
+    }
 
+    /// Compiles, and returns how many steps that takes.
+    fn compile(&self, make: &Make<'_>, fresh: bool, tell: &mut dyn FnMut(Told)) -> Result<u64> {
         let before = self.store.list()?.kernels;
         let total = before
             .iter()
@@ -259,9 +283,20 @@ impl Build<'_> {
                 total,
             }));
         })?;
+        Ok(if fresh { steps } else { usual })
+    }
 
+    /// Puts the kernel that was built into the store.
+    fn put(
+        &self,
+        name: &str,
+        replace: bool,
+        built: &Path,
+        log: &Path,
+        steps: u64,
+    ) -> Result<Kernel> {
         // The kernel tells itself what it is.
-        let inspected = inspect(&make.kernel())?;
+        let inspected = inspect(built)?;
         if !inspected.time_travel {
             return Err(Error::failed(
                 "the kernel that was built has no time travel".to_owned(),
@@ -275,29 +310,24 @@ impl Build<'_> {
             fs::rename(from, new.path().join(name)).map_err(Error::at("move", from))
         };
         if self.kept.is_some() {
-            let from = make.kernel();
-            fs::copy(&from, new.path().join("linux")).map_err(Error::at("copy", &from))?;
+            fs::copy(built, new.path().join("linux")).map_err(Error::at("copy", built))?;
         } else {
-            take(&make.kernel(), "linux")?;
+            take(built, "linux")?;
         }
-        take(&log, "log")?;
+        take(log, "log")?;
         let mut facts = put::facts(
-            &name,
+            name,
             &inspected,
             self.source.describe(),
             self.source.origin(),
         );
         facts.config_hash = self.hash.to_owned();
-        facts.build_steps = if fresh { steps } else { usual };
+        facts.build_steps = steps;
         let kernel = self
             .store
             .put(self.work, &inspected.config, facts, replace)?;
         let _ = fs::remove_file(failed_log(self.store.folder(), self.request));
-        Ok(Built {
-            kernel,
-            outcome: Some(outcome),
-            tree: self.kept.map(|kept| kept.folder().to_owned()),
-        })
+        Ok(kernel)
     }
 
     /// As asked for, else of the version, the source and the fragment.

@@ -61,6 +61,12 @@ impl Kernel {
         Ok(config::offered(&text))
     }
 
+    /// The congestion controls of its configuration, by their names; `None` where the configuration cannot be read, or has
+    /// options whose names are not known.
+    pub fn congestion_controls(&self) -> Option<Vec<String>> {
+        controls::controls(&fs::read_to_string(self.config()).ok()?)
+    }
+
     /// Checks that it may be started: nobody else could have replaced it, and it has not changed since it was put into the store. A
     /// kernel of an earlier version of quell has no SHA-256, and is judged by its owner and mode alone.
     ///

@@ -382,9 +382,9 @@ fn name(seed: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fill::fill;
     use crate::options::Options;
     use crate::simulated::simulated;
+    use crate::write_result::write_result;
     use quell_scenario::Scenario;
 
     fn scenario(rate: &str, seeds: &str) -> Scenario {
@@ -415,7 +415,7 @@ mod tests {
         let broken = || RunError::Failed("broken".to_owned());
         let fourth_fails = |order: Order<'_>| match order.seed {
             4 => Err(broken()),
-            _ => fill(order, &mut simulated),
+            _ => write_result(order, &mut simulated),
         };
         let error = side_by_side(&fourth_fails, &[task()], 2, &mut |_| {}).unwrap_err();
         let text = error.to_string();

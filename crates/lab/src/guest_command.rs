@@ -1,5 +1,6 @@
 //! Commands of the user that run in the hosts' namespaces at given times of a run: `AT:NAMESPACE:COMMAND`.
 
+use quell_units::notation::NotationError;
 use quell_units::{Time, notation};
 use serde::{Deserialize, Serialize};
 
@@ -40,6 +41,45 @@ enum When {
     Every { first: u64, interval: u64 },
 }
 
+/// Why a command cannot run as it was asked to.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum GuestCommandError {
+    /// A part is missing.
+    #[error("{0}: must be AT:NAMESPACE:COMMAND, such as 10s:sender:ss -tin")]
+    Form(String),
+    /// A time is none.
+    #[error("{text}: {source}")]
+    Time {
+        /// What stands in its place.
+        text: String,
+        /// What would be right.
+        source: NotationError,
+    },
+    /// It would run again at once, for ever.
+    #[error("{0}: the interval must be longer than 0")]
+    Interval(String),
+    /// There is no such namespace.
+    #[error("{0}: the namespaces are sender, receiver and link")]
+    Namespace(String),
+    /// Nothing would run.
+    #[error("{0}: the command is empty")]
+    Empty(String),
+    /// A time comes after the end.
+    #[error("{command}: {at} is not within the run of {duration}")]
+    Late {
+        /// The command.
+        command: String,
+        /// The time.
+        at: Time,
+        /// How long the run is.
+        duration: Time,
+    },
+    /// It would run too often.
+    #[error("{0}: at most {MOST} times")]
+    Often(String),
+}
+
 /// A command with its times.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GuestCommand {
@@ -54,24 +94,26 @@ impl GuestCommand {
     ///
     /// # Errors
     ///
-    /// A sentence that says what is wrong, and what would be right.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    /// A part is missing or wrong.
+    pub fn parse(text: &str) -> Result<Self, GuestCommandError> {
         let mut parts = text.splitn(3, ':');
         let (Some(at), Some(place), Some(command)) = (parts.next(), parts.next(), parts.next())
         else {
-            return Err(format!(
-                "{text}: must be AT:NAMESPACE:COMMAND, such as 10s:sender:ss -tin"
-            ));
+            return Err(GuestCommandError::Form(text.to_owned()));
         };
         let time = |text: &str| {
-            let time = notation::time(text.trim()).map_err(|error| format!("{text}: {error}"))?;
-            Ok::<u64, String>(time.as_nanos())
+            let time = notation::time(text.trim());
+            time.map(Time::as_nanos)
+                .map_err(|source| GuestCommandError::Time {
+                    text: text.to_owned(),
+                    source,
+                })
         };
         let when = match at.split_once('/') {
             Some((first, interval)) => When::Every {
                 first: time(first)?,
                 interval: match time(interval)? {
-                    0 => return Err(format!("{at}: the interval must be longer than 0")),
+                    0 => return Err(GuestCommandError::Interval(at.to_owned())),
                     interval => interval,
                 },
             },
@@ -86,12 +128,10 @@ impl GuestCommand {
             .into_iter()
             .find(|one| one.name() == place.trim())
         else {
-            return Err(format!(
-                "{place}: the namespaces are sender, receiver and link"
-            ));
+            return Err(GuestCommandError::Namespace(place.to_owned()));
         };
         if command.trim().is_empty() {
-            return Err(format!("{text}: the command is empty"));
+            return Err(GuestCommandError::Empty(text.to_owned()));
         }
         Ok(Self {
             when,
@@ -105,7 +145,7 @@ impl GuestCommand {
     /// # Errors
     ///
     /// One is not within the run; there are too many.
-    pub fn times(&self, duration: Time) -> Result<Vec<Time>, String> {
+    pub fn times(&self, duration: Time) -> Result<Vec<Time>, GuestCommandError> {
         let end = duration.as_nanos();
         let times: Vec<u64> = match &self.when {
             When::At(times) => times.clone(),
@@ -119,14 +159,14 @@ impl GuestCommand {
             }
         };
         if let Some(late) = times.iter().find(|&&at| at >= end) {
-            return Err(format!(
-                "{}: {} is not within the run of {duration}",
-                self.command,
-                Time::from_nanos(*late)
-            ));
+            return Err(GuestCommandError::Late {
+                command: self.command.clone(),
+                at: Time::from_nanos(*late),
+                duration,
+            });
         }
         if times.len() > MOST {
-            return Err(format!("{}: at most {MOST} times", self.command));
+            return Err(GuestCommandError::Often(self.command.clone()));
         }
         Ok(times.into_iter().map(Time::from_nanos).collect())
     }
@@ -136,7 +176,7 @@ impl GuestCommand {
 mod tests {
     use super::*;
 
-    fn times(text: &str) -> Result<Vec<u64>, String> {
+    fn times(text: &str) -> Result<Vec<u64>, GuestCommandError> {
         let times = GuestCommand::parse(text)?.times(Time::from_secs(20))?;
         Ok(times.iter().map(|at| at.as_nanos() / 1_000_000).collect())
     }
@@ -146,11 +186,11 @@ mod tests {
         let command = GuestCommand::parse("10s:sender:ss -tin 'dst :80' | head").unwrap();
         assert_eq!(command.command, "ss -tin 'dst :80' | head");
         assert_eq!(command.place, Where::Sender);
-        assert_eq!(times("10s:link:x"), Ok(vec![10_000]));
-        assert_eq!(times("5s,1500ms,5s:link:x"), Ok(vec![1_500, 5_000]));
+        assert_eq!(times("10s:link:x").unwrap(), vec![10_000]);
+        assert_eq!(times("5s,1500ms,5s:link:x").unwrap(), vec![1_500, 5_000]);
         assert_eq!(
-            times("1s/5s:receiver:x"),
-            Ok(vec![1_000, 6_000, 11_000, 16_000])
+            times("1s/5s:receiver:x").unwrap(),
+            vec![1_000, 6_000, 11_000, 16_000]
         );
     }
 
@@ -167,7 +207,7 @@ mod tests {
             ("30s/1s:sender:ss", "is not within the run of 20s"),
             ("0s/1ms:sender:ss", "at most 1000 times"),
         ] {
-            let error = times(text).unwrap_err();
+            let error = times(text).unwrap_err().to_string();
             assert!(error.contains(why), "{text}: {error}");
         }
     }

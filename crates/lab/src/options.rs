@@ -4,11 +4,12 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use quell_hosts::cc::Modules;
 use serde::{Deserialize, Serialize};
 
 use crate::World;
 use crate::guest_command::GuestCommand;
-use crate::surroundings::Surroundings;
+use crate::program_env::ProgramEnv;
 use crate::virtual_world::GuestDay;
 
 /// How to run.
@@ -63,7 +64,22 @@ pub struct LiveOptions {
     /// Whether the live world may run the programs that a scenario names; the virtual world always may.
     pub allow_programs: bool,
     /// What programs of the scenario find. A world that may run them fills it in; without it none starts.
-    pub programs: Option<Surroundings>,
+    pub programs: Option<ProgramEnv>,
+}
+
+impl LiveOptions {
+    /// Whether the kernel may load modules of congestion controls.
+    pub(crate) fn modules(&self) -> Modules {
+        match self.load_modules {
+            true => Modules::Load,
+            false => Modules::Leave,
+        }
+    }
+
+    /// Whether packets are watched from outside.
+    pub(crate) fn watches(&self) -> bool {
+        self.watch || self.kernel_queue.is_some()
+    }
 }
 
 /// Options of the virtual world.

@@ -8,13 +8,13 @@ use std::num::NonZeroUsize;
 use quell_scenario::contract::Measurements;
 
 use crate::batch;
-use crate::fill::fill;
 use crate::job::{Job, Order, Outcome, Progress, Task};
-use crate::live::{apart, live};
+use crate::live::{live, privilege_separation};
 use crate::options::Options;
+use crate::program_env::of_live;
 use crate::simulated::simulated;
-use crate::surroundings::of_live;
 use crate::virtual_world::Guest;
+use crate::write_result::write_result;
 use crate::{RunError, Scenario, World};
 
 /// Runs `scenario`, one seed after the other. `progress` is called now and then.
@@ -71,9 +71,9 @@ pub fn run_all(
             ))
         }
         World::Sim => match batch::at_once(tasks, jobs) {
-            1 => batch::in_turn(&mut |order| fill(order, &mut simulated), tasks, progress),
+            1 => batch::in_turn(&mut |order| write_result(order, &mut simulated), tasks, progress),
             jobs => {
-                let worker = |order: Order<'_>| fill(order, &mut simulated);
+                let worker = |order: Order<'_>| write_result(order, &mut simulated);
                 batch::side_by_side(&worker, tasks, jobs, progress)
             }
         },
@@ -91,9 +91,9 @@ pub fn run_all(
                 options.programs = of_live(job.scenario, options.allow_programs, job.folder)?;
                 live(job, World::Live, &options)
             };
-            let mut one = |mut order: Order<'_>| match apart::order(&mut order) {
+            let mut one = |mut order: Order<'_>| match privilege_separation::order(&mut order) {
                 Some(filled) => filled,
-                None => fill(order, &mut world),
+                None => write_result(order, &mut world),
             };
             batch::in_turn(&mut one, tasks, progress)
         }
@@ -108,7 +108,7 @@ pub fn run_in(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Outcome, RunError> {
     let tasks = [Task { scenario, options }];
-    let outcomes = batch::in_turn(&mut |order| fill(order, world), &tasks, progress)?;
+    let outcomes = batch::in_turn(&mut |order| write_result(order, world), &tasks, progress)?;
     only(outcomes)
 }
 

@@ -8,8 +8,8 @@ use quell_scenario::contract::Measurements;
 use quell_scenario::sim::{self, Running, SimError};
 
 use crate::RunError;
-use crate::fill::ToDisk;
 use crate::job::Job;
+use crate::write_result::ToDisk;
 
 /// Runs `job` in the simulator.
 pub(crate) fn simulated(job: Job<'_>) -> Result<Measurements, RunError> {

@@ -37,7 +37,7 @@ pub(crate) fn of(place: &Path) -> io::Result<Option<Writer>> {
 }
 
 /// Makes this process the owner of the folder around `path`, if root is to write there. To be called while there is one thread only, for runs in
-/// the simulator or the virtual world; [`crate::live::apart`] does it for the live world.
+/// the simulator or the virtual world; [`crate::live::privilege_separation`] does it for the live world.
 ///
 /// # Errors
 ///

@@ -113,24 +113,8 @@ impl<O: Observer<Descriptor>> Link<O> {
             reverse: config.reverse,
             delay: config.delay,
         };
-        let mut observers = observers.into_iter();
-        let mut members: [Vec<Member<O>>; 2] = [Vec::new(), Vec::new()];
-        for link in std::iter::once(first).chain(config.behind) {
-            for (members, config) in members.iter_mut().zip([link.forward, link.reverse]) {
-                members.push(Member {
-                    config,
-                    delay: link.delay,
-                    changes: Vec::new(),
-                    observer: observers.next().ok_or(ConfigError::Observers)?,
-                });
-            }
-        }
-        for (at, change) in config.changes {
-            let (hop, direction) = change.side();
-            members[direction.index()][hop.index()]
-                .changes
-                .push((at, change));
-        }
+        let all = std::iter::once(first).chain(config.behind);
+        let [forward, reverse] = members(all, config.changes, observers)?;
         let noise = &config.noise;
         let spans = |direction: Direction| Spans {
             spans: &noise.spans[direction.index()],
@@ -139,7 +123,6 @@ impl<O: Observer<Descriptor>> Link<O> {
         let chain = |direction: Direction, members| {
             Chain::new(direction, members, &groups, &spans(direction))
         };
-        let [forward, reverse] = members;
         let lanes = [
             Lane::new(chain(Direction::Forward, forward)),
             Lane::new(chain(Direction::Reverse, reverse)),
@@ -513,4 +496,31 @@ impl<O: Observer<Descriptor>> Link<O> {
                 .collect(),
         ))
     }
+}
+
+/// The links of each direction in a row, with what changes and who observes.
+fn members<O>(
+    links: impl Iterator<Item = NextLink>,
+    changes: Vec<(Time, LinkChange)>,
+    observers: impl IntoIterator<Item = O>,
+) -> Result<[Vec<Member<O>>; 2], ConfigError> {
+    let mut observers = observers.into_iter();
+    let mut members: [Vec<Member<O>>; 2] = [Vec::new(), Vec::new()];
+    for link in links {
+        for (members, config) in members.iter_mut().zip([link.forward, link.reverse]) {
+            members.push(Member {
+                config,
+                delay: link.delay,
+                changes: Vec::new(),
+                observer: observers.next().ok_or(ConfigError::Observers)?,
+            });
+        }
+    }
+    for (at, change) in changes {
+        let (hop, direction) = change.side();
+        members[direction.index()][hop.index()]
+            .changes
+            .push((at, change));
+    }
+    Ok(members)
 }

@@ -91,7 +91,10 @@ fn with_programs(loaded: Loaded, world: Option<World>) -> Result<Loaded, Problem
     let all = loaded.programs.iter();
     let all = all.filter(|_| matches!(world, Some(World::Virtual | World::Live)));
     let missing: Vec<Problem> = all
-        .filter_map(|one| Some(one.problem(find_program(&one.program).err()?)))
+        .filter_map(|one| {
+            let why = find_program(&one.program).err()?;
+            Some(one.problem(why.to_string()))
+        })
         .collect();
     match missing.is_empty() {
         true => Ok(loaded),

@@ -33,7 +33,7 @@ pub enum Show {
         scenario: Option<String>,
     },
     /// Runs of the live world: first of this scenario, if there is one, then of what a page opens. This process has been set apart
-    /// (`quell_lab::live::apart::set_apart_to_watch`).
+    /// (`quell_lab::live::privilege_separation::separate_to_watch`).
     Live {
         /// A scenario that names no file, as TOML.
         scenario: Option<String>,

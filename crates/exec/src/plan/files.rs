@@ -12,6 +12,15 @@ use quell_scenario::{Origin, ReadFile};
 /// The longest file, in bytes; a longer one is the wrong file.
 const LONGEST: u64 = 512 << 20;
 
+/// Why a file has no text.
+#[derive(Debug, thiserror::Error)]
+enum Unreadable {
+    #[error(transparent)]
+    System(#[from] io::Error),
+    #[error("it has more than {LONGEST} bytes")]
+    Long,
+}
+
 /// What was read so far; clones share it.
 #[derive(Debug, Clone, Default)]
 pub struct Files(Arc<Mutex<Known>>);
@@ -43,13 +52,12 @@ impl Files {
         *is_there.or_insert_with(|| Path::new(name).exists())
     }
 
-    fn read(&self, path: &Path) -> Result<String, String> {
+    fn read(&self, path: &Path) -> Result<String, Unreadable> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(text) = known.texts.get(path) {
             return Ok(text.to_string());
         }
-        let text = read(path).map_err(|error| error.to_string())?;
-        let text = text.ok_or_else(|| format!("it has more than {LONGEST} bytes"))?;
+        let text = read(path)?.ok_or(Unreadable::Long)?;
         let kept = Arc::from(text.as_str());
         known.texts.insert(path.to_owned(), kept);
         Ok(text)

@@ -6,7 +6,8 @@
 mod files;
 mod keys;
 mod options;
-mod repeats;
+pub(crate) mod repeats;
+mod request;
 #[cfg(test)]
 mod tests;
 mod trace;
@@ -17,14 +18,14 @@ use quell_scenario::sim::queue_stream;
 use quell_scenario::{Carried, DirectionSpec, Link, QueueSpec, Scenario, Setting, Side, figures};
 use quell_units::{Random, Rate, Time};
 
-use crate::offer::Offer;
+use crate::capacity::Capacity;
+use crate::error::Result;
+use crate::option_error::OptionError;
 use crate::verdict::Judged;
-use crate::{Error, Result};
 pub use files::Files;
 pub use options::LinkOptions;
-use options::{LONGEST_TIME, SEED};
-use repeats::Cycle;
-pub(crate) use repeats::Later;
+use repeats::{Cycle, Later};
+use request::{LONGEST_TIME, Request, SEED};
 
 /// The longest base RTT of a link.
 const LONGEST_RTT: Time = Time::from_secs(10);
@@ -39,7 +40,7 @@ pub struct Plan {
     /// What comes again after the changes of the scenario.
     cycle: Option<Cycle>,
     /// What it was made of.
-    options: LinkOptions,
+    request: Request,
 }
 
 impl Plan {
@@ -49,39 +50,34 @@ impl Plan {
     ///
     /// The scenario or an option is wrong.
     pub fn new(options: &LinkOptions) -> Result<Self> {
-        let asked = options::scenario(options)?;
+        Self::of(options.read()?)
+    }
+
+    /// The link that is asked for.
+    fn of(request: Request) -> Result<Self> {
+        let asked = request.scenario()?;
         let mut scenario = asked.scenario;
         refuse_values(&scenario)?;
         for link in &mut scenario.links {
             for side in [&mut link.forward, &mut link.reverse] {
                 if side.rate.is_unlimited() {
-                    side.queue = QueueSpec::new("fifo")
-                        .map_err(|error| Error::Options(error.to_string()))?;
+                    let queue = QueueSpec::new("fifo");
+                    side.queue = queue.map_err(|error| OptionError::Form(error.to_string()))?;
                 }
             }
         }
         let of_file = asked.has_groups.then(|| rtt_of_groups(&scenario)).flatten();
         let delays = scenario.links.iter().map(|link| link.delay);
         let delays = delays.fold(Time::ZERO, |sum, delay| sum + delay) * 2;
-        let given = |name: &str, text: &Option<String>| {
-            let time = text.as_ref().map(|text| {
-                quell_units::notation::time(text)
-                    .map_err(|error| Error::Options(format!("{name} {text}: {error}")))
-            });
-            time.transpose()
-        };
-        let both_ways = given("--delay", &options.delay)?.map(|delay| delay * 2);
-        let rtt = match given("--rtt", &options.rtt)?.or(both_ways) {
+        let rtt = match request.rtt {
             Some(rtt) => rtt,
             None => asked.rtt.or(of_file).unwrap_or(Time::ZERO).max(delays),
         };
         if rtt > LONGEST_RTT {
-            return Err(Error::Options(format!("--rtt {rtt}: at most 10 s")));
+            return Err(OptionError::LongRtt(rtt).into());
         }
         if rtt < delays {
-            return Err(Error::Options(format!(
-                "--rtt {rtt}: must be at least {delays}, what the links delay, there and back"
-            )));
+            return Err(OptionError::ShortRtt { rtt, delays }.into());
         }
         // The program is all the traffic there is.
         scenario.groups.clear();
@@ -92,7 +88,7 @@ impl Plan {
             warnings: asked.warnings,
             traces: asked.traces,
             cycle: asked.cycle,
-            options: options.clone(),
+            request,
         })
     }
 
@@ -156,9 +152,9 @@ impl Plan {
         let links = self.scenario.links.iter();
         let judged = links.map(|link| Judged {
             name: link.name.clone(),
-            offers: [&link.forward, &link.reverse].map(|side| match &side.course {
-                Some(course) => Offer::Trace(course.clone()),
-                None => Offer::Rate(side.rate),
+            capacities: [&link.forward, &link.reverse].map(|side| match &side.course {
+                Some(course) => Capacity::Trace(course.clone()),
+                None => Capacity::Rate(side.rate),
             }),
         });
         judged.collect()
@@ -219,19 +215,18 @@ impl Plan {
         at: Time,
         wishes: &[(String, String)],
     ) -> Result<(Self, Vec<LinkChange>)> {
-        let mut options = self.options.clone();
+        let mut request = self.request.clone();
         for (key, value) in wishes {
-            let time = format!("{}ns", at.as_nanos());
-            options.at.push((time, format!("{key}={value}")));
+            request.plan(at, key, value)?;
         }
-        let plan = Self::new(&options)?;
+        let plan = Self::of(request)?;
         let mut all = plan.scenario.changes.iter();
         let made = all.find(|change| change.time == at);
         let made = made.into_iter().flat_map(|change| &change.set);
         let made: Option<Vec<LinkChange>> = made.map(link_change).collect();
         match made {
             Some(made) if !made.is_empty() => Ok((plan, made)),
-            _ => Err(Error::Options("only the link can change".to_owned())),
+            _ => Err(OptionError::OnlyLinkChanges.into()),
         }
     }
 
@@ -275,18 +270,15 @@ impl Plan {
 }
 
 /// What a link does with values of packets, which those of a program do not have.
-fn refuse_values(scenario: &Scenario) -> Result<()> {
+fn refuse_values(scenario: &Scenario) -> Result<(), OptionError> {
     for link in &scenario.links {
         let key = match (link.remark.is_empty(), link.values) {
             (true, Carried::Beside) => continue,
             (false, _) => "remark",
             (true, Carried::Header) => "values = \"header\"",
         };
-        return Err(Error::Options(format!(
-            "link {}: {key} is for groups with values, and the packets of a program have none; \
-             leave it out, or start the program as an application of a group",
-            link.name
-        )));
+        let link = link.name.clone();
+        return Err(OptionError::Values { link, key });
     }
     Ok(())
 }

@@ -1,29 +1,19 @@
-//! What the command line says about the link, and the scenario that is made of it.
+//! What the command line says about the link, and what is asked for by it.
 //!
-//! A scenario file, or one of a link without any limit, is changed by each option: rates, then queues, then single values, then what changes
-//! over time. So everything passes the checks of scenario files, and what is wrong is reported with the option that says it.
+//! Texts are read here, once. What they ask for keeps the words of its option, so that whatever the checks of scenario files find wrong later
+//! is reported with it.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use quell_measure::Direction;
-use quell_scenario::tree::{Node, Tree};
-use quell_scenario::{Origin, Override, Problem, Problems, Scenario, Template};
-use quell_units::{Rate, Time, notation};
+use quell_scenario::Override;
+use quell_units::{Time, notation};
 
 use super::files::Files;
-use super::repeats::{self, Cycle};
+use super::request::{Base, Planned, Request};
 use super::{keys, trace};
-use crate::{Error, Result};
-
-/// Figures cover at most this time of the program.
-const LONGEST: &str = "24h";
-pub(super) const LONGEST_TIME: Time = Time::from_secs(24 * 3_600);
-/// Of all queues: a day's packets decide, not the seed.
-pub(super) const SEED: u64 = 1;
-/// A link without any limit.
-const BARE: &str = "schema = 1\nname = \"exec\"\n[link]\nqueue = { kind = \"fifo\", limit = \"100ms\" }\n\
-    [link.reverse]\nqueue = { kind = \"fifo\", limit = \"100ms\" }\n[run]\nduration = \"1h\"\n";
+use crate::error::Result;
+use crate::option_error::OptionError;
 
 /// What the command line says about the link; texts as in scenarios.
 #[derive(Debug, Clone, Default)]
@@ -60,129 +50,31 @@ pub struct LinkOptions {
     pub files: Files,
 }
 
-/// What was asked for.
-pub(super) struct Asked {
-    /// With the groups of the file, which do not count.
-    pub(super) scenario: Scenario,
-    /// What is probably wrong with the link.
-    pub(super) warnings: Vec<String>,
-    /// What was understood of each trace.
-    pub(super) traces: Vec<String>,
-    /// The base RTT that the file says, where it is the result of a program behind a link.
-    pub(super) rtt: Option<Time>,
-    /// Whether the groups are those of the file.
-    pub(super) has_groups: bool,
-    /// What comes again after the changes of the scenario.
-    pub(super) cycle: Option<Cycle>,
-}
-
-/// A change at a time.
-struct Planned {
-    at: Time,
-    key: String,
-    value: String,
-    /// The option.
-    words: String,
-}
-
-/// The scenario of these options.
-pub(super) fn scenario(options: &LinkOptions) -> Result<Asked> {
-    let (file, text) = match &options.scenario {
-        Some((file, text)) => (file.as_str(), text.as_str()),
-        None => ("options", BARE),
-    };
-    let mut template = Template::read(file, text)?;
-    let names: Vec<String> = template.links().into_iter().map(|(name, _)| name).collect();
-    let has_groups = template.has("group");
-    if !has_groups {
-        // A scenario needs one. What the links of its way delay is a part of its RTT.
-        let rtt = if names.len() > 1 { "10s" } else { "0ms" };
-        // A program may send both Classic and L4S packets.
-        let group = |name: &str, ecn: &str| {
-            format!(
-                "\n[[group]]\nname = \"{name}\"\nrtt = \"{rtt}\"\napp = \"bulk\"\necn = \"{ecn}\"\n"
-            )
-        };
-        let groups = group("program", "off") + &group("program-l4s", "ect1");
-        template = Template::read(file, &format!("{text}{groups}"))?;
-    }
-    let rtt = template.take("exec").as_ref().and_then(rtt_of);
-    keys::refuse_of_one(options, &names).map_err(Error::Options)?;
-
-    let (rates, sets) = (rates(options)?, sets(options, &names, has_groups)?);
-    let limits = template.with(&[rates.clone(), sets.clone()].concat())?;
-    let limits = limits.links();
-    // A scenario of one link wants a rate forward; a program does not, and it is taken away again.
-    let is_unlimited = options.scenario.is_none() && matches!(limits[..], [(_, [false, _])]);
-    let mut overrides = vec![
-        Override::duration(LONGEST),
-        Override::set("run.warmup=0s").map_err(Error::Options)?,
-        Override::set("run.settle=0s").map_err(Error::Options)?,
-        Override::seed(SEED),
-    ];
-    overrides.extend(is_unlimited.then(|| Override::option("--down", "link.rate", "1gbit")));
-    overrides.extend(rates);
-    overrides.extend(impairments(options)?);
-    overrides.extend(queues(options, &limits).map_err(Error::Options)?);
-    overrides.extend(sets);
-
-    let planned = planned(options, &names)?;
-    for one in &planned {
-        template.change(one.at, &one.key, &one.value);
-    }
-    let folder = Path::new(file).parent().unwrap_or(Path::new(""));
-    let read =
-        |overrides: &[Override]| template.loaded(overrides, None, options.files.reader(folder));
-    let mut cycle = None;
-    let mut loaded = read(&overrides);
-    if loaded.as_ref().is_err_and(repeats::are_too_many) {
-        let once = planned.iter().map(|one| one.at);
-        cycle = template
-            .clone()
-            .take("at")
-            .and_then(|at| Cycle::of(&at, once));
-        if let Some(cycle) = cycle {
-            let end = cycle.end() + Time::from_nanos(1);
-            overrides[0] = Override::duration(&format!("{}ns", end.as_nanos()));
-            // Where a cycle is too long, the first answer is the right one.
-            loaded = read(&overrides).or(loaded);
-        }
-    }
-    let loaded = loaded.map_err(|problems| named(&problems, &planned))?;
-    let mut scenario = loaded.scenario;
-    if let Some(cycle) = cycle {
-        scenario.run.duration = LONGEST_TIME;
-        scenario.changes.retain(|change| change.time < cycle.end());
-    }
-    // What is said of groups is not about the program.
-    let of_links = loaded.warnings.iter();
-    let of_links = of_links.filter(|warning| warning.key.starts_with("link."));
-    if is_unlimited {
-        scenario.links[0].forward.rate = Rate::UNLIMITED;
-    }
-    Ok(Asked {
-        scenario,
-        warnings: of_links.map(ToString::to_string).collect(),
-        traces: loaded.traces,
-        rtt,
-        has_groups,
-        cycle,
-    })
-}
-
-/// What `[exec]` of a result says.
-fn rtt_of(exec: &Node) -> Option<Time> {
-    let Tree::Table(table) = &exec.value else {
-        return None;
-    };
-    match &table.get("rtt")?.value {
-        Tree::Scalar(_, text) => notation::time(text).ok(),
-        _ => None,
+impl LinkOptions {
+    /// What these options ask for.
+    pub(super) fn read(&self) -> Result<Request> {
+        let base = Base::read(self.scenario.as_ref())?;
+        let (links, has_groups) = (base.links(), base.has_groups());
+        refuse_of_one(self, &links)?;
+        let (rates, sets) = (rates(self)?, sets(self, &links, has_groups)?);
+        let limits = base.limits(&rates, &sets)?;
+        let is_unlimited = self.scenario.is_none() && matches!(limits[..], [(_, [false, _])]);
+        Ok(Request {
+            is_unlimited,
+            impairments: impairments(self)?,
+            queues: queues(self, &limits)?,
+            planned: planned(self, &links)?,
+            rtt: rtt(self)?,
+            files: self.files.clone(),
+            base,
+            rates,
+            sets,
+        })
     }
 }
 
-/// Of the only link.
-fn rates(options: &LinkOptions) -> Result<Vec<Override>> {
+/// Rates and traces of the only link.
+fn rates(options: &LinkOptions) -> Result<Vec<Override>, OptionError> {
     let mut rates = Vec::new();
     for (key, rate, name) in [
         ("link.rate", &options.down, "--down"),
@@ -197,15 +89,17 @@ fn rates(options: &LinkOptions) -> Result<Vec<Override>> {
     ] {
         if let Some(text) = trace {
             let is_there = |name: &str| options.files.is_there(name);
-            let table = trace::rate(name, text, is_there).map_err(Error::Options)?;
-            rates.push(Override::option(&format!("{name} {text}"), key, &table));
+            let argument = format!("{name} {text}");
+            let table = trace::rate(text, is_there);
+            let table = table.map_err(|why| OptionError::from(why).of(&argument))?;
+            rates.push(Override::option(&argument, key, &table));
         }
     }
     Ok(rates)
 }
 
 /// What happens behind both queues of the only link.
-fn impairments(options: &LinkOptions) -> Result<Vec<Override>> {
+fn impairments(options: &LinkOptions) -> Result<Vec<Override>, OptionError> {
     let mut all = Vec::new();
     for (name, key, given) in [
         ("--loss", "impair.loss", &options.loss),
@@ -214,7 +108,7 @@ fn impairments(options: &LinkOptions) -> Result<Vec<Override>> {
         let Some(text) = given else { continue };
         let argument = format!("{name} {text}");
         let value = match name {
-            "--loss" => share(text).map_err(|why| Error::Options(format!("{argument}: {why}")))?,
+            "--loss" => share(text).map_err(|why| why.of(&argument))?,
             _ => text.trim().to_owned(),
         };
         let both = ["link", "link.reverse"];
@@ -224,78 +118,72 @@ fn impairments(options: &LinkOptions) -> Result<Vec<Override>> {
 }
 
 /// A share as a scenario has it. A whole number without a unit is a percentage elsewhere (tc-netem), and all or nothing here.
-fn share(text: &str) -> std::result::Result<String, &'static str> {
-    let wanted = "must be a share of the packets, such as 1% or 0.01";
+fn share(text: &str) -> Result<String, OptionError> {
     let (number, is_percent) = match text.trim().strip_suffix('%') {
         Some(number) => (number.trim_end(), true),
         None => (text.trim(), false),
     };
-    let number: f64 = number.parse().map_err(|_| wanted)?;
+    let number: f64 = number.parse().map_err(|_| OptionError::Share)?;
     let share = if is_percent { number / 100.0 } else { number };
     let is_clear = is_percent || share < 1.0;
     // Millionths, as in a scenario.
     match is_clear && (0.0..=1.0).contains(&share) {
         true => Ok(format!("{share:.6}")),
-        false => Err(wanted),
+        false => Err(OptionError::Share),
     }
 }
 
-fn sets(options: &LinkOptions, links: &[String], has_groups: bool) -> Result<Vec<Override>> {
+fn sets(
+    options: &LinkOptions,
+    links: &[String],
+    has_groups: bool,
+) -> Result<Vec<Override>, OptionError> {
     let set = |text: &String| {
         let (key, value) = text.split_once('=').unwrap_or((text, ""));
-        let wrong = |why: String| format!("--set {text}: {why}");
-        let key = keys::full(key.trim(), links).map_err(wrong)?;
-        // It checks the form, too.
-        Override::set(text)?;
-        keys::refuse_to_set(&key, has_groups).map_err(wrong)?;
         let argument = format!("--set {text}");
+        let key = keys::full(key.trim(), links).map_err(|why| why.of(&argument))?;
+        // It checks the form, too.
+        Override::set(text).map_err(OptionError::Form)?;
+        keys::refuse_to_set(&key, has_groups).map_err(|why| why.of(&argument))?;
         Ok(Override::option(&argument, &key, value.trim()))
     };
-    let sets = options.sets.iter().map(set);
-    sets.collect::<std::result::Result<_, String>>()
-        .map_err(Error::Options)
+    options.sets.iter().map(set).collect()
 }
 
 /// The queues that were asked for, of the links that have these names and limits.
 fn queues(
     options: &LinkOptions,
     links: &[(String, [bool; 2])],
-) -> std::result::Result<Vec<Override>, String> {
-    let mut overrides = Vec::new();
+) -> Result<Vec<Override>, OptionError> {
+    let (down, up) = ([Direction::Forward], [Direction::Reverse]);
     let lists = [
         ("--queue", &options.queues, &Direction::BOTH[..]),
-        (
-            "--down-queue",
-            &options.down_queues,
-            &[Direction::Forward][..],
-        ),
-        ("--up-queue", &options.up_queues, &[Direction::Reverse][..]),
+        ("--down-queue", &options.down_queues, &down[..]),
+        ("--up-queue", &options.up_queues, &up[..]),
     ];
+    let mut overrides = Vec::new();
     for (option, list, directions) in lists {
         let mut given: Vec<usize> = Vec::new();
         for text in list {
-            let wrong = |why: String| format!("{option} {text}: {why}");
+            let wrong = |why: OptionError| why.of(format!("{option} {text}"));
             let position = position(text, links).map_err(wrong)?;
             let (name, limited) = &links[position];
             if given.contains(&position) {
-                return Err(wrong(match links.len() {
-                    1 => "the link has a queue already".to_owned(),
-                    _ => format!("link {name} has a queue already"),
-                }));
+                let name = (links.len() > 1).then(|| name.clone());
+                return Err(wrong(OptionError::SecondQueue(name)));
             }
             given.push(position);
-            let all = directions.iter();
-            let mut limited = all
-                .filter(|direction| limited[direction.index()])
-                .peekable();
+            let is_limited = |direction: &&Direction| limited[direction.index()];
+            let mut limited = directions.iter().filter(is_limited).peekable();
             if limited.peek().is_none() {
                 return Err(wrong(without_rate(option, name, links.len())));
             }
             for direction in limited {
-                overrides.extend(match direction {
-                    Direction::Forward => Override::queue(text)?,
-                    Direction::Reverse => Override::reverse_queue(text)?,
-                });
+                let queue = match direction {
+                    Direction::Forward => Override::queue(text),
+                    Direction::Reverse => Override::reverse_queue(text),
+                };
+                overrides.extend(queue.map_err(OptionError::Form)?);
             }
         }
     }
@@ -303,96 +191,101 @@ fn queues(
 }
 
 /// The link that the text after `--queue` is about.
-fn position(text: &str, links: &[(String, [bool; 2])]) -> std::result::Result<usize, String> {
-    let named = text.split_once('=');
-    let named = named.map(|(name, _)| name.trim());
-    let named = named.filter(|name| !name.contains(':'));
-    match (named, links) {
+fn position(text: &str, links: &[(String, [bool; 2])]) -> Result<usize, OptionError> {
+    let name = text.split_once('=').map(|(name, _)| name.trim());
+    let names = links.iter().map(|(name, _)| name.clone());
+    match (name.filter(|name| !name.contains(':')), links) {
         (None, [_]) => Ok(0),
-        (Some(name), _) if links.iter().any(|(other, _)| other == name) => Ok(links
-            .iter()
-            .position(|(other, _)| other == name)
-            .unwrap_or(0)),
-        (None, _) => {
-            let all: Vec<String> = links
-                .iter()
-                .map(|(name, _)| format!("{name}={text}"))
-                .collect();
-            Err(format!(
-                "there are {} links, so name one: {}",
-                links.len(),
-                all.join(" or ")
-            ))
-        }
+        (None, _) => Err(OptionError::WhichLink {
+            count: links.len(),
+            choices: names.map(|name| format!("{name}={text}")).collect(),
+        }),
         (Some(name), _) => {
-            let all: Vec<&str> = links.iter().map(|(name, _)| name.as_str()).collect();
-            Err(format!(
-                "there is no link {name}; links are: {}",
-                all.join(", ")
-            ))
+            let position = links.iter().position(|(other, _)| other == name);
+            position.ok_or_else(|| OptionError::NoLink {
+                name: name.to_owned(),
+                links: names.collect(),
+            })
         }
     }
 }
 
 /// A queue in front of what has no limit never fills.
-fn without_rate(option: &str, link: &str, links: usize) -> String {
-    let needs = match (option, links) {
+fn without_rate(option: &str, link: &str, links: usize) -> OptionError {
+    OptionError::NeedsRate(match (option, links) {
         ("--queue", 1) => "a rate, such as --rate, --down or --up",
         ("--down-queue", 1) => "a rate towards the program, such as --down or --rate",
         ("--up-queue", 1) => "a rate of the program, such as --up or --rate",
-        _ => return format!("link {link} has no rate there, so its queue would never fill"),
-    };
-    format!("needs {needs}")
+        _ => return OptionError::NoRateThere(link.to_owned()),
+    })
 }
 
 /// The changes of `--at`, in the order of their times.
-fn planned(options: &LinkOptions, links: &[String]) -> Result<Vec<Planned>> {
+fn planned(options: &LinkOptions, links: &[String]) -> Result<Vec<Planned>, OptionError> {
     let mut all: Vec<Planned> = Vec::new();
     let mut known = BTreeSet::new();
     for (time, change) in &options.at {
-        let words = format!("--at {time} {change}");
-        let wrong = |why: String| Error::Options(format!("{words}: {why}"));
-        let (key, value) = change.split_once('=').ok_or_else(|| {
-            wrong("must be a time and KEY=VALUE, such as --at 10s down=5mbit".to_owned())
-        })?;
-        let (key, value) = keys::of_wish(key, value, links).map_err(wrong)?;
-        if !key.starts_with("link.") {
-            return Err(wrong("only the link can change".to_owned()));
-        }
-        let at = notation::time(time.trim()).map_err(|error| wrong(error.to_string()))?;
+        let argument = format!("--at {time} {change}");
+        let wrong = |why: OptionError| why.of(&argument);
+        let (key, value) = change
+            .split_once('=')
+            .ok_or_else(|| wrong(OptionError::NoAssignment))?;
+        let (key, value) = Planned::wish(key, value, links).map_err(wrong)?;
+        let at = notation::time(time.trim()).map_err(|why| wrong(why.into()))?;
         if !known.insert((at, key.clone())) {
-            return Err(wrong(format!("{key} is set twice at this time")));
+            return Err(wrong(OptionError::SetTwice(key)));
         }
         all.push(Planned {
             at,
             key,
             value,
-            words,
+            argument,
         });
     }
     all.sort_by_key(|one| one.at);
     Ok(all)
 }
 
-/// The problems, with the words of the option where one is at fault.
-fn named(problems: &Problems, planned: &[Planned]) -> Error {
-    let named = problems.all().iter().map(|problem| {
-        let mut problem: Problem = problem.clone();
-        if let Origin::Argument(argument) = &problem.origin
-            && let Some(one) = planned.iter().find(|one| {
-                let (key, value) = (&one.key, &one.value);
-                *argument == format!("{key}={value}")
-            })
-        {
-            // The number of the change in the scenario says nothing to who wrote an option.
-            let last = problem.key.rsplit('.').next().unwrap_or_default();
-            problem.key = match problem.key.ends_with(&one.key) {
-                true => one.key.clone(),
-                false => last.to_owned(),
-            };
-            problem.origin = Origin::Argument(one.words.clone());
-        }
-        problem
-    });
-    Problems::new(named.collect()).into()
+/// Refuses the options that say something about the only link, where there are several.
+fn refuse_of_one(options: &LinkOptions, links: &[String]) -> Result<(), OptionError> {
+    let [first, _, ..] = links else {
+        return Ok(());
+    };
+    let given = [
+        ("--down", &options.down, "rate=20mbit"),
+        ("--up", &options.up, "reverse.rate=20mbit"),
+        (
+            "--down-trace",
+            &options.down_trace,
+            "rate={ trace = \"lte.csv\" }",
+        ),
+        (
+            "--up-trace",
+            &options.up_trace,
+            "reverse.rate={ trace = \"lte.csv\" }",
+        ),
+        ("--loss", &options.loss, "impair.loss=0.01"),
+        ("--jitter", &options.jitter, "impair.jitter=1ms"),
+    ];
+    match given.into_iter().find(|(_, given, _)| given.is_some()) {
+        Some((option, _, key)) => Err(OptionError::OfOneLink {
+            option,
+            count: links.len(),
+            instead: format!("link.{first}.{key}"),
+        }),
+        None => Ok(()),
+    }
+}
+
+/// The base RTT that the options name, with what a delay one way makes of it.
+fn rtt(options: &LinkOptions) -> Result<Option<Time>, OptionError> {
+    let given = |name: &str, text: &Option<String>| {
+        let time = text.as_ref().map(|text| {
+            let wrong = |error| OptionError::Notation(error).of(format!("{name} {text}"));
+            notation::time(text).map_err(wrong)
+        });
+        time.transpose()
+    };
+    let both_ways = given("--delay", &options.delay)?.map(|delay| delay * 2);
+    Ok(given("--rtt", &options.rtt)?.or(both_ways))
 }

@@ -4,51 +4,43 @@
 use quell_scenario::keys::Section;
 use serde_json::Value;
 
+use crate::option_error::TraceError;
+
 /// Where the text of a trace comes from: an option names a file.
 const SOURCES: [&str; 2] = ["trace", "data"];
 
-/// The value of `rate` that `text`, the value of `option`, stands for; `is_file` knows which files there are.
+/// The value of `rate` that `text`, the value of an option, stands for; `is_file` knows which files there are.
 ///
 /// The keys stand behind the last colon. A colon in the name of a file is no problem unless keys seem to follow: then it is what exists.
-pub(super) fn rate(
-    option: &str,
-    text: &str,
-    is_file: impl Fn(&str) -> bool,
-) -> Result<String, String> {
-    let wrong = |why: String| Err(format!("{option} {text}: {why}"));
+pub(super) fn rate(text: &str, is_file: impl Fn(&str) -> bool) -> Result<String, TraceError> {
     let (file, keys) = match split(text) {
-        Some((file, keys)) if is_file(text) => match is_file(file) {
-            true => {
-                return wrong(format!(
-                    "is the name of a file, and {file} is one, too; write {text}:repeat=true for the first"
-                ));
+        Some((file, keys)) if is_file(text) => {
+            let (is_two, file, whole) = (is_file(file), file.to_owned(), text.to_owned());
+            match is_two {
+                true => return Err(TraceError::TwoFiles { file, text: whole }),
+                false if keys.iter().all(|(key, _)| is_key(key)) => {
+                    return Err(TraceError::FileLikeKeys { file, text: whole });
+                }
+                false => (text, Vec::new()),
             }
-            false if keys.iter().all(|(key, _)| is_key(key)) => {
-                return wrong(format!(
-                    "is the name of a file, and could be {file} with keys; write {text}:repeat=true for the file"
-                ));
-            }
-            false => (text, Vec::new()),
-        },
+        }
         Some(parts) => parts,
         None => (text, Vec::new()),
     };
     if file.is_empty() {
-        return wrong(
-            "must be the name of a file, such as lte.csv or lte.csv:offset=2s".to_owned(),
-        );
+        return Err(TraceError::NoFile);
     }
     let mut table = format!("{{ trace = {}", quoted(file));
     let mut given: Vec<&str> = Vec::new();
     for (key, value) in keys {
         if !is_key(key) {
-            return wrong(format!(
-                "there is no {key}; keys are: {}",
-                names().join(", ")
-            ));
+            return Err(TraceError::NoKey {
+                key: key.to_owned(),
+                keys: names(),
+            });
         }
         if given.contains(&key) {
-            return wrong(format!("{key} is given twice"));
+            return Err(TraceError::KeyTwice(key.to_owned()));
         }
         given.push(key);
         let is_bare =
@@ -92,6 +84,7 @@ fn quoted(text: &str) -> String {
 #[allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 mod tests {
     use super::*;
+    use crate::option_error::OptionError;
 
     #[test]
     fn keys_stand_behind_the_last_colon() {
@@ -110,22 +103,25 @@ mod tests {
             ("x:scale=half", "{ trace = \"x\", scale = \"half\" }"),
             ("x:scale=inf", "{ trace = \"x\", scale = \"inf\" }"),
         ] {
-            assert_eq!(rate("--up-trace", text, none).unwrap(), expected, "{text}");
+            assert_eq!(rate(text, none).unwrap(), expected, "{text}");
         }
     }
 
     #[test]
     fn what_could_mean_two_files_is_refused_in_words() {
         let both = |name: &str| ["a:scale=2", "a"].contains(&name);
-        let why = rate("--down-trace", "a:scale=2", both).unwrap_err();
+        let why = rate("a:scale=2", both).unwrap_err();
+        let why = OptionError::from(why)
+            .of("--down-trace a:scale=2")
+            .to_string();
         assert!(why.starts_with("--down-trace a:scale=2: is the name of a file, and a is one"));
         let whole = |name: &str| name == "a:scale=2" || name == "a:b=2";
-        let why = rate("--down-trace", "a:scale=2", whole).unwrap_err();
+        let why = rate("a:scale=2", whole).unwrap_err().to_string();
         assert!(why.contains("write a:scale=2:repeat=true"), "{why}");
         // The way out that it names.
-        let table = rate("--down-trace", "a:scale=2:repeat=true", whole).unwrap();
+        let table = rate("a:scale=2:repeat=true", whole).unwrap();
         assert_eq!(table, "{ trace = \"a:scale=2\", repeat = true }");
-        let table = rate("--down-trace", "a:b=2", whole).unwrap();
+        let table = rate("a:b=2", whole).unwrap();
         assert_eq!(table, "{ trace = \"a:b=2\" }");
     }
 
@@ -143,7 +139,7 @@ mod tests {
             ("a:trace=b", "there is no trace"),
             ("a:scale=2,scale=3", "scale is given twice"),
         ] {
-            let why = rate("--up-trace", text, none).unwrap_err();
+            let why = rate(text, none).unwrap_err().to_string();
             assert!(why.contains(part), "{text}: {why}");
         }
     }

@@ -13,8 +13,7 @@ use quell_confine::capabilities::{CapabilitySet, effective, keep_only};
 use quell_hosts::namespace::Namespace;
 use quell_hosts::relayed;
 
-use crate::error::Doing as _;
-use crate::{Error, Result};
+use crate::error::{Doing as _, Error, Result};
 
 /// Why the relay cannot answer in the name of a remote host's port.
 const NO_PORTS: &str = "/proc/sys cannot be written here, as in most containers, and without CAP_NET_BIND_SERVICE the relay cannot answer from ports \
@@ -35,7 +34,7 @@ impl Maker {
             rights |= CapabilitySet::NET_BIND_SERVICE;
             let has = effective().doing("read capabilities")?;
             if !has.contains(rights) {
-                return Err(Error::Options(NO_PORTS.to_owned()));
+                return Err(Error::NoPorts(NO_PORTS));
             }
         }
         let (asked, asks) = mpsc::channel::<(SocketAddr, SocketAddr)>();

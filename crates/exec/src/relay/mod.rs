@@ -30,9 +30,8 @@ use rustix::io::Errno;
 use rustix::net::{SocketFlags, acceptfrom_with, getsockname, sockopt};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use crate::error::Doing as _;
+use crate::error::{Doing as _, Error, Result};
 use crate::network::{Network, RELAY_PORT, within};
-use crate::{Error, Result};
 use events::{CLIENT, DATAGRAMS, FAR, NEAR, OF_PAIRS, SERVER, STREAMS, WAKE, watch};
 use maker::Maker;
 use tally::Tally;

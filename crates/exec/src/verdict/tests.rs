@@ -12,7 +12,7 @@ fn judge(rates: &[[Rate; 2]], has_relay: bool) -> Judge {
     let links = rates.iter().zip('a'..);
     let links = links.map(|(rates, name)| Judged {
         name: name.to_string(),
-        offers: rates.map(Offer::Rate),
+        capacities: rates.map(Capacity::Rate),
     });
     Judge::new(links.collect(), has_relay, Time::from_millis(20), INTERVAL)
 }
@@ -223,7 +223,7 @@ fn a_link_with_a_trace_limits_by_what_the_trace_offers() {
     let course = Course::new(Trace::Rates(trace));
     let link = Judged {
         name: "link".to_owned(),
-        offers: [Offer::Trace(course), Offer::Rate(Rate::UNLIMITED)],
+        capacities: [Capacity::Trace(course), Capacity::Rate(Rate::UNLIMITED)],
     };
     let mut judge = Judge::new(vec![link], false, Time::ZERO, INTERVAL);
     // 50 packets are half of the first rate and all of the second; then packets wait, and then nothing does.

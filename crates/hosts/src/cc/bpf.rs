@@ -12,7 +12,7 @@ use libbpf_rs::{
     set_print,
 };
 
-use super::NAME_MAX;
+use super::name::NAME_MAX;
 use crate::{Error, Result};
 
 // OBJECTS: (name, object file) of every bpf/<name>.bpf.c.

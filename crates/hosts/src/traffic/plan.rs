@@ -48,11 +48,26 @@ pub struct FlowPlan {
     pub random: Random,
     /// What a test has in place of the application.
     #[cfg(test)]
-    pub(super) script: Option<super::tests::Script>,
+    pub(super) script: Option<Script>,
 }
 
 /// Either end of any application.
 pub(super) type AnyEnd = Box<dyn Application<Report = Report> + Send>;
+
+/// A session that a test plays itself.
+#[cfg(test)]
+#[derive(Clone)]
+pub(super) struct Script {
+    pub(super) session: Session,
+    pub(super) end: std::sync::Arc<dyn Fn(Role) -> AnyEnd + Send + Sync>,
+}
+
+#[cfg(test)]
+impl std::fmt::Debug for Script {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.session.fmt(f)
+    }
+}
 
 /// Traffic for one run.
 #[derive(Debug, Clone)]

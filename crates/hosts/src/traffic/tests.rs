@@ -7,25 +7,12 @@ use std::sync::mpsc;
 use quell_app::{Bulk, BulkReport, Cbr, Interval, Report, Role, Session};
 use quell_units::{Ecn, Random, Time};
 
-use super::plan::AnyEnd;
+use super::plan::{AnyEnd, Script};
 use super::*;
 
 mod applications;
 mod scripts;
 mod sessions;
-
-/// A session that a test plays itself.
-#[derive(Clone)]
-pub(super) struct Script {
-    pub(super) session: Session,
-    pub(super) end: Arc<dyn Fn(Role) -> AnyEnd + Send + Sync>,
-}
-
-impl std::fmt::Debug for Script {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.session.fmt(f)
-    }
-}
 
 const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 

@@ -6,7 +6,7 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use super::{Held, Identity, replaced};
+use super::folder::{Held, Identity, replaced};
 use crate::durable::sync_names;
 
 /// A folder of this process's own in another one. It goes with this value, with all that is in it.

@@ -1,6 +1,9 @@
+use super::folder::DEEPEST;
 use super::*;
+use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 

@@ -3,9 +3,6 @@
 //! A control's name is not always that of its option (net/ipv4/Kconfig), and a modified tree may have options that
 //! nobody else knows, whose names stay unknown.
 
-use std::fs;
-
-use super::Kernel;
 use crate::own_controls::{PREFIX, names};
 
 /// Options whose control has another name.
@@ -15,14 +12,6 @@ const KNOWN: &[&str] = &[
     "bbr", "bic", "cdg", "cubic", "dctcp", "hstcp", "htcp", "hybla", "illinois", "lp", "nv",
     "scalable", "vegas", "veno", "westwood", "yeah",
 ];
-
-impl Kernel {
-    /// The congestion controls of its configuration, by their names; `None` where the configuration cannot be read, or has
-    /// options whose names are not known.
-    pub fn congestion_controls(&self) -> Option<Vec<String>> {
-        controls(&fs::read_to_string(self.config()).ok()?)
-    }
-}
 
 /// The controls that quell adds to a kernel source that it unpacks: a kernel that an earlier version built does not have them.
 pub fn own_controls() -> Vec<String> {

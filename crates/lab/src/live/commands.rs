@@ -27,7 +27,7 @@ use quell_hosts::traffic::Epoch;
 use quell_units::Time;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
-use super::LiveError;
+use super::error::LiveError;
 use crate::guest_command::{FOLDER, GuestCommand, Where};
 
 /// How the last line of a file begins, once its command has ended.
@@ -81,7 +81,9 @@ impl Commands {
         for (index, command) in commands.iter().enumerate() {
             let waiting = Waiting {
                 number: index + 1,
-                times: command.times(duration).map_err(LiveError::Scenario)?,
+                times: command
+                    .times(duration)
+                    .map_err(|why| LiveError::Scenario(why.to_string()))?,
                 command: command.clone(),
                 folder: folder.to_owned(),
                 epoch,

@@ -5,10 +5,12 @@ use std::path::PathBuf;
 use quell_results::packets::PacketFile;
 use quell_scenario::contract::Measurements;
 
-use super::{LiveError, LiveListener};
-use crate::fill::ToDisk;
+use super::error::LiveError;
+use super::listener::LiveListener;
+use super::run::run;
 use crate::job::Job;
 use crate::options::LiveOptions;
+use crate::write_result::ToDisk;
 use crate::{RunError, World};
 
 /// Runs `job` with real packets, in whichever time this machine has.
@@ -19,7 +21,7 @@ pub(crate) fn live(
 ) -> Result<Measurements, RunError> {
     let (scenario, seed, stop) = (job.scenario, job.seed, job.stop);
     let mut disk = ToDisk::new(job);
-    let measured = super::run(scenario, seed, world, options, stop, &mut disk);
+    let measured = run(scenario, seed, world, options, stop, &mut disk);
     measured.map_err(|error| {
         let error = match world {
             World::Virtual => error.in_guest(),

@@ -21,8 +21,9 @@ use quell_scenario::{QueueSpec, Scenario};
 use quell_units::Time;
 use serde_json::{Value, json};
 
-use super::{LiveError, LiveOptions};
+use super::error::LiveError;
 use crate::World;
+use crate::options::LiveOptions;
 
 /// The depth of the bucket in bytes, where time is real: a frame, so that a kernel that wakes late keeps the rate.
 const BURST: u64 = 1_500 + kernel_queue::OVERHEAD;

@@ -19,8 +19,10 @@ use quell_scenario::sim::Recording;
 use quell_units::{Bytes, Time};
 use serde_json::{Value, json};
 
+use super::error::LiveError;
 use super::plan::Plan;
-use super::{LiveError, LiveOptions};
+use super::watch::grace;
+use crate::options::LiveOptions;
 
 /// The longest time between two looks at losses and rows.
 const SLICE: Time = Time::from_millis(500);
@@ -107,7 +109,7 @@ impl LinkThread {
             },
             to_change,
             makes,
-            notice: NOTICE + options.grace(),
+            notice: NOTICE + grace(&options),
             end,
             asked: asked.clone(),
             hears,

@@ -6,9 +6,11 @@ use quell_hosts::traffic::{Epoch, RunEnd};
 use quell_measure::{Direction, Histograms, QueueRow, Summary};
 use quell_units::Time;
 
+use super::error::LiveError;
+use super::kernel;
 use super::plan::Plan;
 use super::watch::{Watch, Watched};
-use super::{LiveError, LiveOptions, kernel};
+use crate::options::LiveOptions;
 
 /// A measurement that runs.
 pub(super) struct Outside {

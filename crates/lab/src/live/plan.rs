@@ -31,8 +31,10 @@ use quell_scenario::{Lifetime, all_flows, lifetimes};
 use quell_scenario::{markers, passage};
 use quell_units::{Bytes, Ecn, Random, Rate, Time};
 
-use super::steer::Prepared;
-use super::{LiveError, kernel, programs};
+use super::error::LiveError;
+use super::groups::{programs_of, source};
+use super::kernel;
+use super::prepared::Prepared;
 use crate::World;
 
 /// The plan of a run.
@@ -127,7 +129,7 @@ impl<'a> Plan<'a> {
     /// Groups of programs, with the direction of their data.
     pub(super) fn programs(&self) -> impl Iterator<Item = (usize, Direction)> {
         let groups = self.scenario.groups.iter().enumerate();
-        let all = groups.filter(|(_, group)| programs::of(group).is_some());
+        let all = groups.filter(|(_, group)| programs_of(group).is_some());
         all.map(|(index, group)| (index, group.direction))
     }
 
@@ -243,7 +245,7 @@ impl<'a> Plan<'a> {
     /// The flows of both hosts.
     pub(super) fn traffic(&self, epoch: Epoch, topology: &Topology, end: RunEnd) -> TrafficConfig {
         let ours =
-            |lifetime: &&Lifetime| programs::of(&self.scenario.groups[lifetime.group]).is_none();
+            |lifetime: &&Lifetime| programs_of(&self.scenario.groups[lifetime.group]).is_none();
         let plans = self
             .lifetimes
             .iter()
@@ -309,7 +311,7 @@ impl<'a> Plan<'a> {
             ran.feedback.sort();
             ran.feedback.dedup();
             // Of the connections of programs nothing is known.
-            let of_program = programs::of(group).is_some();
+            let of_program = programs_of(group).is_some();
             ran.reported_ce = (!of_program).then(|| tcp.iter().map(|tcp| tcp.reported_ce).sum());
             // The host of the virtual world knows whether the control is quell's.
             if self.world == World::Live && !is_bpf {
@@ -395,14 +397,6 @@ fn is_all_prague(scenario: &Scenario) -> bool {
     streams.peek().is_some() && streams.all(|group| group.control_name() == Some("prague"))
 }
 
-/// The host that the data of a group comes from.
-pub(super) fn source(group: &Group) -> Host {
-    match group.direction {
-        Direction::Forward => Host::Sender,
-        Direction::Reverse => Host::Receiver,
-    }
-}
-
 fn port(group: usize) -> u16 {
     FIRST_PORT + group as u16
 }
@@ -412,7 +406,7 @@ const INITIAL_WINDOW: u32 = 10;
 
 fn topology_group(group: &Group, control: Option<&Control>) -> TopologyGroup {
     // Flows choose theirs themselves.
-    let control = control.filter(|_| programs::of(group).is_some());
+    let control = control.filter(|_| programs_of(group).is_some());
     if group.app.transport() == Transport::Datagram {
         return TopologyGroup::default();
     }
@@ -442,7 +436,7 @@ fn link_group((index, group): (usize, &Group)) -> GroupConfig {
             true => Ect1::All,
             false => Ect1::None,
         },
-        addresses: programs::of(group).map(|_| [addresses.sender, addresses.receiver]),
+        addresses: programs_of(group).map(|_| [addresses.sender, addresses.receiver]),
     }
 }
 

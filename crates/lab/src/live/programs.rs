@@ -6,46 +6,38 @@
 //! it started in its process group.
 //!
 //! In the live world the processes are made while this one has a single thread, give every right away, and end with it
-//! ([`quell_hosts::enclosure`]); the files that they may write are those of this process. A guest ends with all that is in it, and its
+//! ([`quell_hosts::pid_namespace`]); the files that they may write are those of this process. A guest ends with all that is in it, and its
 //! programs are children of its only process, with root's rights over the guest.
 
 mod command;
+mod ran;
 mod waiting;
 
 use std::fs;
-use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
-use std::process::ExitStatus;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 
-use quell_app::kinds::program::{Ended, Part, Program};
-use quell_app::{AppConfig, ProgramReport, Report};
+use quell_app::kinds::program::Part;
+use quell_app::{ProgramReport, Report};
 use quell_confine::capabilities::{CapabilitySet, keep_only};
 use quell_hosts::child;
-use quell_hosts::enclosure::{Enclosure, Keeping, Left, Work};
 use quell_hosts::namespace::Namespace;
+use quell_hosts::pid_namespace::{Keeping, Left, PidNamespace, Work};
 use quell_hosts::topology::Topology;
 use quell_hosts::traffic::{Epoch, Host, RunEnd};
-use quell_scenario::{Group, Scenario, programs};
+use quell_scenario::{Scenario, programs};
 use quell_units::Time;
 
-use super::LiveError;
-use super::plan::source;
+use super::error::LiveError;
+use super::groups::{host, programs_of};
 use crate::World;
 use crate::options::LiveOptions;
-use crate::surroundings::{FOLDER, Surroundings, TEMPORARY, has_programs};
+use crate::program_env::{ProgramEnv, TEMPORARY, has_programs};
 use command::{Line, substituted};
+use ran::{NotRun, Ran};
 use waiting::{Process, Server, State, Waiting};
-
-/// The programs of a group, if it is one of programs.
-pub(super) fn of(group: &Group) -> Option<&Program> {
-    match group.app.config() {
-        AppConfig::Program(program) => Some(program),
-        _ => None,
-    }
-}
 
 /// The programs of a run before it begins.
 #[derive(Default)]
@@ -55,7 +47,7 @@ pub(super) struct Prepared {
     kept: Vec<PathBuf>,
     /// A folder that goes with all that is in it.
     temporary: Option<PathBuf>,
-    enclosure: Option<Enclosure>,
+    pid_namespace: Option<PidNamespace>,
 }
 
 /// One program.
@@ -78,18 +70,7 @@ pub(super) struct Programs {
     /// A folder that goes with all that is in it.
     temporary: Option<PathBuf>,
     /// Those that have processes already, which end with it.
-    enclosure: Option<Enclosure>,
-}
-
-/// What became of a program.
-#[derive(Debug)]
-pub(super) enum Ran {
-    /// It did not start.
-    Not(String),
-    /// It ran for this time and ended by itself.
-    Ended(ExitStatus, Time),
-    /// It was ended with its group.
-    WasEnded,
+    pid_namespace: Option<PidNamespace>,
 }
 
 /// How the programs of the groups ended.
@@ -103,7 +84,11 @@ pub(super) struct Outcome {
 
 /// Refuses what does not go with programs, before anything is made.
 pub(super) fn check(scenario: &Scenario, options: &LiveOptions) -> Result<(), LiveError> {
-    let Some(group) = scenario.groups.iter().find(|group| of(group).is_some()) else {
+    let Some(group) = scenario
+        .groups
+        .iter()
+        .find(|group| programs_of(group).is_some())
+    else {
         return Ok(());
     };
     let refused = |why: String| Err(LiveError::Scenario(why));
@@ -135,13 +120,12 @@ impl Prepared {
     pub(super) fn new(
         scenario: &Scenario,
         world: World,
-        surroundings: Option<&Surroundings>,
+        program_env: Option<&ProgramEnv>,
         folder: Option<PathBuf>,
         topology: &Topology,
     ) -> Result<Self, LiveError> {
         let mut prepared = Self::default();
-        let (true, Some(surroundings), Some(folder)) =
-            (has_programs(scenario), surroundings, folder)
+        let (true, Some(program_env), Some(folder)) = (has_programs(scenario), program_env, folder)
         else {
             return Ok(prepared);
         };
@@ -153,10 +137,12 @@ impl Prepared {
             make(&temporary)?;
             prepared.temporary = Some(temporary);
         }
-        let surroundings = Arc::new(surroundings.clone());
+        let program_env = Arc::new(program_env.clone());
         for (index, group) in scenario.groups.iter().enumerate() {
-            let Some(program) = of(group) else { continue };
-            let kept = surroundings.kept.join(&group.name);
+            let Some(program) = programs_of(group) else {
+                continue;
+            };
+            let kept = program_env.kept.join(&group.name);
             make(&kept)?;
             for (part, line) in programs(group) {
                 prepared.all.push(One {
@@ -167,7 +153,7 @@ impl Prepared {
                     process: Process::New(Line {
                         words: substituted(line, program, group, topology.groups[index], &kept),
                         output: folder.join(format!("{}-{}", group.name, part.name())),
-                        surroundings: surroundings.clone(),
+                        program_env: program_env.clone(),
                     }),
                 });
             }
@@ -196,12 +182,12 @@ impl Prepared {
             left: Left::GroupKilled,
             rights: CapabilitySet::empty(),
         };
-        let (enclosure, waiting) = Enclosure::fork(works.collect(), keeping)
+        let (pid_namespace, waiting) = PidNamespace::fork(works.collect(), keeping)
             .map_err(|error| LiveError::Failed(format!("programs of the scenario: {error}")))?;
         for (one, waiting) in self.all.iter_mut().zip(waiting) {
             one.process = Process::Waits(waiting);
         }
-        self.enclosure = Some(enclosure);
+        self.pid_namespace = Some(pid_namespace);
         Ok(())
     }
 }
@@ -220,7 +206,7 @@ impl Programs {
             given_up: Arc::default(),
             kept: prepared.kept,
             temporary: prepared.temporary,
-            enclosure: prepared.enclosure,
+            pid_namespace: prepared.pid_namespace,
         };
         let mut server = Arc::new(Server::default());
         let mut of_group = None;
@@ -256,7 +242,7 @@ impl Programs {
                 let ran = match enter(network(&topology, host), &process) {
                     Ok(()) => waiting
                         .run(process)
-                        .unwrap_or_else(|error| Ran::Not(error.to_string())),
+                        .unwrap_or_else(|error| Ran::Not(error.into())),
                     Err(why) => Ran::Not(why),
                 };
                 if waiting.part == Part::Server {
@@ -275,9 +261,7 @@ impl Programs {
     pub(super) fn finish(mut self, scenario: &Scenario) -> Outcome {
         let mut outcome = Outcome::default();
         for (index, part, thread) in std::mem::take(&mut self.threads) {
-            let ran = thread
-                .join()
-                .unwrap_or_else(|_| Ran::Not("its thread failed".to_owned()));
+            let ran = thread.join().unwrap_or(Ran::Not(NotRun::Thread));
             let group = &scenario.groups[index];
             outcome.warnings.extend(ran.warning(group, part));
             let mut report = ProgramReport::default();
@@ -288,7 +272,7 @@ impl Programs {
             }
         }
         // With what is left of them, before files go that they may still write.
-        self.enclosure = None;
+        self.pid_namespace = None;
         for kept in &self.kept {
             // It stays if something is in it.
             let _ = fs::remove_dir(kept);
@@ -311,74 +295,10 @@ impl Drop for Programs {
 }
 
 /// Moves this thread to its program's network, and takes its rights where the program has its process already.
-fn enter(network: &Namespace, process: &Process) -> Result<(), String> {
-    let entered = network.enter();
-    entered.map_err(|error| format!("cannot enter its namespace: {error}"))?;
-    match process {
-        Process::New(_) => Ok(()),
-        Process::Waits(_) => keep_only(CapabilitySet::empty())
-            .map(drop)
-            .map_err(|error| error.to_string()),
+fn enter(network: &Namespace, process: &Process) -> Result<(), NotRun> {
+    network.enter().map_err(NotRun::Namespace)?;
+    if let Process::Waits(_) = process {
+        keep_only(CapabilitySet::empty())?;
     }
-}
-
-impl Ran {
-    fn ended(&self) -> Ended {
-        match self {
-            Self::Not(_) => Ended {
-                failed: true,
-                ..Ended::default()
-            },
-            Self::Ended(status, ran) => Ended {
-                code: Some(code(*status)),
-                ran: Some(*ran),
-                failed: !status.success(),
-            },
-            Self::WasEnded => Ended::default(),
-        }
-    }
-
-    /// Why the program did not do what was asked of it.
-    fn warning(&self, group: &Group, part: Part) -> Option<String> {
-        let (name, part) = (&group.name, part.name());
-        match self {
-            Self::Not(why) => Some(format!("group {name}: its {part} did not start: {why}")),
-            Self::Ended(status, _) if !status.success() => Some(format!(
-                "group {name}: its {part} failed with {}; see {FOLDER}/{name}-{part}.err",
-                match (status.code(), status.signal()) {
-                    (None, Some(signal)) => format!("signal {signal}"),
-                    _ => format!("exit code {}", code(*status)),
-                }
-            )),
-            Self::Ended(..) | Self::WasEnded => None,
-        }
-    }
-}
-
-/// The exit code, or 128 and the signal.
-fn code(status: ExitStatus) -> u8 {
-    let signal = || status.signal().map(|signal| 128 + signal);
-    let code = status.code().or_else(signal);
-    u8::try_from(code.unwrap_or(255)).unwrap_or(255)
-}
-
-/// Where a program runs.
-fn host(program: &Program, group: &Group, part: Part) -> Host {
-    let source = source(group);
-    match program.is_source(part) {
-        true => source,
-        false => source.other(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_exit_code_tells_a_signal_from_a_failure() {
-        for (raw, expected) in [(0, 0), (7 << 8, 7), (9, 137)] {
-            assert_eq!(code(ExitStatus::from_raw(raw)), expected);
-        }
-    }
+    Ok(())
 }

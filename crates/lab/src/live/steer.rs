@@ -2,34 +2,31 @@
 //!
 //! Each is an `[[at]]` of the scenario, checked as such; the scenario with all of them repeats the run. The link says when a change of its
 //! own happens, because it cannot take anything back: the first time that it has not decided on yet. Flows that are to come are there from
-//! the start, and have not begun ([`Prepared`]).
+//! the start, and have not begun ([`super::prepared`]).
 
 use quell_hosts::traffic::Traffic;
 use quell_scenario::amended::replanned;
-use quell_scenario::{Lifetime, Scenario, Template};
-use quell_units::{Rate, Time};
-use serde::{Deserialize, Serialize};
+use quell_scenario::{Lifetime, Problems, Scenario, Template};
+use quell_units::Time;
 
-use super::LiveError;
+use super::error::LiveError;
 use super::flows::Flows;
 use super::link::LinkThread;
 use super::plan::{self, Plan};
 use crate::World;
 
-/// What a run that may change is prepared for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Prepared {
-    /// Flows that each group may start besides its own.
-    pub flows: u32,
-    /// The fastest that the link may become, in bit/s; what it is by the scenario if that is more.
-    pub fastest_bps: u64,
-}
-
-impl Prepared {
-    /// The fastest that the link may become.
-    pub(super) fn fastest(self) -> Rate {
-        Rate::from_bps(self.fastest_bps)
-    }
+/// Why nothing was changed.
+#[derive(Debug, thiserror::Error)]
+pub enum NotChanged {
+    /// The run is over.
+    #[error("the run has ended")]
+    Over,
+    /// The scenario would be wrong.
+    #[error(transparent)]
+    Wrong(#[from] Problems),
+    /// What has happened already would be another.
+    #[error("{0}")]
+    Past(String),
 }
 
 /// What runs now, and what repeats it.
@@ -53,7 +50,7 @@ impl Steering {
         })
     }
 
-    /// From about `now` on `key` is `value`, as after `--set`. Returns the scenario that repeats the run, or says why nothing is changed.
+    /// From about `now` on `key` is `value`, as after `--set`. Returns the scenario that repeats the run, as TOML.
     pub(super) fn change(
         &mut self,
         (key, value): (&str, &str),
@@ -61,7 +58,7 @@ impl Steering {
         link: &LinkThread,
         traffic: &Traffic,
         flows: &mut Flows,
-    ) -> Result<String, String> {
+    ) -> Result<String, NotChanged> {
         // At time zero a change is one of the scenario itself; the first nanosecond is as good.
         let mut at = now.max(Time::from_nanos(1));
         let mut next = self.with(at, key, value)?;
@@ -70,7 +67,7 @@ impl Steering {
         let changes: Vec<_> = changes.flat_map(plan::changes).collect();
         if !changes.is_empty() {
             let changes = changes.into_iter().map(|(_, change)| change).collect();
-            at = link.change(changes).ok_or("the run has ended")?;
+            at = link.change(changes).ok_or(NotChanged::Over)?;
             next = self.with(at, key, value)?;
         }
         traffic.replan(next.lives.iter().map(|life| (life.start, life.stop)));
@@ -80,15 +77,15 @@ impl Steering {
     }
 
     /// The same with a change at a time.
-    fn with(&self, at: Time, key: &str, value: &str) -> Result<Self, String> {
+    fn with(&self, at: Time, key: &str, value: &str) -> Result<Self, NotChanged> {
         let template = self.template.with_change(at, key, value);
-        let checked = template.scenario(
+        let scenario = template.scenario(
             &[],
             Some(World::Live),
             Box::new(|_, _| Err("a run under way reads no files".to_owned())),
-        );
-        let scenario = checked.map_err(|problems| problems.to_string())?;
-        let lives = replanned(&self.scenario, &scenario, self.seed, at, &self.lives)?;
+        )?;
+        let lives = replanned(&self.scenario, &scenario, self.seed, at, &self.lives);
+        let lives = lives.map_err(NotChanged::Past)?;
         Ok(Self {
             template,
             scenario,

@@ -17,13 +17,22 @@ use quell_units::Time;
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Value, json};
 
-use super::LiveError;
+use super::error::LiveError;
 use super::plan::Plan;
+use crate::options::LiveOptions;
 
 /// Between two looks.
 const TURN: Duration = Duration::from_millis(20);
 /// Before the end of the run packets no longer count: they might not come out in time.
-pub(super) const GRACE: Time = Time::from_secs(1);
+const GRACE: Time = Time::from_secs(1);
+
+/// Before the end of the run packets that are watched no longer count.
+pub(super) fn grace(options: &LiveOptions) -> Time {
+    match options.watches() {
+        true => GRACE,
+        false => Time::ZERO,
+    }
+}
 
 /// The thread that watches. It ends at once if it is dropped before it is finished.
 pub(super) struct Watch {

@@ -1,4 +1,4 @@
-//! A live run that somebody watches and changes: in a worker of the broker ([`apart`]), which writes nothing to disk and
+//! A live run that somebody watches and changes: in a worker of the broker ([`super::privilege_separation`]), which writes nothing to disk and
 //! tells what happens over its line.
 //!
 //! The link's thread waits for nobody: rows go through a channel to the thread that collects them, and from there into an [`Outbox`] with
@@ -22,7 +22,12 @@ use quell_units::Time;
 use quell_watch::{Finished, Rows, Series};
 use serde::{Deserialize, Serialize};
 
-use super::{LiveError, LiveListener, Prepared, apart};
+use super::error::LiveError;
+use super::listener::LiveListener;
+use super::prepared::Prepared;
+use super::run::run as run_live;
+use super::steer::NotChanged;
+use super::worker::{WatchTask, Work, broker_of_this_process, resolved};
 use crate::options::LiveOptions;
 use crate::{RunError, Scenario, World};
 
@@ -34,17 +39,6 @@ const ROOM: usize = 8 << 20;
 const LONGEST: usize = 1 << 10;
 /// How long a run may take to end when it was asked to.
 const FAREWELL: Duration = Duration::from_secs(20);
-
-/// The task of a worker.
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Task {
-    /// Resolved, as TOML.
-    scenario: String,
-    seed: u64,
-    warnings: Vec<String>,
-    prepared: Prepared,
-    live: LiveOptions,
-}
 
 /// A request of the program.
 #[derive(Debug, Serialize, Deserialize)]
@@ -63,7 +57,10 @@ enum Said {
         counts: [usize; Series::ALL.len()],
         lost: u64,
     },
-    Answer(Result<String, String>),
+    /// A change was made; the scenario that repeats the run.
+    Changed(String),
+    /// A change was not made.
+    NotChanged(String),
     Done {
         summary: String,
         histograms: String,
@@ -112,7 +109,7 @@ impl Watching {
     ///
     /// # Errors
     ///
-    /// This process has not been [set apart](apart::set_apart_to_watch), or what it set apart is gone.
+    /// This process has not been [separated](super::privilege_separation::separate_to_watch), or the other process is gone.
     pub fn begin(
         scenario: &Scenario,
         seed: u64,
@@ -120,12 +117,12 @@ impl Watching {
         prepared: Prepared,
         live: &LiveOptions,
     ) -> Result<Self, RunError> {
-        let mut broker = apart::broker_of_this_process();
+        let mut broker = broker_of_this_process();
         let Some(there) = broker.as_mut() else {
             let why = "this program has nobody who sets up live runs for it";
             return Err(RunError::Failed(why.to_owned()));
         };
-        let task = apart::Work::Watch(Task {
+        let task = Work::Watch(WatchTask {
             scenario: scenario.to_toml(),
             seed,
             warnings: warnings.to_vec(),
@@ -174,8 +171,8 @@ impl Watching {
                     self.failed = Some(RunError::Failed(why));
                     Ok(None)
                 }
-                (Said::Answer(Ok(scenario)), _) => Ok(Some(Happened::Changed(scenario))),
-                (Said::Answer(Err(why)), _) => Ok(Some(Happened::Refused(why))),
+                (Said::Changed(scenario), _) => Ok(Some(Happened::Changed(scenario))),
+                (Said::NotChanged(why), _) => Ok(Some(Happened::Refused(why))),
                 (
                     Said::Done {
                         summary,
@@ -291,7 +288,7 @@ fn series(
 }
 
 /// The work of a worker.
-pub(super) fn work(task: Task, line: &Line<'_>) -> u8 {
+pub(super) fn work(task: WatchTask, line: &Line<'_>) -> u8 {
     let stop = AtomicBool::new(false);
     let mut told = ToProgram {
         line,
@@ -315,9 +312,9 @@ pub(super) fn work(task: Task, line: &Line<'_>) -> u8 {
     u8::from(ended.is_err())
 }
 
-fn run(task: &Task, stop: &AtomicBool, told: &mut ToProgram<'_>) -> Result<Said, RunError> {
-    let scenario = apart::resolved(&task.scenario)?;
-    let measured = super::run(&scenario, task.seed, World::Live, &task.live, stop, told);
+fn run(task: &WatchTask, stop: &AtomicBool, told: &mut ToProgram<'_>) -> Result<Said, RunError> {
+    let scenario = resolved(&task.scenario)?;
+    let measured = run_live(&scenario, task.seed, World::Live, &task.live, stop, told);
     let mut measured = measured.map_err(|error| match error {
         LiveError::Scenario(why) => RunError::refused(why),
         LiveError::Environment(reason) => RunError::Refused(reason),
@@ -399,9 +396,13 @@ impl LiveListener for ToProgram<'_> {
     fn wished(&mut self) -> Option<(String, String)> {
         self.wishes.pop_front()
     }
-    fn answered(&mut self, answer: Result<String, String>) {
+    fn answered(&mut self, answer: Result<String, NotChanged>) {
+        let said = match answer {
+            Ok(scenario) => Said::Changed(scenario),
+            Err(why) => Said::NotChanged(why.to_string()),
+        };
         // Answers are few: where there is no room for one, nobody has read anything for long.
-        if let Ok(text) = serde_json::to_vec(&Said::Answer(answer)) {
+        if let Ok(text) = serde_json::to_vec(&said) {
             let _ = self.outbox.put(&text);
         }
     }

@@ -381,11 +381,14 @@ impl Plan {
         if let Some(adapt) = point.own.adapt {
             adapt(&mut scenario);
         }
-        let lacking = self.controls.as_ref().map(|there| there.lacks(&scenario));
+        let lacking = self
+            .controls
+            .as_ref()
+            .map(|there| there.missing_for(&scenario));
         if let Some(lacks) = lacking.filter(|lacks| !lacks.is_empty()) {
             return Err(lacks.iter().map(ToString::to_string).collect());
         }
-        crate::surroundings::without_programs(scenario)
+        crate::program_env::without_programs(scenario)
     }
 
     /// The scenario of a cell with its seed, as its own file says it, and what is doubtful about that.

@@ -23,12 +23,12 @@ use super::plan::{Cell, Plan, Reading};
 use super::shard::{Shard, choose};
 use super::store::{CELL, FAILED, FIGURES, Making, Put, RESULT, SERIES, State, Store};
 use crate::at_once::start;
-use crate::fill::fill;
 use crate::job::{Job, Order};
-use crate::live::{apart, live};
+use crate::live::{live, privilege_separation};
 use crate::options::Options as RunOptions;
 use crate::simulated::simulated;
 use crate::virtual_world::{Guest, guest_memory};
+use crate::write_result::write_result;
 use crate::{LiveOptions, RunError};
 use moving::Moving;
 
@@ -507,14 +507,15 @@ impl Sweep<'_> {
         };
         match &self.guest {
             Some(guest) => guest.fill(order),
-            None if self.plan.world == World::Live => match apart::order(&mut order) {
+            None if self.plan.world == World::Live => match privilege_separation::order(&mut order)
+            {
                 Some(filled) => filled,
                 None => {
                     let options = LiveOptions::default();
-                    fill(order, &mut |job: Job<'_>| live(job, World::Live, &options))
+                    write_result(order, &mut |job: Job<'_>| live(job, World::Live, &options))
                 }
             },
-            None => fill(order, &mut simulated),
+            None => write_result(order, &mut simulated),
         }
     }
 

@@ -20,17 +20,13 @@ use std::path::{Path, PathBuf};
 
 use quell_kernel::held::{Held, Identity};
 use quell_kernel::machine::is_plain;
-use quell_measure::GroupControl;
-use quell_results::facts::RunningKernel;
 use quell_results::folder_lock::Claim;
 use quell_units::Time;
 use rustix::fs::{Mode, OFlags, open};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-use super::clock::GuestDay;
-use super::program::GuestProgram;
+use super::task::{End, Task};
 use crate::RunError;
-use crate::options::LiveOptions;
 
 /// How the folder's name begins.
 const PREFIX: &str = "quell-guest-";
@@ -45,52 +41,6 @@ const RESULTS: &str = "results";
 
 /// The most that is read of what a guest has written, in bytes.
 const LONGEST: u64 = 1 << 20;
-
-/// The task of the guest.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Task {
-    /// Resolved, as TOML. Without one, and without a program, the guest just starts and ends.
-    pub(super) scenario: Option<String>,
-    /// What runs in place of a scenario.
-    pub(super) program: Option<GuestProgram>,
-    pub(super) seed: u64,
-    /// The first bytes of the guest's random pool.
-    pub(super) entropy: Vec<u8>,
-    /// The folder of the result.
-    pub(super) results: PathBuf,
-    pub(super) packets: bool,
-    pub(super) warnings: Vec<String>,
-    pub(super) live: LiveOptions,
-    /// Memory of the guest, in bytes.
-    pub(super) memory: u64,
-    /// When its clock begins.
-    pub(super) day: GuestDay,
-    /// Files and folders of the host that it must be able to reach.
-    pub(super) reaches: Vec<PathBuf>,
-    /// The user of its kernel, if that has one of its own.
-    pub(super) user: Option<u32>,
-}
-
-/// What a guest says that has done its task.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Done {
-    pub(super) kernel: RunningKernel,
-    /// Of the groups of its scenario.
-    pub(super) controls: Vec<GroupControl>,
-    /// The exit code of its program.
-    pub(super) code: Option<u8>,
-}
-
-/// How the run ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum End {
-    /// The result's folder is filled.
-    Done(Done),
-    /// It could not begin.
-    Refused { what: String, fix: Option<String> },
-    /// It failed.
-    Failed { why: String },
-}
 
 /// The folder, on either side.
 #[derive(Debug)]

@@ -19,15 +19,16 @@ use quell_results::facts::RunningKernel;
 use quell_units::Time;
 use rustix::mount::{MountFlags, mount};
 
-use super::control::{Control, Done, End, Task};
+use super::control::Control;
 use super::memory::guest_memory;
 use super::modules::set_options;
-use super::program;
-use crate::fill::measure;
+use super::task::{Done, End, Task};
+use super::{guest_files, program};
 use crate::job::Order;
 use crate::live::live;
 use crate::options::Options;
-use crate::surroundings::{FOLDER as PROGRAMS, has_programs};
+use crate::program_env::{FOLDER as PROGRAMS, has_programs};
+use crate::write_result::measure;
 use crate::{RunError, Scenario, World};
 
 /// Virtual time between two reports of progress.
@@ -111,7 +112,7 @@ fn run(control: &Control) -> Result<(Vec<GroupControl>, Option<u8>), RunError> {
     set_options(&scenario)?;
     let has_programs = has_programs(&scenario);
     if has_programs {
-        program::give_memory_to_files().map_err(inside("make a place for files"))?;
+        guest_files::give_memory_to_files().map_err(inside("make a place for files"))?;
     }
     let stop = AtomicBool::new(false);
     let mut told = Time::ZERO;
@@ -147,7 +148,7 @@ fn run(control: &Control) -> Result<(Vec<GroupControl>, Option<u8>), RunError> {
     };
     let measured = measure(order, &mut |job| live(job, World::Virtual, &options.live));
     if has_programs && measured.is_ok() {
-        program::copy_all(Path::new(program::KEPT), &results.join(PROGRAMS))
+        guest_files::copy_all(Path::new(guest_files::KEPT), &results.join(PROGRAMS))
             .map_err(inside("keep what programs wrote"))?;
     }
     measured.map(|(_, _, controls)| (controls, None))

@@ -7,7 +7,7 @@ use quell_scenario::{Direction, Memory, Scenario, all_flows, bytes_in_flight, mo
 use quell_units::Bytes;
 
 use crate::live::pool_bytes;
-use crate::surroundings::has_programs;
+use crate::program_env::has_programs;
 
 /// Memory of the kernel, its tables, this program with its libraries, and what it needs for any scenario.
 const BASE: u64 = 160 << 20;

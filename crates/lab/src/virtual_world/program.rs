@@ -4,11 +4,10 @@
 //! is empty; its clock stops while it computes. What it prints goes to two files of the folder, which the host shows as they grow.
 //! What it writes goes to the guest's memory, so that it needs no right over files of the host, and is copied to the folder at the end.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read as _, Write};
-use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::AtomicBool;
 use std::thread;
@@ -17,22 +16,18 @@ use std::time::{Duration, Instant};
 use quell_kernel::held::Held;
 use quell_units::{Bytes, Time};
 use rustix::fs::OFlags;
-use rustix::mount::{MountFlags, mount};
 use rustix::process::{Pid, Signal, kill_process_group};
-use serde::{Deserialize, Serialize};
 
 use super::clock::GuestDay;
-use super::control::{Control, Task};
-use super::{Guest, by_name, entropy};
+use super::control::Control;
+use super::guest_files::{KEPT, MEMORY_FILES, copy_all, give_memory_to_files};
+use super::host::{Guest, by_name, entropy};
+use super::task::{GuestProgram, Task};
 use crate::RunError;
 use crate::options::{GuestOptions, LiveOptions};
 
 /// What a program prints.
 const OUTPUTS: [&str; 2] = ["stdout", "stderr"];
-/// Files in the guest's memory, where every system has a place for them; also for temporary files.
-pub(super) const MEMORY_FILES: &str = "/dev/shm";
-/// What of them is kept.
-pub(super) const KEPT: &str = "/dev/shm/quell-results";
 /// Between two looks at the program, in the guest's time.
 const LOOK: Duration = Duration::from_millis(5);
 /// From asking the program to end until it is killed, in the guest's time.
@@ -42,19 +37,6 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub const FOLDER: &str = "QUELL_GUEST_FOLDER";
 /// The variable that tells a program on which day the guest's clock began.
 pub const DAY: &str = "QUELL_GUEST_DAY";
-
-/// This program once more, in a guest.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct GuestProgram {
-    /// Arguments of this very program, which it is.
-    pub arguments: Vec<String>,
-    /// Its working folder.
-    pub directory: PathBuf,
-    /// All of its environment.
-    pub variables: Vec<(String, String)>,
-    /// Files that it needs.
-    pub reaches: Vec<PathBuf>,
-}
 
 /// How a program in a guest ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -173,29 +155,6 @@ pub(super) fn carry_out(
     let code = status.code();
     let code = code.or_else(|| status.signal().map(|signal| 128 + signal));
     Ok(u8::try_from(code.unwrap_or(255)).unwrap_or(255))
-}
-
-/// Makes a place in the guest's memory for what programs write.
-pub(super) fn give_memory_to_files() -> io::Result<()> {
-    mount("tmpfs", MEMORY_FILES, "tmpfs", MountFlags::empty(), None)?;
-    // Its own files for a program without rights, which root without rights owns.
-    fs::set_permissions(MEMORY_FILES, fs::Permissions::from_mode(0o1777))?;
-    fs::create_dir(KEPT)
-}
-
-/// Copies the plain files and the folders of `from` into `to`.
-pub(super) fn copy_all(from: &Path, to: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(from)? {
-        let entry = entry?;
-        let (kind, copy) = (entry.file_type()?, to.join(entry.file_name()));
-        if kind.is_dir() {
-            fs::create_dir(&copy)?;
-            copy_all(&entry.path(), &copy)?;
-        } else if kind.is_file() {
-            fs::copy(entry.path(), copy)?;
-        }
-    }
-    Ok(())
 }
 
 /// Waits for its end, and asks for it when the host does.

@@ -2,7 +2,7 @@
 //!
 //! A world may refuse the scenario for what the file asks, and this host for what it lacks. A run gives the same reasons.
 
-use quell_lab::readiness::lacks;
+use quell_lab::readiness::missing_requirements;
 use quell_lab::scenario::Loaded;
 use quell_lab::{GuestOptions, World};
 
@@ -57,15 +57,15 @@ fn refusal(
 
 /// Fails with what this host lacks to run the scenario.
 pub(crate) fn has_all(loaded: &Loaded, world: World, guest: &GuestOptions) -> Result<(), Failure> {
-    let lacks = lacks(&loaded.scenario, world, guest);
-    if lacks.is_empty() {
+    let missing = missing_requirements(&loaded.scenario, world, guest);
+    if missing.is_empty() {
         return Ok(());
     }
-    let lacks: Vec<String> = lacks.iter().map(ToString::to_string).collect();
+    let missing: Vec<String> = missing.iter().map(ToString::to_string).collect();
     Err(Failure::input(format!(
         "this host lacks something for the {} world\n{}",
         world.name(),
-        lacks.join("\n")
+        missing.join("\n")
     )))
 }
 

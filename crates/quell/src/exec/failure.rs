@@ -5,6 +5,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use quell_exec::NotStarted;
 use quell_exec::run::OWN_FAILURE;
 
 use crate::arguments::Cause;
@@ -26,10 +27,10 @@ impl ExecFailure {
     }
 }
 
-impl From<(u8, String)> for ExecFailure {
-    fn from((code, why): (u8, String)) -> Self {
+impl From<NotStarted> for ExecFailure {
+    fn from(why: NotStarted) -> Self {
         Self {
-            code,
+            code: why.code(),
             why: why.into(),
         }
     }

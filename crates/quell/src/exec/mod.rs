@@ -96,8 +96,9 @@ fn end(result: Result<u8, ExecFailure>) -> u8 {
 
 /// The link.
 fn plan(arguments: &Behind) -> Result<Plan, Error> {
-    let wrong = |error: std::io::Error, file: &Path| {
-        Error::Options(format!("cannot read {}: {error}", file.display()))
+    let wrong = |source: std::io::Error, file: &Path| Error::Unreadable {
+        file: file.display().to_string(),
+        source,
     };
     let scenario = match &arguments.scenario {
         Some(file) if file == Path::new("-") => {

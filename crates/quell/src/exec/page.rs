@@ -61,7 +61,7 @@ pub(crate) fn watcher(port: u16, files: Option<&Path>, plan: &Plan) -> Result<Wa
     let page = page.map_err(PageError::Files)?;
     let scenario = plan.scenario().clone();
     Ok(Watcher(Box::new(move |watched| {
-        served::begin(page, port, scenario, watched).map_err(|error| error.to_string())
+        served::begin(page, port, scenario, watched).map_err(Into::into)
     })))
 }
 

@@ -33,7 +33,7 @@ pub(crate) fn report(outcome: &Outcome) -> Vec<String> {
         text("link")
     )];
     lines.extend(sides(&outcome.links, outcome.summary.duration_s));
-    lines.push(format!("  felt  {}", outcome.felt.sentence));
+    lines.push(format!("  felt  {}", outcome.impact.sentence));
     let far = match exec["far_congestion_control"].as_str() {
         Some(control) => format!("{control} at the far edge"),
         None => "what the remote servers use at the other end".to_owned(),

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use quell_lab::live::apart;
+use quell_lab::live::privilege_separation;
 use quell_lab::{Outcome, World, confidence};
 use quell_measure::{Aggregate, Estimate};
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ pub(crate) fn results(out: Option<&Path>) -> &Path {
 /// only.
 pub(crate) fn write_as_owner(path: &Path, world: World) -> Result<(), Failure> {
     match world {
-        World::Live => apart::set_apart(path).map_err(Failure::input),
+        World::Live => privilege_separation::separate(path).map_err(Failure::input),
         World::Sim | World::Virtual => {
             quell_lab::writer::write_as_owner(path, world).map_err(Failure::run)
         }

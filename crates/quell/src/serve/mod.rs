@@ -5,7 +5,7 @@ pub(crate) mod arguments;
 use std::io::{self, IsTerminal as _};
 use std::path::Path;
 
-use quell_lab::live::apart;
+use quell_lab::live::privilege_separation;
 use quell_lab::scenario::{Loaded, Scenario};
 use quell_lab::{GuestOptions, LiveOptions, World};
 use quell_serve::{Page as Site, PageError, Server, Settings, Show, Speed};
@@ -106,7 +106,7 @@ fn show(arguments: &Serve) -> Result<Show, Failure> {
                 worlds::has_all(loaded, world, &GuestOptions::default())?;
             }
             // While there is one thread only.
-            apart::set_apart_to_watch().map_err(Failure::input)?;
+            privilege_separation::separate_to_watch().map_err(Failure::input)?;
             Ok(Show::Live {
                 scenario: text,
                 options: LiveOptions::default(),

@@ -9,7 +9,9 @@ use rustix::net::{connect, sockopt};
 
 use quell_units::Time;
 
-use super::{Context, End, State, StreamEnd};
+use super::context::Context;
+use super::stream_socket::StreamEnd;
+use super::{End, State};
 use crate::traffic::clock::Alarm;
 use crate::traffic::error::{FlowFailure, doing};
 use crate::traffic::poller::Interest;

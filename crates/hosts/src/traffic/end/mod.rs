@@ -1,59 +1,37 @@
 //! One end of a flow on one host: its application, its socket, and its pending work.
 
 mod connecting;
+mod context;
+mod datagram_socket;
 mod datagrams;
 mod life;
 mod records;
 mod session;
 mod stream;
+mod stream_socket;
 
 use std::mem;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::OwnedFd;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use quell_app::{Action, ConnectionId, Data, Input, Notes, Recorded, Session};
+use quell_app::{Action, ConnectionId, Data, Input, Notes, Session};
 use quell_units::Time;
 
-use super::clock::{Alarm, Present, Timers, Wish};
+use super::clock::{Alarm, Timers, Wish};
 use super::endpoint::Host;
 use super::error::{FlowFailure, doing};
 use super::plan::{AnyEnd, FlowPlan};
-use super::poller::{Poller, Readiness, Token};
+use super::poller::{Readiness, Token};
 use super::report::Stretch;
-use super::shared::{FlowShared, Shared};
+use super::shared::FlowShared;
 use super::socket;
 use super::tcp_info::TcpInfo;
-pub(super) use datagrams::{DatagramEnd, Port, take};
+pub(super) use context::Context;
+pub(super) use datagram_socket::{DatagramEnd, Port, take};
 use life::Life;
 use session::{Lost, SessionEnd};
-pub(super) use stream::StreamEnd;
-
-/// The state that the ends of a host share.
-pub(super) struct Context {
-    pub(super) host: Host,
-    pub(super) present: Present,
-    pub(super) connect_within: Time,
-    pub(super) shared: Arc<Shared>,
-    pub(super) poller: Poller,
-    pub(super) timers: Timers,
-    /// The sockets of the receiver host's groups of datagrams.
-    pub(super) ports: Vec<Port>,
-    /// Buffer for reads; its content is never used.
-    pub(super) read_buffer: Vec<u8>,
-    /// Room for what an application asks for, so that none is allocated each time.
-    pub(super) actions: Vec<Action>,
-    /// What applications have recorded since the last tick, with the index of the flow.
-    pub(super) events: Vec<(usize, Recorded)>,
-}
-
-impl Context {
-    /// The time of the run at the present event; zero before it has begun.
-    pub(super) fn now(&self) -> Time {
-        self.present.now().unwrap_or(Time::ZERO)
-    }
-}
+use stream_socket::StreamEnd;
 
 /// The state of a flow.
 #[derive(Debug)]

@@ -2,7 +2,8 @@
 
 use quell_app::{Carrier, Counted as _, Event, Recorded, Repairs};
 
-use super::{Context, End, State};
+use super::context::Context;
+use super::{End, State};
 
 impl State {
     /// What TCP has repaired so far on what carries an event; `None` where no connection of a session does.

@@ -1,4 +1,4 @@
-//! The command line of a program: its words, its surroundings and where its output goes.
+//! The command line of a program: its words, its environment and where its output goes.
 
 use std::fs::{self, File};
 use std::io;
@@ -13,26 +13,26 @@ use quell_hosts::traffic::Host;
 use quell_scenario::Group;
 use quell_units::CommandLine;
 
-use super::host;
-use crate::surroundings::Surroundings;
+use crate::live::groups::host;
+use crate::program_env::ProgramEnv;
 
 /// All that a program is executed with.
 pub(super) struct Line {
     pub(super) words: Vec<String>,
     /// Where its output goes, without the extension.
     pub(super) output: PathBuf,
-    pub(super) surroundings: Arc<Surroundings>,
+    pub(super) program_env: Arc<ProgramEnv>,
 }
 
 impl Line {
     /// The command; makes the files of its output.
     pub(super) fn command(&self) -> io::Result<Command> {
         let output = |extension: &str| File::create_new(self.output.with_extension(extension));
-        let Surroundings {
+        let ProgramEnv {
             directory,
             variables,
             ..
-        } = &*self.surroundings;
+        } = &*self.program_env;
         // The user of a guest may not enter every folder of its host.
         let can_enter = fs::metadata(directory.join(".")).is_ok();
         let mut command = Command::new(&self.words[0]);

@@ -9,14 +9,14 @@ use std::thread;
 use std::time::Duration;
 
 use quell_app::kinds::program::Part;
-use quell_hosts::enclosure;
+use quell_hosts::pid_namespace;
 use quell_hosts::traffic::{Epoch, RunEnd};
 use quell_units::Time;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 
-use super::Ran;
 use super::command::Line;
+use super::ran::{NotRun, Ran};
 use crate::live::listening::listens;
 
 /// From the start of a server to that of its client, if it listens nowhere.
@@ -72,7 +72,7 @@ pub(super) enum Process {
     /// It is made when its time has come: in a guest, with which everything ends.
     New(Line),
     /// It waits already, without rights, and ends with the process that carries packets.
-    Waits(enclosure::Waiting),
+    Waits(pid_namespace::Waiting),
 }
 
 /// One program in its thread.
@@ -93,7 +93,7 @@ enum Running {
     /// A child of this process.
     Child(Child, Pid, Option<OwnedFd>),
     /// One that another process looks after.
-    Enclosed(enclosure::Started),
+    Enclosed(pid_namespace::Started),
 }
 
 impl Process {
@@ -160,7 +160,7 @@ impl Waiting {
                 match self.server.hear() {
                     State::Listens | State::Ended(true) => break,
                     State::Ended(false) => {
-                        return Ok(Ran::Not("its server had ended".to_owned()));
+                        return Ok(Ran::Not(NotRun::NoServer));
                     }
                     State::Begins if self.now() >= self.ends_at() => return Ok(Ran::WasEnded),
                     State::Begins => {}
@@ -186,7 +186,10 @@ impl Waiting {
         let began = self.now();
         let mut running = match process.start() {
             Ok(running) => running,
-            Err(error) => return Ok(Ran::Not(format!("{}: {error}", self.name))),
+            Err(source) => {
+                let name = self.name.clone();
+                return Ok(Ran::Not(NotRun::NotStarted { name, source }));
+            }
         };
         let mut told = self.part == Part::Client;
         let mut asked: Option<Time> = None;

@@ -14,7 +14,7 @@ use rustix::net::sockopt;
 use rustix::net::{RecvFlags, Shutdown, recv, shutdown};
 
 use super::outgoing::Outgoing;
-use crate::traffic::end::stream::{LEAST_UNSENT, PAUSING_UNSENT};
+use crate::traffic::end::stream_socket::{LEAST_UNSENT, PAUSING_UNSENT};
 use crate::traffic::poller::Interest;
 use crate::traffic::repaired::Registered;
 use crate::traffic::shared::{Addresses, Opening};

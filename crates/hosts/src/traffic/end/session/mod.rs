@@ -18,7 +18,7 @@ use quell_app::{ConnectionId, Counted, Data, Input, Repairs, Role, Session};
 use quell_units::Time;
 use rustix::io::Errno;
 
-use super::Context;
+use super::context::Context;
 use crate::traffic::clock::Alarm;
 use crate::traffic::error::FlowFailure;
 use crate::traffic::poller::Token;

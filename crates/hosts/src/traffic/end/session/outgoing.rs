@@ -11,7 +11,7 @@ use quell_app::Message;
 use rustix::io::Errno;
 use rustix::net::{SendAncillaryBuffer, SendFlags, sendmsg};
 
-use crate::traffic::end::stream::{CHUNK, CHUNK_OF_ZEROS, WRITES_PER_TURN};
+use crate::traffic::end::stream_socket::{CHUNK, CHUNK_OF_ZEROS, WRITES_PER_TURN};
 
 /// The most pieces that one write takes.
 const PIECES: usize = 64;

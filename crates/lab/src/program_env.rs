@@ -4,7 +4,7 @@ use std::env;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use quell_hosts::obstacle;
+use quell_hosts::obstacle::{self, Obstacle};
 use quell_kernel::held::real;
 use quell_scenario::{Group, Scenario, programs};
 use rustix::fs::{Access, access};
@@ -21,7 +21,7 @@ const USUAL: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// What programs of a scenario find.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Surroundings {
+pub struct ProgramEnv {
     /// Their working folder.
     pub(crate) directory: PathBuf,
     /// Their environment.
@@ -30,7 +30,7 @@ pub struct Surroundings {
     pub(crate) kept: PathBuf,
 }
 
-impl Surroundings {
+impl ProgramEnv {
     /// Those of this process, for programs that write to `kept` and `temporary`.
     pub(crate) fn here(kept: PathBuf, temporary: &str) -> Result<Self, RunError> {
         let directory = env::current_dir().map_err(|error| {
@@ -55,14 +55,14 @@ pub(crate) fn of_live(
     scenario: &Scenario,
     may_run: bool,
     folder: &Path,
-) -> Result<Option<Surroundings>, RunError> {
+) -> Result<Option<ProgramEnv>, RunError> {
     if !may_run || !has_programs(scenario) {
         return Ok(None);
     }
     let folder = std::path::absolute(real(folder)).map_err(RunError::writing(folder))?;
     let kept = folder.join(FOLDER);
     let temporary = kept.join(TEMPORARY);
-    Surroundings::here(kept, &temporary.to_string_lossy()).map(Some)
+    ProgramEnv::here(kept, &temporary.to_string_lossy()).map(Some)
 }
 
 /// Whether a group of `scenario` is one of programs.
@@ -87,17 +87,54 @@ pub(crate) fn without_programs(scenario: Scenario) -> Result<Scenario, Vec<Strin
     }
 }
 
+/// Why a program cannot be started.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProgramError {
+    /// A file is there, and is no program.
+    #[error("{} cannot be executed", .0.display())]
+    NotExecutable(PathBuf),
+    /// Something stands in the way to it.
+    #[error("{name} cannot be found: you may not {obstacle}")]
+    Hidden {
+        /// Its path.
+        name: String,
+        /// What stands in the way.
+        obstacle: Obstacle,
+    },
+    /// There is no such file.
+    #[error("there is no {0}; a path is relative to the folder in which quell runs")]
+    NoFile(String),
+    /// No folder of PATH has it.
+    #[error(
+        "there is no program {name} in the folders of PATH{}; install it, or give its path",
+        hidden_folder(obstacle.as_ref())
+    )]
+    NotInPath {
+        /// Its name.
+        name: String,
+        /// What stands in the way to one of the folders.
+        obstacle: Option<Obstacle>,
+    },
+}
+
+fn hidden_folder(obstacle: Option<&Obstacle>) -> String {
+    obstacle.map_or_else(String::new, |obstacle| {
+        format!("; of these folders you may not {obstacle}")
+    })
+}
+
 /// Looks for a program as a shell does: along PATH, or at its path if it has a `/`.
 ///
 /// # Errors
 ///
-/// There is none, or it cannot be executed: a sentence that says so.
-pub fn find_program(name: &str) -> Result<PathBuf, String> {
+/// There is none, or it cannot be executed.
+pub fn find_program(name: &str) -> Result<PathBuf, ProgramError> {
     let along = env::var_os("PATH").unwrap_or_else(|| USUAL.into());
     find_along(name, &along)
 }
 
-fn find_along(name: &str, along: &OsStr) -> Result<PathBuf, String> {
+fn find_along(name: &str, along: &OsStr) -> Result<PathBuf, ProgramError> {
     let executable = |path: &Path| path.is_file() && access(path, Access::EXEC_OK).is_ok();
     let places: Vec<PathBuf> = match name.contains('/') {
         true => vec![PathBuf::from(name)],
@@ -108,23 +145,15 @@ fn find_along(name: &str, along: &OsStr) -> Result<PathBuf, String> {
     if let Some(found) = places.iter().find(|path| executable(path)) {
         return Ok(found.clone());
     }
-    let hidden = places.iter().find_map(|path| obstacle::on_the_way_to(path));
-    Err(match places.iter().find(|path| path.exists()) {
-        Some(path) => format!("{} cannot be executed", path.display()),
-        None if name.contains('/') => match hidden {
-            Some(hidden) => format!("{name} cannot be found: you may not {hidden}"),
-            None => {
-                format!("there is no {name}; a path is relative to the folder in which quell runs")
-            }
-        },
-        None => {
-            let hidden = hidden.map_or_else(String::new, |hidden| {
-                format!("; of these folders you may not {hidden}")
-            });
-            format!(
-                "there is no program {name} in the folders of PATH{hidden}; install it, or give its path"
-            )
-        }
+    if let Some(path) = places.iter().find(|path| path.exists()) {
+        return Err(ProgramError::NotExecutable(path.clone()));
+    }
+    let obstacle = places.iter().find_map(|path| obstacle::on_the_way_to(path));
+    let (is_path, name) = (name.contains('/'), name.to_owned());
+    Err(match (is_path, obstacle) {
+        (true, Some(obstacle)) => ProgramError::Hidden { name, obstacle },
+        (true, None) => ProgramError::NoFile(name),
+        (false, obstacle) => ProgramError::NotInPath { name, obstacle },
     })
 }
 
@@ -137,14 +166,18 @@ mod tests {
     fn a_program_is_found_along_the_path_or_at_its_own() {
         assert!(find_program("/bin/sh").is_ok());
         assert!(find_along("sh", OsStr::new("/no-such-folder:/bin")).is_ok());
-        let missing = find_along("no-such-program", OsStr::new("/bin")).unwrap_err();
+        let missing = find_along("no-such-program", OsStr::new("/bin"))
+            .unwrap_err()
+            .to_string();
         assert!(missing.contains("no program no-such-program"), "{missing}");
-        let missing = find_program("./no-such-program").unwrap_err();
+        let missing = find_program("./no-such-program").unwrap_err().to_string();
         assert!(missing.contains("relative to the folder"), "{missing}");
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("text"), "").unwrap();
         // Root may read what it cannot execute.
-        let refused = find_along("text", folder.path().as_os_str()).unwrap_err();
+        let refused = find_along("text", folder.path().as_os_str())
+            .unwrap_err()
+            .to_string();
         assert!(refused.contains("cannot be executed"), "{refused}");
         assert!(find_along(".", folder.path().as_os_str()).is_err());
     }

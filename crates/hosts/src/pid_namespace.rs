@@ -35,7 +35,7 @@ use rustix::thread::{UnshareFlags, unshare_unsafe};
 
 use crate::child::{self, Answered, Child};
 use crate::error::Doing as _;
-use crate::start_line::{self, FAILED, FarEnd, Heard, Line};
+use crate::spawn_handshake::{self, FAILED, FarEnd, Heard, Line};
 use crate::{Error, Result};
 
 /// What becomes a program.
@@ -57,7 +57,7 @@ impl std::fmt::Debug for Work<'_> {
 pub enum Left {
     /// Its process group is killed. Only for a program that leads one of its own.
     GroupKilled,
-    /// It goes on, until it is ended with the [`Enclosure`].
+    /// It goes on, until it is ended with the [`PidNamespace`].
     Running,
 }
 
@@ -72,7 +72,7 @@ pub struct Keeping {
 
 /// Programs with process ids of their own. All of them are killed when this is dropped.
 #[derive(Debug)]
-pub struct Enclosure {
+pub struct PidNamespace {
     /// The first process; none where it never was.
     first: Option<(Pid, OwnedFd)>,
     between: Child,
@@ -114,7 +114,7 @@ struct Kept<'a> {
 const ORDER: usize = 8;
 const ALL: i32 = -1;
 
-impl Enclosure {
+impl PidNamespace {
     /// Makes the processes of some programs, which wait in the order of `works`. The caller has a single thread, and needs CAP_SYS_ADMIN.
     ///
     /// # Errors
@@ -124,7 +124,7 @@ impl Enclosure {
         let sockets = || "make a pair of sockets";
         let (mut near, mut far) = (Vec::new(), Vec::new());
         for work in works {
-            let (line, far_line) = start_line::pair().doing(sockets)?;
+            let (line, far_line) = spawn_handshake::pair().doing(sockets)?;
             let (ends, far_ends) = UnixStream::pair().doing(sockets)?;
             near.push((line, ends));
             far.push((
@@ -154,7 +154,7 @@ impl Enclosure {
         let Some((near, mut told, orders)) = near else {
             return Err(gone()).doing(|| "start programs");
         };
-        let mut enclosure = Self {
+        let mut pid_namespace = Self {
             first: None,
             between,
             orders,
@@ -169,7 +169,7 @@ impl Enclosure {
         let id = first.doing(|| "give programs process ids of their own")?;
         let first = pidfd_open(id, PidfdFlags::empty());
         let first = first.doing(|| "watch the process that starts programs")?;
-        enclosure.first = Some((id, first));
+        pid_namespace.first = Some((id, first));
         let mut waiting = Vec::new();
         for (mut line, ends) in near {
             let heard = line.hear().and_then(|heard| match heard {
@@ -181,7 +181,7 @@ impl Enclosure {
             ends.set_nonblocking(true).doing(|| "watch a program")?;
             waiting.push(Waiting { line, ends, id });
         }
-        Ok((enclosure, waiting))
+        Ok((pid_namespace, waiting))
     }
 
     /// The first process of the programs' ids, in those of the caller.
@@ -234,7 +234,7 @@ impl Enclosure {
     }
 }
 
-impl Drop for Enclosure {
+impl Drop for PidNamespace {
     fn drop(&mut self) {
         self.kill();
         let _ = self.between.wait();

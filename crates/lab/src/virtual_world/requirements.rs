@@ -4,9 +4,10 @@ use quell_kernel::Reason;
 use quell_kernel::machine::has_room;
 use quell_kernel::store::own_controls;
 
-use super::{Guest, guest_memory};
-use crate::lack::{Lack, controls};
+use super::host::Guest;
+use super::memory::guest_memory;
 use crate::options::GuestOptions;
+use crate::requirements::{MissingRequirement, controls};
 use crate::{RunError, Scenario, World};
 
 /// The congestion controls of a kernel.
@@ -37,10 +38,10 @@ impl Controls {
     }
 
     /// Those that `scenario` needs and the kernel has not.
-    pub(crate) fn lacks(&self, scenario: &Scenario) -> Vec<Lack> {
+    pub(crate) fn missing_for(&self, scenario: &Scenario) -> Vec<MissingRequirement> {
         let needed = controls(scenario).into_iter();
         let missing = needed.filter(|&name| !self.names.iter().any(|known| known == name));
-        let lack = |name| Lack {
+        let as_requirement = |name| MissingRequirement {
             what: format!(
                 "the kernel {} has no {name} (it has {})",
                 self.kernel,
@@ -48,7 +49,7 @@ impl Controls {
             ),
             fix: Some(fix(name)),
         };
-        missing.map(lack).collect()
+        missing.map(as_requirement).collect()
     }
 }
 
@@ -64,18 +65,21 @@ fn fix(name: &str) -> String {
 }
 
 /// What is missing for `scenario`, which the check has accepted for the virtual world.
-pub(crate) fn lacks(scenario: &Scenario, options: &GuestOptions) -> Vec<Lack> {
+pub(crate) fn missing_requirements(
+    scenario: &Scenario,
+    options: &GuestOptions,
+) -> Vec<MissingRequirement> {
     let guest = match Guest::new(options) {
         Ok(guest) => guest,
         Err(RunError::Refused(reason)) => return vec![reason.into()],
         Err(error) => return vec![Reason::from(error.to_string()).into()],
     };
     let there = Controls::in_kernel(&guest);
-    let mut lacks = there.map_or_else(Vec::new, |there| there.lacks(scenario));
+    let mut missing = there.map_or_else(Vec::new, |there| there.missing_for(scenario));
     if let Err(error) = has_room(guest_memory(scenario).get()) {
-        lacks.push(error.reason().into());
+        missing.push(error.reason().into());
     }
-    lacks
+    missing
 }
 
 #[cfg(test)]
@@ -102,17 +106,21 @@ mod tests {
             kernel: "6.1".to_owned(),
             names: vec!["cubic".to_owned(), "reno".to_owned()],
         };
-        let lacks: Vec<String> = there.lacks(&scenario).iter().map(Lack::to_string).collect();
-        assert_eq!(lacks.len(), 2, "{lacks:?}");
+        let missing: Vec<String> = there
+            .missing_for(&scenario)
+            .iter()
+            .map(MissingRequirement::to_string)
+            .collect();
+        assert_eq!(missing.len(), 2, "{missing:?}");
         assert!(
-            lacks[0]
+            missing[0]
                 .starts_with("the kernel 6.1 has no ledbat (it has cubic, reno); fix: --kernel"),
-            "{lacks:?}"
+            "{missing:?}"
         );
         // One of quell's own is built in.
         assert!(
-            lacks[1].contains("has no prague") && lacks[1].contains("fix: quell kernel build"),
-            "{lacks:?}"
+            missing[1].contains("has no prague") && missing[1].contains("fix: quell kernel build"),
+            "{missing:?}"
         );
     }
 }

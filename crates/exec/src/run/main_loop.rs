@@ -12,17 +12,17 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use signal_hook::consts::SIGTERM;
 use signal_hook::iterator::Signals;
 
+use crate::config::Config;
+use crate::error::{Error, Result};
 use crate::link::{LinkThread, Linked};
 use crate::pasta::Pasta;
 use crate::program::Ended;
 use crate::relay::{Bin, Counts, Relay};
+use crate::remote::Remote;
 use crate::results::Results;
-use crate::run::Config;
 use crate::running::Running;
-use crate::steer::Remote;
 use crate::verdict::{Judge, Limits};
-use crate::watch::Watching;
-use crate::{Error, Result};
+use crate::watcher::Watching;
 
 /// Between two looks at what the threads have measured.
 const TURN: i64 = 50_000_000;
@@ -30,27 +30,35 @@ const TURN: i64 = 50_000_000;
 const LINGER: Duration = Duration::from_secs(5);
 
 /// The calling thread, while the program runs.
-pub(crate) struct Watch<'a> {
-    pub(crate) link: LinkThread,
-    pub(crate) remote: Remote,
-    pub(crate) pasta: Option<Pasta>,
+pub(super) struct MainLoop {
+    pub(super) link: LinkThread,
+    pub(super) remote: Remote,
+    pub(super) pasta: Option<Pasta>,
     /// Changes that the judge and a watcher know of.
-    pub(crate) changes: usize,
-    pub(crate) watching: Option<Watching>,
+    pub(super) changes: usize,
+    pub(super) watching: Option<Watching>,
     /// Packets lost outside of the queues that the judge knows of.
-    pub(crate) lost: [u64; 2],
-    pub(crate) epoch: Time,
-    pub(crate) judge: Judge,
-    pub(crate) bins: Receiver<Bin>,
-    pub(crate) results: Option<&'a mut Results>,
+    pub(super) lost: [u64; 2],
+    pub(super) epoch: Time,
+    pub(super) judge: Judge,
+    pub(super) bins: Receiver<Bin>,
+    pub(super) results: Option<Results>,
     /// Until they cannot be written any more.
-    pub(crate) packets: Option<LivePackets>,
-    pub(crate) signals: Signals,
+    pub(super) packets: Option<LivePackets>,
+    pub(super) signals: Signals,
 }
 
-impl Watch<'_> {
+/// What is left of it at the end.
+pub(super) struct End {
+    pub(super) linked: Linked,
+    pub(super) limits: Limits,
+    pub(super) results: Option<Results>,
+    pub(super) watching: Option<Watching>,
+}
+
+impl MainLoop {
     /// Until the program, its descendants and what they have sent are gone. How many descendants there were to wait for.
-    pub(crate) fn look_after(
+    pub(super) fn look_after(
         &mut self,
         running: &Running,
         config: &Config,
@@ -165,7 +173,8 @@ impl Watch<'_> {
         self.pasta.as_ref().map_or(Ok(()), Pasta::check)
     }
 
-    pub(crate) fn finish(mut self) -> Result<(Linked, Limits)> {
+    /// Ends the link.
+    pub(super) fn finish(mut self) -> Result<End> {
         let rows = self.link.rows();
         let (linked, last) = self.link.finish()?;
         for row in rows.iter().chain(&last) {
@@ -178,6 +187,11 @@ impl Watch<'_> {
             results.rows(&rows);
             results.rows(&last);
         }
-        Ok((linked, self.judge.finish()))
+        Ok(End {
+            linked,
+            limits: self.judge.finish(),
+            results: self.results,
+            watching: self.watching,
+        })
     }
 }

@@ -76,7 +76,7 @@ const KNOWN: Known = Known {
 };
 
 fn said(queues: Vec<Queue>, known: &Known) -> String {
-    felt(&summary(queues), known).sentence
+    impact(&summary(queues), known).sentence
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn a_loaded_link_makes_a_click_wait_in_the_queues_of_both_directions() {
     assert_eq!(said(vec![down()], &KNOWN), one);
     // Loaded both ways, the medians add up; what is rare does not meet as often.
     let up = Queue("link", "queue", UP, 9_000, 1_000, dist(150.0, 170.0));
-    let both = felt(&summary(vec![down(), up]), &KNOWN);
+    let both = impact(&summary(vec![down(), up]), &KNOWN);
     let [traffic] = &both.traffic[..] else {
         panic!("{both:?}");
     };
@@ -128,7 +128,7 @@ fn each_kind_of_a_dual_queue_is_felt_apart() {
             Queue("link", "queue", UP, 900, 0, dist(0.25, 0.25)),
         ]
     };
-    let both = felt(&summary(queues()), &KNOWN);
+    let both = impact(&summary(queues()), &KNOWN);
     let of = |name: &str| {
         let mut all = both.traffic.iter();
         all.find(|traffic| traffic.name.as_deref() == Some(name))
@@ -152,7 +152,7 @@ fn each_kind_of_a_dual_queue_is_felt_apart() {
     // Where one kind had no packets, there is nothing to tell apart.
     let mut one = queues();
     one[0].3 = 0;
-    let one = felt(&summary(one), &KNOWN);
+    let one = impact(&summary(one), &KNOWN);
     assert_eq!(one.traffic.len(), 1);
     assert_eq!(one.traffic[0].name, None);
     assert!(
@@ -168,12 +168,15 @@ fn several_links_add_up() {
         Queue("line", "classic", DOWN, 1_000, 0, dist(10.0, 20.0)),
         Queue("wifi", "queue", DOWN, 1_900, 100, dist(5.0, 5.0)),
     ];
-    let felt = felt(&summary(queues), &KNOWN);
-    let medians = felt.traffic.iter().map(|traffic| traffic.longer_ms_median);
+    let impact = impact(&summary(queues), &KNOWN);
+    let medians = impact
+        .traffic
+        .iter()
+        .map(|traffic| traffic.longer_ms_median);
     let medians: Vec<f64> = medians.map(f64::round).collect();
     // Classic, then l4s.
     assert_eq!(medians, [15.0, 6.0]);
-    assert_eq!(felt.lost_down, 0.05);
+    assert_eq!(impact.lost_down, 0.05);
 }
 
 #[test]
@@ -254,9 +257,9 @@ fn a_part_of_a_run_says_so_and_losses_elsewhere_are_named() {
         came: [501, 300],
         ..KNOWN
     };
-    let felt = felt(&part, &known);
-    assert!(felt.partial && felt.sentence.starts_with("so far: while data flowed"));
-    let sentence = &felt.sentence;
+    let impact = impact(&part, &known);
+    assert!(impact.partial && impact.sentence.starts_with("so far: while data flowed"));
+    let sentence = &impact.sentence;
     assert!(
         sentence.contains("more than the 1 s of a page that is waited for"),
         "{sentence}"
@@ -267,5 +270,5 @@ fn a_part_of_a_run_says_so_and_losses_elsewhere_are_named() {
         ),
         "{sentence}"
     );
-    assert_eq!((felt.lost_outside, felt.lost_outside_up), (7, 0.01));
+    assert_eq!((impact.lost_outside, impact.lost_outside_up), (7, 0.01));
 }

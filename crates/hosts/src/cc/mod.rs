@@ -15,6 +15,7 @@
 
 #[cfg(feature = "bpf-cc")]
 mod bpf;
+mod name;
 
 use std::collections::BTreeMap;
 use std::os::fd::AsFd;
@@ -24,9 +25,7 @@ use rustix::net::{AddressFamily, SocketType, socket, sockopt::set_tcp_congestion
 
 use crate::error::Doing as _;
 use crate::{Error, Result, sysctl};
-
-/// Longest name of a control: TCP_CA_NAME_MAX without its final zero.
-pub const NAME_MAX: usize = 15;
+pub use name::NAME_MAX;
 
 /// The controls that the kernel has now, by its own names. Those of modules that are not loaded are missing; those that other
 /// processes registered are included.

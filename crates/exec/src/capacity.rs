@@ -8,14 +8,14 @@ const FULL: u64 = 1_500;
 
 /// What one direction of a link offers.
 #[derive(Debug, Clone)]
-pub(crate) enum Offer {
+pub(crate) enum Capacity {
     /// A rate, which may change.
     Rate(Rate),
     /// A trace.
     Trace(Course),
 }
 
-impl Offer {
+impl Capacity {
     /// The IP bytes that it offers from `from` until `until`, where its rate has changed to `changed`; `None` without a limit.
     pub(crate) fn between(&self, from: Time, until: Time, changed: Option<Rate>) -> Option<u64> {
         match self {

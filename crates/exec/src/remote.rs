@@ -3,7 +3,6 @@
 //! Each change is one more `[[at]]` of the scenario, and checked as such. The link says when it happens, because it cannot take anything
 //! back: the first time that it has not decided on yet. What repeats the link is the scenario with all of them.
 
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,12 +11,12 @@ use quell_link::{LinkChange, monotonic};
 use quell_measure::Summary;
 use quell_scenario::World;
 use quell_units::{Rate, Time};
-use serde::Serialize;
 
-use crate::Plan;
-use crate::felt::{Felt, Known, felt};
+use crate::changes::Made;
+use crate::experience::{Known, UserImpact, impact};
 use crate::link::{Ask, Linked};
-use crate::report::summarise;
+use crate::plan::Plan;
+use crate::summary::summarise;
 
 /// The most changes of one run: all of them are checked together with each new one.
 pub const MOST_CHANGES: usize = 5_000;
@@ -26,15 +25,28 @@ pub const MOST_KEYS: usize = 32;
 /// See [`MOST_KEYS`].
 pub const LONGEST: usize = 1 << 10;
 
-/// A change that was made.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Made {
-    /// When, in seconds since the link began.
-    pub time_s: f64,
-    /// What has changed, as it was asked for.
-    pub set: BTreeMap<String, String>,
-    /// Who asked: `control` or `page`.
-    pub by: &'static str,
+/// Why the link has not changed, or says nothing of itself.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ChangeError {
+    /// No key, or more than [`MOST_KEYS`].
+    #[error("from 1 to {MOST_KEYS} keys can change at once")]
+    Keys,
+    /// A key or value is longer than [`LONGEST`].
+    #[error("a key or value may have {LONGEST} bytes at most")]
+    Long,
+    /// There were [`MOST_CHANGES`] already.
+    #[error("this link has changed {MOST_CHANGES} times")]
+    Often,
+    /// No key or value of a scenario.
+    #[error("{}", without_option(.0))]
+    Wrong(#[source] crate::Error),
+    /// A rate that the link has no room for.
+    #[error("this link is prepared for {0} at most; start it with a higher rate")]
+    Fast(Rate),
+    /// The link is gone with the program.
+    #[error("the program has ended")]
+    Over,
 }
 
 /// A link that carries a program, to look at and to change from any thread.
@@ -86,39 +98,41 @@ impl Remote {
     ///
     /// # Errors
     ///
-    /// Why nothing has changed, in words.
+    /// Nothing has changed.
     pub fn change(
         &self,
         wishes: &[(String, String)],
         by: &'static str,
-    ) -> std::result::Result<Time, String> {
+    ) -> Result<Time, ChangeError> {
         if wishes.is_empty() || wishes.len() > MOST_KEYS {
-            return Err(format!("from 1 to {MOST_KEYS} keys can change at once"));
+            return Err(ChangeError::Keys);
         }
         let is_long = |(key, value): &(String, String)| key.len().max(value.len()) > LONGEST;
         if wishes.iter().any(is_long) {
-            return Err(format!("a key or value may have {LONGEST} bytes at most"));
+            return Err(ChangeError::Long);
         }
         let mut state = self.state();
         if state.is_over {
-            return Err(over());
+            return Err(ChangeError::Over);
         }
         if state.made.len() >= MOST_CHANGES {
-            return Err(format!("this link has changed {MOST_CHANGES} times"));
+            return Err(ChangeError::Often);
         }
         // At time zero a change is one of the scenario itself; the first nanosecond is as good.
         let now = (monotonic() - self.epoch).max(Time::from_nanos(1));
-        let (mut next, changes) = state.plan.with_changes(now, wishes).map_err(words)?;
+        let (mut next, changes) = state
+            .plan
+            .with_changes(now, wishes)
+            .map_err(ChangeError::Wrong)?;
         let fastest = state.fastest;
         let is_too_fast = |change: &LinkChange| matches!(change, LinkChange::SetRate { rate, .. } if !rate.is_unlimited() && *rate > fastest);
         if changes.iter().any(is_too_fast) {
-            return Err(format!(
-                "this link is prepared for {fastest} at most; start it with a higher rate"
-            ));
+            return Err(ChangeError::Fast(fastest));
         }
         let (made, at) = mpsc::channel();
         let asked = self.link.send(Ask::Change(changes, made));
-        let at = asked.ok().and_then(|()| at.recv().ok()).ok_or_else(over)?;
+        let at = asked.ok().and_then(|()| at.recv().ok());
+        let at = at.ok_or(ChangeError::Over)?;
         // It was checked a moment earlier, and the link has done it.
         if let Ok((exact, _)) = state.plan.with_changes(at, wishes) {
             next = exact;
@@ -137,17 +151,17 @@ impl Remote {
     /// # Errors
     ///
     /// The link has ended.
-    pub fn summary(&self) -> std::result::Result<Summary, String> {
+    pub fn summary(&self) -> Result<Summary, ChangeError> {
         // Only a link in real time can be asked.
         let linked = self.linked()?;
         Ok(summarise(&self.state().plan, World::Live, &linked, true).0)
     }
 
-    fn linked(&self) -> std::result::Result<Linked, String> {
+    fn linked(&self) -> Result<Linked, ChangeError> {
         let (measured, measures) = mpsc::channel();
         let asked = self.link.send(Ask::Measure(measured));
         let so_far = asked.ok().and_then(|()| measures.recv().ok());
-        Ok(so_far.ok_or_else(over)?.linked())
+        Ok(so_far.ok_or(ChangeError::Over)?.linked())
     }
 
     /// What the user felt so far.
@@ -155,12 +169,15 @@ impl Remote {
     /// # Errors
     ///
     /// The link has ended.
-    pub fn felt(&self) -> std::result::Result<Felt, String> {
+    pub fn impact(&self) -> Result<UserImpact, ChangeError> {
         let linked = self.linked()?;
         let plan = self.plan();
         let summary = summarise(&plan, World::Live, &linked, true).0;
         let has_data = self.has_data.load(Ordering::Relaxed);
-        Ok(felt(&summary, &Known::of(&plan, has_data, &linked.report)))
+        Ok(impact(
+            &summary,
+            &Known::of(&plan, has_data, &linked.report),
+        ))
     }
 
     /// The link with all of its changes so far.
@@ -181,12 +198,8 @@ impl Remote {
     }
 }
 
-fn over() -> String {
-    "the program has ended".to_owned()
-}
-
 /// The words of an error, without the option that nobody has written.
-fn words(error: crate::Error) -> String {
+fn without_option(error: &crate::Error) -> String {
     let text = error.to_string();
     let lines = text.lines().map(|line| match line.strip_prefix("--at ") {
         Some(rest) => rest.split_once(": ").map_or(line, |(_, rest)| rest),

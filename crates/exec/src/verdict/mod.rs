@@ -21,8 +21,8 @@ use quell_measure::{Direction, Hop, QueueRow};
 use quell_units::{Rate, Time};
 use serde::Serialize;
 
-use crate::offer::Offer;
-use crate::plan::Later;
+use crate::capacity::Capacity;
+use crate::plan::repeats::Later;
 use crate::relay::Bin;
 
 /// A link that is used for this share limits, in percent.
@@ -91,7 +91,7 @@ impl Limits {
 pub(crate) struct Judged {
     pub(crate) name: String,
     /// Forward and reverse.
-    pub(crate) offers: [Offer; 2],
+    pub(crate) capacities: [Capacity; 2],
 }
 
 /// Judges interval by interval.
@@ -190,8 +190,8 @@ impl Judge {
         let changed = changes.filter(|(at, side, _)| *at <= middle && *side == (hop, direction));
         // Of changes at one time the last one; what repeats may come before what somebody asked for.
         let rate = changed.max_by_key(|(at, ..)| *at).map(|(_, _, rate)| *rate);
-        let offer = &self.links[hop.index()].offers[direction.index()];
-        offer.between(end - self.length, end, rate)
+        let capacity = &self.links[hop.index()].capacities[direction.index()];
+        capacity.between(end - self.length, end, rate)
     }
 
     pub(crate) fn row(&mut self, row: &QueueRow) {

@@ -1,38 +1,15 @@
 //! Messages to nf_tables, by hand: nothing but tables, chains and a few rules is needed.
 //!
-//! From include/uapi/linux/netfilter/nf_tables.h and nft(8).
+//! From include/uapi/linux/netfilter/nf_tables.h, whose numbers are in [`numbers`], and nft(8).
+
+pub(crate) mod numbers;
 
 use std::io;
 
 use netlink_sys::protocols::NETLINK_NETFILTER;
 use netlink_sys::{Socket, SocketAddr};
 
-/// NFNL_SUBSYS_NFTABLES.
-const SUBSYSTEM: u16 = 10;
-const BATCH_BEGIN: u16 = 0x10;
-const BATCH_END: u16 = 0x11;
-pub(crate) const NEW_TABLE: u16 = SUBSYSTEM << 8;
-pub(crate) const NEW_CHAIN: u16 = SUBSYSTEM << 8 | 3;
-pub(crate) const NEW_RULE: u16 = SUBSYSTEM << 8 | 6;
-
-const NLM_F_REQUEST: u16 = 1;
-const NLM_F_ACK: u16 = 4;
-pub(crate) const NLM_F_CREATE: u16 = 0x400;
-pub(crate) const NLM_F_APPEND: u16 = 0x800;
-const NLA_F_NESTED: u16 = 0x8000;
-const NLMSG_ERROR: u16 = 2;
-const NLMSG_DONE: u16 = 3;
-const NLM_F_DUMP: u16 = 0x300;
-const GET_CHAIN: u16 = SUBSYSTEM << 8 | 4;
-
-/// The verdicts.
-pub(crate) const NF_DROP: u32 = 0;
-pub(crate) const NF_ACCEPT: u32 = 1;
-/// NFT_REG_VERDICT, NFT_REG_1, NFT_CMP_EQ and NFT_CMP_NEQ.
-const VERDICT: u32 = 0;
-pub(crate) const REGISTER: u32 = 1;
-pub(crate) const EQUAL: u32 = 0;
-pub(crate) const UNEQUAL: u32 = 1;
+use numbers::*;
 
 /// Messages that take effect together.
 pub(crate) struct Batch {
@@ -46,19 +23,53 @@ impl Batch {
             bytes: Vec::new(),
             sequence: 0,
         };
-        batch.header(BATCH_BEGIN, 0, NLM_F_REQUEST, SUBSYSTEM, |_| {});
+        batch.header(
+            NFNL_MSG_BATCH_BEGIN,
+            0,
+            NLM_F_REQUEST,
+            NFNL_SUBSYS_NFTABLES,
+            |_| {},
+        );
         batch
     }
 
     /// A request that is acknowledged.
-    pub(crate) fn message(
-        &mut self,
-        kind: u16,
-        family: u8,
-        flags: u16,
-        body: impl FnOnce(&mut Vec<u8>),
-    ) {
+    fn message(&mut self, kind: u16, family: u8, flags: u16, body: impl FnOnce(&mut Vec<u8>)) {
         self.header(kind, family, NLM_F_REQUEST | NLM_F_ACK | flags, 0, body);
+    }
+
+    /// A table of this name and with these flags.
+    pub(crate) fn table(&mut self, family: u8, name: &str, flags: u32) {
+        self.message(NFT_MSG_NEWTABLE, family, NLM_F_CREATE, |to| {
+            string(to, NFTA_TABLE_NAME, name);
+            if flags != 0 {
+                number(to, NFTA_TABLE_FLAGS, flags);
+            }
+        });
+    }
+
+    /// A chain of this kind (`filter`, `nat`) at its hook.
+    pub(crate) fn chain(&mut self, chain: &Chain, kind: &str, priority: i32) {
+        self.message(NFT_MSG_NEWCHAIN, chain.family, NLM_F_CREATE, |to| {
+            string(to, NFTA_CHAIN_TABLE, &chain.table);
+            string(to, NFTA_CHAIN_NAME, &chain.name);
+            nested(to, NFTA_CHAIN_HOOK, |hook| {
+                number(hook, NFTA_HOOK_HOOKNUM, chain.hook);
+                attribute(hook, NFTA_HOOK_PRIORITY, &priority.to_be_bytes());
+            });
+            number(to, NFTA_CHAIN_POLICY, chain.policy);
+            string(to, NFTA_CHAIN_TYPE, kind);
+        });
+    }
+
+    /// A rule behind those that the chain has.
+    pub(crate) fn rule(&mut self, chain: &Chain, expressions: impl FnOnce(&mut Vec<u8>)) {
+        let flags = NLM_F_CREATE | NLM_F_APPEND;
+        self.message(NFT_MSG_NEWRULE, chain.family, flags, |to| {
+            string(to, NFTA_RULE_TABLE, &chain.table);
+            string(to, NFTA_RULE_CHAIN, &chain.name);
+            nested(to, NFTA_RULE_EXPRESSIONS, expressions);
+        });
     }
 
     /// struct nlmsghdr and struct nfgenmsg.
@@ -87,7 +98,13 @@ impl Batch {
     /// Sends all, and waits until each request is acknowledged. Tables with an owner are gone with the socket that is returned.
     pub(crate) fn send(mut self) -> io::Result<Socket> {
         let last = self.sequence;
-        self.header(BATCH_END, 0, NLM_F_REQUEST, SUBSYSTEM, |_| {});
+        self.header(
+            NFNL_MSG_BATCH_END,
+            0,
+            NLM_F_REQUEST,
+            NFNL_SUBSYS_NFTABLES,
+            |_| {},
+        );
         let mut socket = Socket::new(NETLINK_NETFILTER)?;
         socket.bind_auto()?;
         socket.connect(&SocketAddr::new(0, 0))?;
@@ -129,11 +146,11 @@ fn acknowledgements(bytes: &[u8]) -> Vec<(u32, i32)> {
 /// A chain at a hook of this network.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Chain {
-    /// As nf_tables counts: 1 is `inet`, 2 `ip`, 10 `ip6`.
+    /// `NFPROTO_INET` and the like.
     pub(crate) family: u8,
     pub(crate) table: String,
     pub(crate) name: String,
-    /// NF_INET_FORWARD is 2.
+    /// [`NF_INET_FORWARD`] and the like.
     pub(crate) hook: u32,
     /// What becomes of packets that no rule decides on.
     pub(crate) policy: u32,
@@ -145,7 +162,7 @@ pub(crate) fn chains() -> io::Result<Vec<Chain>> {
         bytes: Vec::new(),
         sequence: 0,
     };
-    batch.header(GET_CHAIN, 0, NLM_F_REQUEST | NLM_F_DUMP, 0, |_| {});
+    batch.header(NFT_MSG_GETCHAIN, 0, NLM_F_REQUEST | NLM_F_DUMP, 0, |_| {});
     let mut socket = Socket::new(NETLINK_NETFILTER)?;
     socket.bind_auto()?;
     socket.connect(&SocketAddr::new(0, 0))?;
@@ -161,7 +178,7 @@ pub(crate) fn chains() -> io::Result<Vec<Chain>> {
                     let code = word(body, 0).unwrap_or(0) as i32;
                     return Err(io::Error::from_raw_os_error(code.wrapping_neg()));
                 }
-                NEW_CHAIN => found.extend(chain(body)),
+                NFT_MSG_NEWCHAIN => found.extend(chain(body)),
                 _ => {}
             }
             rest = next;
@@ -193,13 +210,15 @@ fn chain(body: &[u8]) -> Option<Chain> {
         Some(String::from_utf8_lossy(text.strip_suffix(b"\0").unwrap_or(&text)).into_owned())
     };
     let number = |value: Vec<u8>| Some(u32::from_be_bytes(value.get(..4)?.try_into().ok()?));
-    let hook = find(&all, 4)?;
+    let hook = find(&all, NFTA_CHAIN_HOOK)?;
     Some(Chain {
         family: *body.first()?,
-        table: text(1)?,
-        name: text(3)?,
-        hook: number(find(&attributes(&hook), 1)?)?,
-        policy: find(&all, 5).and_then(number).unwrap_or(NF_ACCEPT),
+        table: text(NFTA_CHAIN_TABLE)?,
+        name: text(NFTA_CHAIN_NAME)?,
+        hook: number(find(&attributes(&hook), NFTA_HOOK_HOOKNUM)?)?,
+        policy: find(&all, NFTA_CHAIN_POLICY)
+            .and_then(number)
+            .unwrap_or(NF_ACCEPT),
     })
 }
 
@@ -212,8 +231,7 @@ fn attributes(bytes: &[u8]) -> Vec<(u16, &[u8])> {
         let Some(value) = rest.get(4..length) else {
             break;
         };
-        // Without NLA_F_NESTED and NLA_F_NET_BYTEORDER.
-        found.push((u16::from_ne_bytes([c, d]) & 0x3fff, value));
+        found.push((u16::from_ne_bytes([c, d]) & NLA_TYPE_MASK, value));
         rest = rest.get(length.next_multiple_of(4)..).unwrap_or(&[]);
     }
     found
@@ -225,50 +243,93 @@ fn word(bytes: &[u8], at: usize) -> Option<u32> {
 }
 
 /// struct nlattr with its padding.
-pub(crate) fn attribute(to: &mut Vec<u8>, kind: u16, value: &[u8]) {
+fn attribute(to: &mut Vec<u8>, kind: u16, value: &[u8]) {
     to.extend((4 + value.len() as u16).to_ne_bytes());
     to.extend(kind.to_ne_bytes());
     to.extend(value);
     to.resize(to.len().next_multiple_of(4), 0);
 }
 
-pub(crate) fn number(to: &mut Vec<u8>, kind: u16, value: u32) {
+fn number(to: &mut Vec<u8>, kind: u16, value: u32) {
     attribute(to, kind, &value.to_be_bytes());
 }
 
-pub(crate) fn string(to: &mut Vec<u8>, kind: u16, value: &str) {
+fn string(to: &mut Vec<u8>, kind: u16, value: &str) {
     attribute(to, kind, &[value.as_bytes(), b"\0"].concat());
 }
 
-pub(crate) fn nested(to: &mut Vec<u8>, kind: u16, body: impl FnOnce(&mut Vec<u8>)) {
+fn nested(to: &mut Vec<u8>, kind: u16, body: impl FnOnce(&mut Vec<u8>)) {
     let mut inner = Vec::new();
     body(&mut inner);
     attribute(to, kind | NLA_F_NESTED, &inner);
 }
 
-/// One element of a rule: NFTA_LIST_ELEM with NFTA_EXPR_NAME and NFTA_EXPR_DATA.
-pub(crate) fn expression(to: &mut Vec<u8>, name: &str, body: impl FnOnce(&mut Vec<u8>)) {
-    nested(to, 1, |element| {
-        string(element, 1, name);
-        nested(element, 2, body);
+/// One element of a rule.
+fn expression(to: &mut Vec<u8>, name: &str, body: impl FnOnce(&mut Vec<u8>)) {
+    nested(to, NFTA_LIST_ELEM, |element| {
+        string(element, NFTA_EXPR_NAME, name);
+        nested(element, NFTA_EXPR_DATA, body);
     });
 }
 
+/// Loads what is known of the packet beside its content.
+pub(crate) fn load_meta(to: &mut Vec<u8>, key: u32) {
+    expression(to, "meta", |meta| {
+        number(meta, NFTA_META_DREG, NFT_REG_1);
+        number(meta, NFTA_META_KEY, key);
+    });
+}
+
+/// Loads some bytes of the packet's network header.
+pub(crate) fn load_header(to: &mut Vec<u8>, offset: u32, length: usize) {
+    expression(to, "payload", |payload| {
+        number(payload, NFTA_PAYLOAD_DREG, NFT_REG_1);
+        number(payload, NFTA_PAYLOAD_BASE, NFT_PAYLOAD_NETWORK_HEADER);
+        number(payload, NFTA_PAYLOAD_OFFSET, offset);
+        number(payload, NFTA_PAYLOAD_LEN, length as u32);
+    });
+}
+
+/// Compares what was loaded; the rule goes on where that holds.
 pub(crate) fn compare(to: &mut Vec<u8>, how: u32, value: &[u8]) {
     expression(to, "cmp", |compare| {
-        number(compare, 1, REGISTER);
-        number(compare, 2, how);
-        nested(compare, 3, |data| attribute(data, 1, value));
+        number(compare, NFTA_CMP_SREG, NFT_REG_1);
+        number(compare, NFTA_CMP_OP, how);
+        nested(compare, NFTA_CMP_DATA, |data| {
+            attribute(data, NFTA_DATA_VALUE, value);
+        });
     });
 }
 
+/// Decides on the packet.
 pub(crate) fn verdict(to: &mut Vec<u8>, code: u32) {
     expression(to, "immediate", |immediate| {
-        number(immediate, 1, VERDICT);
-        nested(immediate, 2, |data| {
-            nested(data, 2, |verdict| number(verdict, 1, code));
+        number(immediate, NFTA_IMMEDIATE_DREG, NFT_REG_VERDICT);
+        nested(immediate, NFTA_IMMEDIATE_DATA, |data| {
+            nested(data, NFTA_DATA_VERDICT, |verdict| {
+                number(verdict, NFTA_VERDICT_CODE, code);
+            });
         });
     });
+}
+
+/// Gives the packet to the transparent listener at a port.
+pub(crate) fn deliver_to(to: &mut Vec<u8>, family: u8, port: u16) {
+    expression(to, "immediate", |immediate| {
+        number(immediate, NFTA_IMMEDIATE_DREG, NFT_REG_1);
+        nested(immediate, NFTA_IMMEDIATE_DATA, |data| {
+            attribute(data, NFTA_DATA_VALUE, &port.to_be_bytes());
+        });
+    });
+    expression(to, "tproxy", |tproxy| {
+        number(tproxy, NFTA_TPROXY_FAMILY, u32::from(family));
+        number(tproxy, NFTA_TPROXY_REG_PORT, NFT_REG_1);
+    });
+}
+
+/// Gives the packet the address of the interface by which it leaves.
+pub(crate) fn masquerade(to: &mut Vec<u8>) {
+    expression(to, "masq", |_| {});
 }
 
 #[cfg(test)]
@@ -310,28 +371,28 @@ mod tests {
 
     #[test]
     fn a_chain_is_read_and_what_is_cut_short_is_none() {
-        let mut body = vec![2, 0, 0, 0];
-        string(&mut body, 1, "filter");
-        string(&mut body, 3, "FORWARD");
-        nested(&mut body, 4, |hook| {
-            number(hook, 1, 2);
-            number(hook, 2, 0);
+        let mut body = vec![NFPROTO_IPV4, 0, 0, 0];
+        string(&mut body, NFTA_CHAIN_TABLE, "filter");
+        string(&mut body, NFTA_CHAIN_NAME, "FORWARD");
+        nested(&mut body, NFTA_CHAIN_HOOK, |hook| {
+            number(hook, NFTA_HOOK_HOOKNUM, NF_INET_FORWARD);
+            number(hook, NFTA_HOOK_PRIORITY, 0);
         });
-        number(&mut body, 5, NF_DROP);
+        number(&mut body, NFTA_CHAIN_POLICY, NF_DROP);
         let expected = Chain {
-            family: 2,
+            family: NFPROTO_IPV4,
             table: "filter".to_owned(),
             name: "FORWARD".to_owned(),
-            hook: 2,
+            hook: NF_INET_FORWARD,
             policy: NF_DROP,
         };
         assert_eq!(chain(&body), Some(expected));
         for cut in 0..body.len() - 8 {
             assert_ne!(chain(&body[..cut]).map(|chain| chain.policy), Some(NF_DROP));
         }
-        let mut ordinary = vec![2, 0, 0, 0];
-        string(&mut ordinary, 1, "filter");
-        string(&mut ordinary, 3, "mine");
+        let mut ordinary = vec![NFPROTO_IPV4, 0, 0, 0];
+        string(&mut ordinary, NFTA_CHAIN_TABLE, "filter");
+        string(&mut ordinary, NFTA_CHAIN_NAME, "mine");
         assert_eq!(chain(&ordinary), None);
     }
 }

@@ -8,9 +8,8 @@ use quell_measure::{Histograms, QueueRow, Summary};
 use quell_scenario::Scenario;
 use quell_units::Time;
 
-use crate::Result;
-use crate::error::Doing as _;
-use crate::steer::Remote;
+use crate::error::{AnyError, Doing as _, Error, Result};
+use crate::remote::Remote;
 
 /// News that may wait for a watcher; those of rows are lost beyond it, and counted.
 const ROOM: usize = 64;
@@ -48,7 +47,7 @@ pub struct Watched {
 }
 
 /// What begins a watcher.
-type Begin = Box<dyn FnOnce(Watched) -> std::result::Result<JoinHandle<()>, String> + Send>;
+type Begin = Box<dyn FnOnce(Watched) -> Result<JoinHandle<()>, AnyError> + Send>;
 
 /// Begins to watch once the link stands, before the program starts, in a process that has no right any more and in the host's network.
 /// The thread that it returns ends soon after the news do; it is waited for.
@@ -77,7 +76,7 @@ impl Watching {
         });
         Ok(Self {
             news,
-            thread: thread.map_err(crate::Error::Options)?,
+            thread: thread.map_err(Error::Watcher)?,
             lost: 0,
         })
     }

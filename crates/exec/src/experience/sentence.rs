@@ -1,6 +1,6 @@
 //! The sentence.
 
-use super::{Felt, State, Traffic};
+use super::impact::{State, Traffic, UserImpact};
 
 /// One way, in ms, that a call may take without anybody's notice: ITU-T G.114 (05/2003), section 4.
 const CALL_MS: f64 = 150.0;
@@ -13,7 +13,7 @@ pub(super) const NOTHING_MS: f64 = 1.0;
 
 /// What the figures do not say.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Told {
+pub(super) struct Circumstances {
     /// Base RTT of the link in milliseconds.
     pub(super) rtt_ms: f64,
     /// The figures are the most that a click waits.
@@ -23,38 +23,44 @@ pub(super) struct Told {
 }
 
 /// All of it, for people.
-pub(super) fn sentence(felt: &Felt, told: Told) -> String {
-    let so_far = if felt.partial { "so far: " } else { "" };
-    let what = match felt.state {
+pub(super) fn sentence(impact: &UserImpact, circumstances: Circumstances) -> String {
+    let so_far = if impact.partial { "so far: " } else { "" };
+    let what = match impact.state {
         State::Unused => return format!("{so_far}nothing: no packet crossed the link"),
         State::Unlimited => {
-            let rtt = match told.rtt_ms > 0.0 {
-                true => format!(", and every round trip took its {} longer", ms(told.rtt_ms)),
+            let rtt = match circumstances.rtt_ms > 0.0 {
+                true => format!(
+                    ", and every round trip took its {} longer",
+                    ms(circumstances.rtt_ms)
+                ),
                 false => String::new(),
             };
-            format!("this link has no rate: nothing waited{rtt}{}", losses(felt))
+            format!(
+                "this link has no rate: nothing waited{rtt}{}",
+                losses(impact)
+            )
         }
         State::Idle => format!(
             "hardly any data flowed: {}{}",
-            click(felt, told),
-            losses(felt)
+            click(impact, circumstances),
+            losses(impact)
         ),
         State::Busy => format!(
             "while data flowed {}; {}{}",
-            click(felt, told),
-            call(felt),
-            losses(felt)
+            click(impact, circumstances),
+            call(impact),
+            losses(impact)
         ),
     };
     format!("{so_far}{what}")
 }
 
 /// How much longer a round trip took.
-fn click(felt: &Felt, told: Told) -> String {
-    let all = felt.traffic.iter();
-    let all = all.map(|traffic| longer(traffic, told));
+fn click(impact: &UserImpact, circumstances: Circumstances) -> String {
+    let all = impact.traffic.iter();
+    let all = all.map(|traffic| longer(traffic, circumstances));
     let all: Vec<String> = all.collect();
-    let longest = felt.traffic.iter().map(|traffic| traffic.longer_ms_p99);
+    let longest = impact.traffic.iter().map(|traffic| traffic.longer_ms_p99);
     let than = match longest.fold(0.0, f64::max) {
         longest if longest >= SLOWER_MS => ", more than the 1 s of a page that is waited for",
         longest if longest >= SLOW_MS => ", more than the 0.2 s of a slow page",
@@ -63,7 +69,7 @@ fn click(felt: &Felt, told: Told) -> String {
     format!("a click or a key took {}{than}", all.join(" and "))
 }
 
-fn longer(traffic: &Traffic, told: Told) -> String {
+fn longer(traffic: &Traffic, circumstances: Circumstances) -> String {
     let kind = match traffic.name.as_deref() {
         Some("l4s") => " as L4S",
         Some("classic") => " as Classic",
@@ -72,18 +78,22 @@ fn longer(traffic: &Traffic, told: Told) -> String {
     if traffic.longer_ms_p99 < NOTHING_MS {
         return format!("less than 1 ms longer than on an idle link{kind}");
     }
-    let at_most = if told.is_at_most { "at most " } else { "" };
+    let at_most = if circumstances.is_at_most {
+        "at most "
+    } else {
+        ""
+    };
     let (median, p99) = (ms(traffic.longer_ms_median), ms(traffic.longer_ms_p99));
     let longer = format!("{at_most}{median} longer than on an idle link{kind}");
-    match told.few {
+    match circumstances.few {
         true => format!("{longer} (once {p99})"),
         false => format!("{longer} (1 in 100: {p99} or more)"),
     }
 }
 
 /// What is left of the time that a call may take.
-fn call(felt: &Felt) -> String {
-    let ways = felt.traffic.iter();
+fn call(impact: &UserImpact) -> String {
+    let ways = impact.traffic.iter();
     let ways = ways.flat_map(|traffic| [traffic.one_way_ms_down, traffic.one_way_ms_up]);
     let longest = ways.fold(0.0, f64::max);
     match longest > CALL_MS {
@@ -98,14 +108,14 @@ fn call(felt: &Felt) -> String {
     }
 }
 
-fn losses(felt: &Felt) -> String {
+fn losses(impact: &UserImpact) -> String {
     let percent = |share: f64| match share * 100.0 {
         percent if percent < 0.01 => "less than 0.01 %".to_owned(),
         percent => format!("{percent:.2} %"),
     };
     let ways = [
-        (felt.lost_down, felt.lost_outside_down, "down"),
-        (felt.lost_up, felt.lost_outside_up, "up"),
+        (impact.lost_down, impact.lost_outside_down, "down"),
+        (impact.lost_up, impact.lost_outside_up, "up"),
     ];
     let ways = ways.into_iter().filter(|(share, ..)| *share > 0.0);
     let lost = ways.map(|(share, outside, way)| match outside > 0.0 {

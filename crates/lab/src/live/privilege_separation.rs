@@ -11,12 +11,11 @@
 //! A worker that has built its namespaces writes only into the folder of its result (Landlock, if the host has it). The worker
 //! loads BPF before that, and BPF is unloaded with the worker.
 //!
-//! [`super::run`] itself knows nothing of this: the guest of the virtual world, benchmarks and examples call it as it is.
+//! [`super::run()`] itself knows nothing of this: the guest of the virtual world, benchmarks and examples call it as it is.
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use quell_confine::capabilities::{CapabilitySet, forbid_new, keep_only};
@@ -24,7 +23,7 @@ use quell_confine::landlock::{Outside, write_only_beneath};
 use quell_confine::user::become_user;
 use quell_hosts::broker::{Answer, Broker, Line};
 use quell_kernel::Reason;
-use quell_kernel::held::{Held, Identity, real};
+use quell_kernel::held::{Held, real};
 use quell_measure::Summary;
 use quell_results::packets::PacketFile;
 use quell_results::read::{LONGEST, text};
@@ -34,14 +33,19 @@ use rustix::fs::{Access, access};
 use rustix::process::geteuid;
 use serde::{Deserialize, Serialize};
 
+use super::error::LiveError;
 use super::job::of_run;
-use super::{LiveError, LiveListener, watched};
-use crate::fill::{ToDisk, fill};
+use super::listener::LiveListener;
+use super::prepare::prepare;
+use super::run::run as run_live;
+use super::watched;
+use super::worker::{FillTask, Work, broker_of_this_process, failed, resolved};
 use crate::job::{Job, Order};
 use crate::options::{LiveOptions, Options};
-use crate::surroundings::of_live;
+use crate::program_env::of_live;
+use crate::write_result::{ToDisk, write_result};
 use crate::writer::{self, Writer};
-use crate::{RunError, Scenario, World};
+use crate::{RunError, World};
 
 /// The rights that setting up a run may need: namespaces, networks, packet sockets, BPF, real-time priorities, open files, the change to
 /// the user who writes, and ending a worker of that user.
@@ -62,32 +66,6 @@ const TURN: Duration = Duration::from_millis(50);
 /// Time of the run between two reports of progress.
 const MENTION: Time = Time::from_millis(100);
 
-/// The broker of this process, if it has one.
-static BROKER: Mutex<Option<Broker>> = Mutex::new(None);
-
-/// The task of a worker.
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Task {
-    /// Resolved, as TOML.
-    scenario: String,
-    seed: u64,
-    results: PathBuf,
-    /// What that folder must be, whoever renames it meanwhile.
-    identity: Identity,
-    packets: bool,
-    warnings: Vec<String>,
-    live: LiveOptions,
-}
-
-/// What a worker does.
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) enum Work {
-    /// Fills the folder of a result.
-    Fill(Task),
-    /// Runs for somebody who watches.
-    Watch(watched::Task),
-}
-
 /// A message of a worker.
 #[derive(Debug, Serialize, Deserialize)]
 enum Said {
@@ -107,7 +85,7 @@ enum Said {
 /// # Errors
 ///
 /// The process has several threads, user namespaces are forbidden, or the results could not be written afterwards.
-pub fn set_apart(results: &Path) -> Result<(), LiveError> {
+pub fn separate(results: &Path) -> Result<(), LiveError> {
     let place = writer::existing(results);
     stand_apart(&place)?;
     if access(&place, Access::WRITE_OK | Access::EXEC_OK).is_err() {
@@ -128,13 +106,13 @@ pub fn set_apart(results: &Path) -> Result<(), LiveError> {
 /// # Errors
 ///
 /// The process has several threads, or user namespaces are forbidden.
-pub fn set_apart_to_watch() -> Result<(), LiveError> {
+pub fn separate_to_watch() -> Result<(), LiveError> {
     stand_apart(Path::new("."))
 }
 
 /// Gives every right away, and becomes the owner of `place` if that is root's to do.
 fn stand_apart(place: &Path) -> Result<(), LiveError> {
-    super::prepare()?;
+    prepare()?;
     let writer = writer::of(place).map_err(|error| {
         LiveError::Failed(format!("cannot look at {}: {error}", place.display()))
     })?;
@@ -152,11 +130,6 @@ fn stand_apart(place: &Path) -> Result<(), LiveError> {
     Ok(())
 }
 
-/// The broker of this process, if it has one; its runs come one after the other.
-pub(super) fn broker_of_this_process() -> MutexGuard<'static, Option<Broker>> {
-    BROKER.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Lets a worker fill the folder of one run; `None` where this process has no broker.
 pub(crate) fn order(order: &mut Order<'_>) -> Option<Result<Summary, RunError>> {
     let mut broker = broker_of_this_process();
@@ -171,7 +144,7 @@ fn carry_out(broker: &mut Broker, order: &mut Order<'_>) -> Result<Summary, RunE
     );
     live.programs = of_live(order.scenario, allowed, order.folder)?;
     let identity = Held::open(order.folder).and_then(|held| held.identity());
-    let task = Task {
+    let task = FillTask {
         scenario: order.resolved().to_toml(),
         seed: order.seed,
         results: real(order.folder),
@@ -241,17 +214,7 @@ fn begin(writer: Option<Writer>, task: &[u8]) -> Result<Work, RunError> {
     serde_json::from_slice(task).map_err(|error| failed(&error))
 }
 
-fn failed(why: &dyn std::fmt::Display) -> RunError {
-    RunError::Failed(format!("in the process of the live run: {why}"))
-}
-
-/// The scenario of a task, which was written by this program.
-pub(super) fn resolved(scenario: &str) -> Result<Scenario, RunError> {
-    Scenario::parse(scenario)
-        .map_err(|problems| failed(&format!("the scenario came out wrong: {problems}")))
-}
-
-fn run(task: Task, line: &Line<'_>) -> Result<(), RunError> {
+fn run(task: FillTask, line: &Line<'_>) -> Result<(), RunError> {
     let scenario = resolved(&task.scenario)?;
     let held = Held::open_same(&task.results, task.identity);
     let held = held.map_err(RunError::writing(&task.results))?;
@@ -282,7 +245,7 @@ fn run(task: Task, line: &Line<'_>) -> Result<(), RunError> {
         folder: &folder,
         progress: &mut progress,
     };
-    fill(order, &mut |job| run_confined(job, &options.live, &folder)).map(drop)
+    write_result(order, &mut |job| run_confined(job, &options.live, &folder)).map(drop)
 }
 
 fn run_confined(
@@ -295,7 +258,7 @@ fn run_confined(
         inner: ToDisk::new(job),
         folder,
     };
-    let measured = super::run(scenario, seed, World::Live, options, stop, &mut listener);
+    let measured = run_live(scenario, seed, World::Live, options, stop, &mut listener);
     measured.map_err(|error| of_run(error, listener.inner))
 }
 

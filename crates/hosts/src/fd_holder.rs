@@ -20,11 +20,11 @@ use crate::error::Doing as _;
 
 /// The line to the process. It ends soon after this is dropped, or this process has ended.
 #[derive(Debug)]
-pub struct Keeper {
+pub struct FdHolder {
     line: UnixStream,
 }
 
-impl Keeper {
+impl FdHolder {
     /// Starts it: no child of this process, in a session of its own, without rights, with no other descriptor than its line.
     ///
     /// # Errors
@@ -99,16 +99,16 @@ mod tests {
     #[test]
     fn what_is_handed_over_stays_open_until_the_line_ends() {
         let (line, theirs) = UnixStream::pair().unwrap();
-        let keeper = Keeper { line };
+        let fd_holder = FdHolder { line };
         let (mut one, other) = UnixStream::pair().unwrap();
-        keeper.hold(other.as_fd()).unwrap();
+        fd_holder.hold(other.as_fd()).unwrap();
         drop(other);
         one.set_nonblocking(true).unwrap();
         // The copy in the line keeps it open.
         let error = one.read(&mut [0]).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
         drop(theirs);
-        drop(keeper);
+        drop(fd_holder);
         assert_eq!(one.read(&mut [0]).unwrap(), 0);
     }
 }

@@ -6,20 +6,20 @@ use crate::Scenario;
 
 /// What is missing, and the command that fixes it where there is one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Lack {
+pub struct MissingRequirement {
     /// What is missing, in a line.
     pub what: String,
     /// The command or step that would fix it.
     pub fix: Option<String>,
 }
 
-impl From<Reason> for Lack {
+impl From<Reason> for MissingRequirement {
     fn from(Reason { what, fix }: Reason) -> Self {
         Self { what, fix }
     }
 }
 
-impl std::fmt::Display for Lack {
+impl std::fmt::Display for MissingRequirement {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.fix {
             Some(fix) => write!(f, "{}; fix: {fix}", self.what),

@@ -13,10 +13,10 @@ use quell_units::Time;
 use crate::RunError;
 use crate::guest_command::FOLDER;
 use crate::job::{Job, Order};
-use crate::surroundings::FOLDER as PROGRAMS;
+use crate::program_env::FOLDER as PROGRAMS;
 
 /// Fills a folder with what `world` measures, and with the facts of this machine.
-pub(crate) fn fill(
+pub(crate) fn write_result(
     order: Order<'_>,
     world: &mut dyn FnMut(Job<'_>) -> Result<Measurements, RunError>,
 ) -> Result<Summary, RunError> {

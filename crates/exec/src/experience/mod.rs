@@ -6,6 +6,7 @@
 //!
 //! The thresholds are those of others, named where they are used.
 
+mod impact;
 mod sentence;
 #[cfg(test)]
 mod tests;
@@ -16,68 +17,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use quell_link::LinkReport;
 use quell_measure::{Direction, Dist, QueueSummary, Summary};
 use quell_scenario::Side;
-use serde::Serialize;
 
-use crate::Plan;
-use sentence::{NOTHING_MS, Told, sentence};
+use crate::plan::Plan;
+pub use impact::{State, Traffic, UserImpact};
+use sentence::{Circumstances, NOTHING_MS, sentence};
 use together::together;
 
 /// Of fewer packets a 99th percentile says nothing: all of them count.
 const FEW_PACKETS: u64 = 100;
-
-/// What of the link there was to feel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum State {
-    /// No packet crossed it.
-    Unused,
-    /// It has no rate, so nothing waited.
-    Unlimited,
-    /// Too little flowed, or too briefly, to fill an interval.
-    Idle,
-    /// Data flowed.
-    Busy,
-}
-
-/// What a user felt.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Felt {
-    /// What there was to feel.
-    pub state: State,
-    /// The same run so far, while it goes on.
-    pub partial: bool,
-    /// Of L4S and Classic packets apart, where both crossed the link.
-    pub traffic: Vec<Traffic>,
-    /// The share of the packets that was lost, by the queues and outside of them, towards the program.
-    pub lost_down: f64,
-    /// The same of the program's packets.
-    pub lost_up: f64,
-    /// The part of `lost_down` that no queue dropped: what the link was asked to lose behind them, and what it failed to pass on.
-    pub lost_outside_down: f64,
-    /// The same part of `lost_up`.
-    pub lost_outside_up: f64,
-    /// Packets that were lost outside of the queues, in both directions.
-    pub lost_outside: u64,
-    /// All of it, for people.
-    pub sentence: String,
-}
-
-/// What packets of one kind waited, in milliseconds.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Traffic {
-    /// `l4s` or `classic`, where both crossed the link.
-    pub name: Option<String>,
-    /// How much longer a round trip took than on an idle link: half of them no more than this.
-    pub longer_ms_median: f64,
-    /// All but one in a hundred no more than this; of few packets, all.
-    pub longer_ms_p99: f64,
-    /// The most that the queues together made a round trip wait.
-    pub longer_ms_max: f64,
-    /// What the link took one way towards the program, its part of the RTT included: all but one in a hundred packets no more.
-    pub one_way_ms_down: f64,
-    /// The same of the program's packets.
-    pub one_way_ms_up: f64,
-}
 
 /// What the summary does not say.
 #[derive(Debug, Clone)]
@@ -121,7 +68,7 @@ impl Known {
 }
 
 /// What a user felt of the link that this is the summary of.
-pub(crate) fn felt(summary: &Summary, known: &Known) -> Felt {
+pub(crate) fn impact(summary: &Summary, known: &Known) -> UserImpact {
     let queues: Vec<&QueueSummary> = summary.figures.queues.iter().collect();
     let crossed: u64 = queues.iter().map(|queue| queue.packets).sum();
     let state = match known {
@@ -148,7 +95,7 @@ pub(crate) fn felt(summary: &Summary, known: &Known) -> Felt {
         [outside, outside + dropped(&queues, way)].map(|count| count as f64 / came as f64)
     };
     let [[outside_down, lost_down], [outside_up, lost_up]] = Direction::BOTH.map(lost);
-    let mut felt = Felt {
+    let mut impact = UserImpact {
         state,
         partial: summary.partial,
         traffic,
@@ -164,13 +111,13 @@ pub(crate) fn felt(summary: &Summary, known: &Known) -> Felt {
         let waited = queue.delay_ms.is_some_and(|delay| delay.p99 >= NOTHING_MS);
         waited && apart.any(|(hop, direction)| (hop, *direction) == (&queue.hop, queue.direction))
     });
-    let told = Told {
+    let circumstances = Circumstances {
         rtt_ms: known.rtt_ms,
         is_at_most: waits_apart,
         few: crossed < FEW_PACKETS,
     };
-    felt.sentence = sentence(&felt, told);
-    felt
+    impact.sentence = sentence(&impact, circumstances);
+    impact
 }
 
 /// The names of the queues between which a discipline divides packets, where more than one had any.

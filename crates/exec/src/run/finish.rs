@@ -1,0 +1,126 @@
+//! What a run is reported as, after its program has ended.
+
+use std::env;
+use std::sync::Arc;
+
+use quell_scenario::World;
+
+use super::build::Ground;
+use super::outcome::Outcome;
+use super::start::Started;
+use super::watch::Watched;
+use crate::bypass::{Surroundings, bypasses};
+use crate::config::Config;
+use crate::error::Result;
+use crate::experience::{Known, impact};
+use crate::memory::LinkMemory;
+use crate::net::Net;
+use crate::report::{Ran, report};
+use crate::summary::{summarise, warnings};
+
+/// The warning of every result behind pasta.
+const PASTA_SENDS: &str = "--net pasta: the sender of downloads is pasta, which has no congestion control, so the queue is measured against that; with --net relay the kernel's TCP sends";
+
+/// The warning where names were not found.
+const NO_NAMES: &str = "the name servers of this host are on its loopback, which --net nat does not reach: names were not found";
+
+/// Ends the link and the relay, and writes down what they measured.
+pub(super) fn finish(mut config: Config, started: Started, watched: Watched) -> Result<Outcome> {
+    // Dropped in the opposite order: the program before its network.
+    let Started {
+        ground,
+        packets,
+        far: _far,
+        relay,
+        program: _program,
+        main_loop,
+        ..
+    } = started;
+    let (connections, counts) = match relay {
+        Some(relay) => {
+            let counts = relay.counts.clone();
+            (relay.finish()?, counts)
+        }
+        None => (Vec::new(), Arc::default()),
+    };
+    let (plan, changes) = main_loop.remote.close();
+    config.plan = plan;
+    // Nobody can ask any more, and the file is gone with the program.
+    config.socket = None;
+    let end = main_loop.finish()?;
+    let (linked, limits, results) = (end.linked, end.limits, end.results);
+    // A result without packets is one, and the program's end is known.
+    let missing = packets.map(|packets| packets.finish(linked.ended));
+    let (missing, unwritten) = match missing.transpose() {
+        Ok(missing) => (missing.unwrap_or(0), None),
+        Err(error) => (0, Some(error)),
+    };
+    if let (Some(_), Some(results)) = (&unwritten, &results) {
+        results.give_packets_up();
+    }
+    let (mut summary, histograms) = summarise(&config.plan, config.world, &linked, false);
+    summary.warnings = warnings(&config.plan, &linked.report, &counts, missing);
+    let unwritten = unwritten.map(|error| format!("the packets are not in the result: {error}"));
+    summary.warnings.extend(unwritten);
+    summary.warnings.extend(doubts(&config, &ground));
+    let known = Known::of(&config.plan, limits.has_data(), &linked.report);
+    let impact = impact(&summary, &known);
+    let exec = report(&Ran {
+        config: &config,
+        subnet: ground.subnet,
+        ipv6: ground.ipv6,
+        ecn: ground.network.ecn,
+        controls: &ground.controls,
+        ended: watched.ended,
+        descendants: watched.descendants,
+        connections: &connections,
+        counts: &counts,
+        limits: &limits,
+        impact: &impact,
+        linked: &linked,
+        changes: &changes,
+    });
+    if let Some(watching) = end.watching {
+        watching.finish(&summary, &histograms)?;
+    }
+    let folder = results.map(|results| results.finish(&config.plan, &summary, &histograms, &exec));
+    let (folder, unwritten) = match folder.transpose() {
+        Ok(folder) => (folder, None),
+        Err(error) => (None, Some(error)),
+    };
+    Ok(Outcome {
+        unwritten,
+        ended: watched.ended,
+        summary,
+        links: linked.results,
+        limits,
+        impact,
+        exec,
+        folder,
+    })
+}
+
+/// What puts the result in doubt because of where it ran.
+fn doubts(config: &Config, ground: &Ground) -> Vec<String> {
+    let mut doubts = Vec::new();
+    if config.world == World::Live {
+        doubts.extend(bypasses(
+            &config.program.name(),
+            &config.loopback,
+            ground.subnet,
+            &Surroundings {
+                variable: &|name| env::var(name).ok(),
+                is_there: &|path| path.symlink_metadata().is_ok(),
+            },
+        ));
+    }
+    if config.net == Net::Nat && ground.names.are_of_loopback() {
+        doubts.push(NO_NAMES.to_owned());
+    }
+    let needed = LinkMemory::of(&config.plan, config.mtu).window;
+    doubts.extend(ground.network.warnings(needed, ground.ecn));
+    if config.net == Net::Pasta {
+        doubts.push(PASTA_SENDS.to_owned());
+    }
+    doubts
+}

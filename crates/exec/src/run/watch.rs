@@ -1,0 +1,33 @@
+//! From the start of the program until all that it has started and sent is gone.
+
+use std::time::Duration;
+
+use quell_hosts::terminal::Front;
+use signal_hook::consts::SIGTERM;
+
+use super::start::Started;
+use crate::config::Config;
+use crate::error::Result;
+use crate::program::Ended;
+
+/// The program has ended.
+pub(super) struct Watched {
+    pub(super) ended: Ended,
+    /// How many descendants it left.
+    pub(super) descendants: usize,
+}
+
+/// Looks after the program. Where that fails, the program is ended.
+pub(super) fn watch(config: &Config, started: &mut Started) -> Result<Watched> {
+    let (program, far) = (&started.program, started.far.as_ref());
+    let looked_after = started
+        .main_loop
+        .look_after(program, config, started.relay.as_ref(), far);
+    if looked_after.is_err() {
+        program.signal(SIGTERM);
+        program.end_descendants(Duration::ZERO, None, || {});
+    }
+    started.front.iter().for_each(Front::take_back);
+    let (ended, descendants) = looked_after?;
+    Ok(Watched { ended, descendants })
+}
