@@ -7,7 +7,7 @@ use quell_lab::results::report::{escaped, page, picture};
 
 use crate::figure::{Curve, Figure, Pair};
 use crate::findings::Findings;
-use crate::registry::{Chapter, chapters};
+use crate::registry::chapters;
 use crate::reproduction::Outcome;
 use crate::statement::{Judged, Verdict};
 
@@ -19,15 +19,10 @@ pub fn html(outcomes: &[Outcome<'_>], how: &str) -> String {
         "<p>Published experiments, repeated. Each statement has what the source says, what came out, what was checked, and the verdict. \
          In figures, dots and the colour of <em>published</em> are what the source printed as numbers.</p>"
     );
-    counts(&mut body, outcomes);
-    for chapter in chapters() {
-        let own = outcomes
-            .iter()
-            .filter(|one| one.experiment().chapter() == chapter.name);
-        let own: Vec<&Outcome<'_>> = own.collect();
-        if !own.is_empty() {
-            section(&mut body, chapter, &own);
-        }
+    let parts = parts(outcomes);
+    counts(&mut body, &parts);
+    for part in &parts {
+        section(&mut body, part);
     }
     let _ = writeln!(
         body,
@@ -37,21 +32,42 @@ pub fn html(outcomes: &[Outcome<'_>], how: &str) -> String {
     page("Reproduction of published experiments", &body)
 }
 
+/// A chapter of the book, with what became of its experiments.
+struct Part<'o> {
+    name: &'o str,
+    title: &'o str,
+    source: &'o str,
+    outcomes: Vec<&'o Outcome<'o>>,
+}
+
+/// The chapters that have outcomes, then those of files of one's own.
+fn parts<'o>(outcomes: &'o [Outcome<'o>]) -> Vec<Part<'o>> {
+    let known = chapters()
+        .iter()
+        .map(|one| (one.name.as_str(), one.title.as_str(), one.source.as_str()));
+    let own = ("", "Own experiments", "experiment files");
+    let part = |(name, title, source): (&'o str, &'o str, &'o str)| Part {
+        name,
+        title,
+        source,
+        outcomes: outcomes
+            .iter()
+            .filter(|one| one.experiment().chapter() == name)
+            .collect(),
+    };
+    let parts = known.chain([own]).map(part);
+    parts.filter(|part| !part.outcomes.is_empty()).collect()
+}
+
 /// How many statements of a chapter have which verdict.
-fn counts(body: &mut String, outcomes: &[Outcome<'_>]) {
+fn counts(body: &mut String, parts: &[Part<'_>]) {
     body.push_str(
         "<div class=\"scroll\"><table>\n<caption>Verdicts</caption>\n<thead><tr><th>source</th><th class=\"number\">experiments</th>\
          <th class=\"number\">reproduced</th><th class=\"number\">differ</th><th class=\"number\">cannot be judged</th>\
          <th class=\"number\">not judged</th></tr></thead>\n<tbody>\n",
     );
-    for chapter in chapters() {
-        let own = outcomes
-            .iter()
-            .filter(|one| one.experiment().chapter() == chapter.name);
-        let own: Vec<&Outcome<'_>> = own.collect();
-        if own.is_empty() {
-            continue;
-        }
+    for part in parts {
+        let own = &part.outcomes;
         let mut counts = [0_usize; 4];
         let found = own.iter().filter_map(|one| one.findings());
         for judged in found.flat_map(Findings::judged) {
@@ -66,8 +82,8 @@ fn counts(body: &mut String, outcomes: &[Outcome<'_>]) {
         let _ = writeln!(
             body,
             "<tr><td><a href=\"#{}\">{}</a></td><td class=\"number\">{}</td>{}</tr>",
-            chapter.name,
-            escaped(&chapter.title),
+            part.name,
+            escaped(part.title),
             own.len(),
             cells.concat()
         );
@@ -75,21 +91,21 @@ fn counts(body: &mut String, outcomes: &[Outcome<'_>]) {
     body.push_str("</tbody>\n</table></div>\n");
 }
 
-fn section(body: &mut String, chapter: &Chapter, outcomes: &[&Outcome<'_>]) {
+fn section(body: &mut String, part: &Part<'_>) {
     let _ = writeln!(
         body,
         "<section id=\"{}\">\n<h2>{}</h2>\n<p>{}.</p>",
-        chapter.name,
-        escaped(&chapter.title),
-        escaped(&chapter.source)
+        part.name,
+        escaped(part.title),
+        escaped(part.source)
     );
-    for outcome in outcomes {
+    for outcome in &part.outcomes {
         let experiment = outcome.experiment();
         let name = experiment.id.replace('/', "-");
         let _ = writeln!(
             body,
             "<article id=\"{name}\">\n<h3>{}: {}</h3>\n<p class=\"faint\">Source: {}. Scenarios: {}.</p>",
-            experiment.id,
+            escaped(&experiment.id),
             escaped(&experiment.title),
             escaped(&experiment.source),
             escaped(&experiment.scenarios().join(", "))
@@ -126,6 +142,10 @@ fn found(body: &mut String, findings: &Findings<'_>, name: &str) {
     body.push_str("</tbody>\n</table></div>\n");
     for (number, figure) in findings.figures.iter().enumerate() {
         body.push_str(&picture(&drawn(figure), &format!("{name}-{number}")));
+    }
+    // The tables of the book's own experiments are pages of the documentation.
+    if findings.experiment().chapter().is_empty() && !findings.text.is_empty() {
+        let _ = writeln!(body, "<pre>{}</pre>", escaped(&findings.text));
     }
 }
 

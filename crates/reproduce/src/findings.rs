@@ -85,6 +85,16 @@ impl<'a> Findings<'a> {
             .collect()
     }
 
+    /// What a reader should know besides the verdicts: guards that do not hold, reasons without a miss, what could not be evaluated.
+    pub fn notes(&self) -> Vec<String> {
+        if self.judge == Judge::Quick {
+            return self.faults.clone();
+        }
+        let both = self.experiment.statements.iter().zip(&self.checks);
+        let notes = both.flat_map(|(statement, checks)| checks.notes(statement));
+        notes.chain(self.faults.iter().cloned()).collect()
+    }
+
     /// Where the definition and the outcome in the simulated world do not fit: a miss without a reason, a reason without a miss, a
     /// statement without a check.
     pub fn problems(&self) -> Vec<String> {

@@ -185,6 +185,21 @@ impl Checks {
         }
     }
 
+    /// What a reader should know besides the verdict: a guard that does not hold, a reason without a miss, a check that no point had.
+    pub(crate) fn notes(&self, statement: &Statement) -> Vec<String> {
+        let mut notes = Vec::new();
+        if matches!(statement.expected, Expected::Differs(_)) && self.misses.is_empty() {
+            notes.push("has a reason why it differs, but every check holds".to_owned());
+        }
+        if self.made == 0 && !matches!(statement.expected, Expected::CannotBeJudged(_)) {
+            notes.push("no point has its check".to_owned());
+        }
+        let broken = self.broken_guards.iter();
+        notes.extend(broken.map(|guard| format!("its guard does not hold: {guard}")));
+        let id = &statement.id;
+        notes.iter().map(|note| format!("{id}: {note}")).collect()
+    }
+
     /// What is wrong between the definition and the outcome in the simulated world.
     pub(crate) fn problems(&self, statement: &Statement) -> Vec<String> {
         let mut problems = Vec::new();

@@ -12,7 +12,8 @@ use crate::arguments::{Jobs, Patience, Where};
 /// `quell reproduce`.
 #[derive(Debug, Args)]
 pub(crate) struct Reproduce {
-    /// IDs of experiments, sources (the first part of IDs), or all; list, or nothing, lists what there is
+    /// IDs of experiments, sources (the first part of IDs), all, or experiment files of your own (.toml); list, or nothing,
+    /// lists what there is
     #[arg(value_name = "ID")]
     pub(crate) names: Vec<String>,
     /// One seed and a few seconds of each run: shows that everything runs, and judges nothing
@@ -36,6 +37,9 @@ pub(crate) struct Reproduce {
     /// Run those again that failed
     #[arg(long)]
     pub(crate) retry_failed: bool,
+    /// Write the text with its tables (.md) and the CSV files of each experiment into this folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) tables: Option<PathBuf>,
     /// Write the book to this file, .html: every verdict, and figures beside what the sources print; one of that name
     /// is replaced
     #[arg(long, value_name = "FILE")]

@@ -2,12 +2,13 @@
 
 pub(crate) mod arguments;
 
+use std::fs;
 use std::path::Path;
 
 use quell_lab::World;
 use quell_lab::sweep::{self, Options, Report, Store, Survey};
 use quell_reproduce::book;
-use quell_reproduce::registry::{self, CHAPTERS};
+use quell_reproduce::registry::{self, chapters};
 use quell_reproduce::{Experiment, Findings, Length, Outcome, Reproduction, Unable, Verdict};
 use serde_json::{Value as Json, json};
 
@@ -28,7 +29,8 @@ pub(crate) fn reproduce(arguments: &Reproduce, page: &mut Page) -> Result<(), Fa
     if let Some(out) = &arguments.report {
         report::check(out)?;
     }
-    let experiments = chosen(names)?;
+    let own = own_files(names)?;
+    let experiments = chosen(names, &own)?;
     if list {
         return match arguments.json {
             true => print(&list_json(&experiments), page),
@@ -76,6 +78,12 @@ pub(crate) fn reproduce(arguments: &Reproduce, page: &mut Page) -> Result<(), Fa
     } else {
         tell(&outcomes, &ran, &folder, page);
     }
+    if let Some(folder) = &arguments.tables {
+        write_tables(&outcomes, folder)?;
+        if !arguments.json {
+            page.line(format_args!("tables in {}", folder.display()));
+        }
+    }
     if let Some(out) = &arguments.report {
         let words: Vec<String> = arguments.words(world);
         write(out, book::html(&outcomes, &words.join(" ")).as_bytes())?;
@@ -90,11 +98,11 @@ pub(crate) fn reproduce(arguments: &Reproduce, page: &mut Page) -> Result<(), Fa
 }
 
 /// What is to run of the experiments in this world; prints which of them cannot.
-fn plan(
+fn plan<'a>(
     arguments: &Reproduce,
-    experiments: &[&'static Experiment],
+    experiments: &[&'a Experiment],
     world: World,
-) -> Result<Reproduction, Failure> {
+) -> Result<Reproduction<'a>, Failure> {
     let guest = arguments.patience.options(arguments.kernel.clone());
     let guest = guest.map_err(Failure::input)?;
     if world == World::Live {
@@ -117,14 +125,26 @@ fn plan(
     Ok(all)
 }
 
-/// The experiments that these names mean, each once, in the order of the book; all without a name.
-fn chosen(names: &[String]) -> Result<Vec<&'static Experiment>, Failure> {
-    let all = registry::all();
+/// Whether a name is that of a file: IDs have no end.
+fn is_file(name: &str) -> bool {
+    Path::new(name).extension().is_some_and(|end| end == "toml")
+}
+
+/// The experiments of one's own among these names.
+fn own_files(names: &[String]) -> Result<Vec<Experiment>, Failure> {
+    let files = names.iter().filter(|name| is_file(name));
+    let read = files.map(|name| Experiment::open(Path::new(name)).map_err(Failure::input));
+    read.collect()
+}
+
+/// The experiments that these names mean, each once, in the order of the book, then those of one's own; all of the book without a name.
+fn chosen<'a>(names: &[String], own: &'a [Experiment]) -> Result<Vec<&'a Experiment>, Failure> {
+    let all: Vec<&'a Experiment> = registry::all();
     if names.is_empty() {
         return Ok(all);
     }
     let mut wanted: Vec<&str> = Vec::new();
-    for name in names {
+    for name in names.iter().filter(|name| !is_file(name)) {
         let found = registry::find(name).map_err(|near| {
             let near: Vec<&str> = near.into_iter().take(SUGGESTED).collect();
             let meant = match near[..] {
@@ -133,16 +153,16 @@ fn chosen(names: &[String]) -> Result<Vec<&'static Experiment>, Failure> {
             };
             Failure::input(format!("there is no experiment {name}; {meant}"))
         })?;
-        wanted.extend(found.iter().map(|one| one.id));
+        wanted.extend(found.iter().map(|one| one.id.as_str()));
     }
-    let is_wanted = |one: &&'static Experiment| wanted.contains(&one.id);
-    Ok(all.into_iter().filter(is_wanted).collect())
+    let is_wanted = |one: &&Experiment| wanted.contains(&one.id.as_str());
+    Ok(all.into_iter().filter(is_wanted).chain(own).collect())
 }
 
-fn list_all(experiments: &[&'static Experiment], page: &mut Page) {
+fn list_all(experiments: &[&Experiment], page: &mut Page) {
     let width = experiments.iter().map(|one| one.id.chars().count()).max();
     let width = width.unwrap_or(0);
-    for chapter in CHAPTERS {
+    for chapter in chapters() {
         let own = experiments
             .iter()
             .filter(|one| one.chapter() == chapter.name);
@@ -164,8 +184,8 @@ fn list_all(experiments: &[&'static Experiment], page: &mut Page) {
     page.line("quell reproduce ID runs an experiment; docs/reproduce.md has the verdicts.");
 }
 
-fn list_json(experiments: &[&'static Experiment]) -> Json {
-    let one = |one: &&'static Experiment| {
+fn list_json(experiments: &[&Experiment]) -> Json {
+    let one = |one: &&Experiment| {
         let statements = one.statements.iter().map(|statement| {
             json!({
                 "id": statement.id,
@@ -178,7 +198,7 @@ fn list_json(experiments: &[&'static Experiment]) -> Json {
             "title": one.title,
             "source": one.source,
             "scenarios": one.scenarios(),
-            "runs": (one.plan)().len(),
+            "runs": one.cells().len(),
             "statements": statements.collect::<Vec<_>>(),
         })
     };
@@ -192,10 +212,10 @@ fn print(json: &Json, page: &mut Page) -> Result<(), Failure> {
 }
 
 /// Each experiment that cannot run, and why.
-fn unable(all: &[Unable]) -> String {
+fn unable(all: &[Unable<'_>]) -> String {
     let mut text = "cannot run in this world:".to_owned();
     for one in all {
-        let id = one.experiment.id;
+        let id = &one.experiment.id;
         // What is wrong with a plan begins with how much it is.
         let why = match one.why.split_once('\n') {
             Some((first, rest)) if first.starts_with("the sweep has ") => rest,
@@ -209,7 +229,13 @@ fn unable(all: &[Unable]) -> String {
     text
 }
 
-fn dry(all: &Reproduction, survey: &Survey, options: &Options<'_>, store: &Path, page: &mut Page) {
+fn dry(
+    all: &Reproduction<'_>,
+    survey: &Survey,
+    options: &Options<'_>,
+    store: &Path,
+    page: &mut Page,
+) {
     let of = match options.shard {
         Some(_) => format!(" of {}", all.plan.len()),
         None => String::new(),
@@ -235,7 +261,7 @@ fn dry(all: &Reproduction, survey: &Survey, options: &Options<'_>, store: &Path,
 }
 
 /// The verdicts, and how many there are of each.
-fn tell(outcomes: &[Outcome], report: &Report, store: &Path, page: &mut Page) {
+fn tell(outcomes: &[Outcome<'_>], report: &Report, store: &Path, page: &mut Page) {
     let mut counts = [0_usize; 3];
     let (mut found, mut waiting) = (0, 0);
     for outcome in outcomes {
@@ -287,7 +313,7 @@ fn tell(outcomes: &[Outcome], report: &Report, store: &Path, page: &mut Page) {
     ));
 }
 
-fn tell_one(findings: &Findings, counts: &mut [usize; 3], page: &mut Page) {
+fn tell_one(findings: &Findings<'_>, counts: &mut [usize; 3], page: &mut Page) {
     let experiment = findings.experiment();
     page.paragraph(0, &format!("{}: {}", experiment.id, experiment.title));
     for judged in findings.judged() {
@@ -305,19 +331,45 @@ fn tell_one(findings: &Findings, counts: &mut [usize; 3], page: &mut Page) {
         counts[place] += 1;
         let (_, name) = judged.id.split_once('#').unwrap_or_default();
         page.hanging(&format!("  {name}: "), judged.verdict.name());
-        page.hanging("    published  ", judged.published);
+        page.hanging("    published  ", &judged.published);
         if !judged.ours.is_empty() {
             page.hanging("    quell      ", &judged.ours);
         }
-        page.hanging("    checked    ", judged.bound);
+        page.hanging("    checked    ", &judged.bound);
         if let Some(why) = judged.verdict.why() {
             page.hanging("    why        ", why);
         }
     }
+    for note in findings.notes() {
+        page.hanging("  note: ", &note);
+    }
+    // What the book has of its own is on a page of the documentation.
+    if experiment.chapter().is_empty() && !findings.text.is_empty() {
+        page.line("");
+        for line in findings.text.lines() {
+            page.line(line);
+        }
+    }
 }
 
-fn outcomes_json(outcomes: &[Outcome]) -> Json {
-    let one = |outcome: &Outcome| match outcome {
+/// Writes the text of each experiment with its tables, as Markdown, and its CSV files.
+fn write_tables(outcomes: &[Outcome<'_>], folder: &Path) -> Result<(), Failure> {
+    fs::create_dir_all(folder).map_err(Failure::failed)?;
+    for findings in outcomes.iter().filter_map(Outcome::findings) {
+        let experiment = findings.experiment();
+        let name = experiment.id.replace('/', "-");
+        let text = format!("# {}\n\n{}\n", experiment.title, findings.text);
+        write(&folder.join(format!("{name}.md")), text.as_bytes())?;
+        for (name, table) in &findings.tables {
+            let name = Path::new(name).file_name().unwrap_or_default();
+            write(&folder.join(name), table.to_csv().as_bytes())?;
+        }
+    }
+    Ok(())
+}
+
+fn outcomes_json(outcomes: &[Outcome<'_>]) -> Json {
+    let one = |outcome: &Outcome<'_>| match outcome {
         Outcome::Found(findings) => {
             let statements = findings.judged().into_iter().map(|judged| {
                 json!({
