@@ -45,11 +45,6 @@ pub enum Error {
     /// Another user needs root.
     #[error("--user: only root can give a program another user")]
     UserNeedsRoot,
-    /// Another user has no place beside pasta.
-    #[error(
-        "--user: with --net pasta all is in a user namespace that has one user; use --net relay"
-    )]
-    UserBesidePasta,
     /// Without root a user namespace is needed.
     #[error("{}{}", .0, Fix(.0.fix()))]
     UserNamespace(#[source] UserNamespaceError),
@@ -85,9 +80,6 @@ pub enum Error {
         /// The answer.
         source: io::Error,
     },
-    /// The program pasta is missing, may not do its work, or ended.
-    #[error("--net pasta: {0}")]
-    Pasta(String),
     /// A thread of the run is gone.
     #[error("{0} ended before the program did")]
     Gone(&'static str),

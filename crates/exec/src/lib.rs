@@ -9,7 +9,6 @@
 //! * [`memory`]: what the link holds at most;
 //! * [`network`], [`subnet`]: three namespaces and the wires between them;
 //! * [`relay`]: joins what the far edge accepts to ordinary sockets of the host; TCP by splice(2), UDP with its TOS byte;
-//! * `pasta`: that program in place of the relay, for whoever asks for it;
 //! * [`program`], `running`, `files`, [`resolver`]: the program, without any right, with process ids of its own and a name server behind the link;
 //! * [`remote`]: changes of the link while the program runs; [`control`]: the socket on which they are asked for; [`watcher`]: whoever watches;
 //! * [`experience`]: what the user felt, from what was measured;
@@ -40,7 +39,6 @@ mod mounts;
 mod net;
 pub mod network;
 pub mod option_error;
-mod pasta;
 pub mod plan;
 pub mod program;
 pub mod relay;

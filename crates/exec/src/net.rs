@@ -9,8 +9,6 @@ pub enum Net {
     None,
     /// What this host routes to, with its address: the remote servers themselves send the downloads. Needs root; IPv4 only.
     Nat,
-    /// Everything that the host reaches, by the program pasta: it sends the downloads, without congestion control.
-    Pasta,
 }
 
 impl Net {
@@ -20,7 +18,6 @@ impl Net {
             Self::Relay => "relay",
             Self::None => "none",
             Self::Nat => "nat",
-            Self::Pasta => "pasta",
         }
     }
 
@@ -31,6 +28,6 @@ impl Net {
 
     /// Whether something passes on what is for the addresses of the host's name servers and of its loopback.
     pub(crate) fn stands_for_host(self) -> bool {
-        matches!(self, Self::Relay | Self::Pasta)
+        matches!(self, Self::Relay)
     }
 }

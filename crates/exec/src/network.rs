@@ -75,7 +75,7 @@ impl NetworkConfig {
     fn outside_port(&self) -> String {
         match self.net {
             Net::Nat => on_host(self.subnet),
-            Net::Relay | Net::None | Net::Pasta => "wire".to_owned(),
+            Net::Relay | Net::None => "wire".to_owned(),
         }
     }
 
@@ -285,9 +285,6 @@ fn build_outside(
     if !is_host {
         far = Prepared::here(config)?;
         far.needs_right_to_ports = !sysctl::prepare_far_edge()?;
-    }
-    if config.net == Net::Pasta {
-        sysctl::prepare_gateway(config.ipv6)?;
     }
     let masquerade = match (config.net, config.subnet.inside()[0]) {
         (Net::Nat, IpAddr::V4(source)) => Some(Masquerade::start(port, source)?),

@@ -68,7 +68,7 @@ pub(crate) fn report(ran: &Ran<'_>) -> Value {
         "mtu": config.mtu,
         "tcp_ecn": ran.ecn,
         "congestion_control": ran.controls[0],
-        // With the host's routing the other end is the remote server, whose control nobody knows here; pasta has none.
+        // With the host's routing the other end is the remote server, whose control nobody knows here.
         "far_congestion_control": config.net.has_far_tcp().then_some(&ran.controls[1]),
         "guest_day": config.guest_day,
         "exit_code": code,

@@ -23,7 +23,6 @@ use crate::error::{Doing as _, Error, Result};
 use crate::link::{self, LinkThread};
 use crate::net::Net;
 use crate::network::{Network, NetworkConfig};
-use crate::pasta::{Pasta, WaitingPasta};
 use crate::program::Found;
 use crate::relay::Sockets;
 use crate::relay::targets::Loopback;
@@ -51,7 +50,6 @@ pub(super) struct Ground {
 pub(super) struct Built {
     pub(super) program: Waiting,
     pub(super) far: Option<Waiting>,
-    pub(super) pasta: Option<Pasta>,
     pub(super) results: Option<Results>,
     pub(super) packets: Option<LivePackets>,
     pub(super) link: LinkThread,
@@ -65,7 +63,6 @@ struct Copies {
     outside: Namespace,
     program: Waiting,
     far: Option<Waiting>,
-    pasta: Option<WaitingPasta>,
 }
 
 /// Builds what a run needs; from then on this process has no right over anything.
@@ -83,9 +80,6 @@ pub(super) fn build(config: &Config, prepared: Prepared) -> Result<Built> {
     };
     let (inside, outside) = (copies.inside, copies.outside);
     let network = Network::build(inside, outside, prepared.claim, &network_config)?;
-    let pasta = copies.pasta;
-    let pasta = pasta.map(|pasta| pasta.start(&network.outside, &network_config));
-    let pasta = pasta.transpose()?;
     let results = results(config)?;
     let packets = packets(config, results.as_ref())?;
     let fd_holder = prepared.fd_holder;
@@ -101,14 +95,13 @@ pub(super) fn build(config: &Config, prepared: Prepared) -> Result<Built> {
     })?;
     let sockets = match config.net {
         Net::Relay => Some(Sockets::open(&network, ipv6)?),
-        Net::None | Net::Nat | Net::Pasta => None,
+        Net::None | Net::Nat => None,
     };
     let controls = Controls::used(&controls, &network)?;
     give_up_rights(config)?;
     Ok(Built {
         program: copies.program,
         far: copies.far,
-        pasta,
         results,
         packets,
         link,
@@ -130,9 +123,7 @@ fn copies(config: &Config, prepared: &Prepared) -> Result<Copies> {
     let inside = Namespace::new().doing("make a network namespace")?;
     let outside = match config.net {
         Net::Nat => Namespace::current().doing("find the host's network namespace")?,
-        Net::Relay | Net::None | Net::Pasta => {
-            Namespace::new().doing("make a network namespace")?
-        }
+        Net::Relay | Net::None => Namespace::new().doing("make a network namespace")?,
     };
     wait_for_joined_threads();
     let start = |program: &Found, network, environment, names| Start {
@@ -144,24 +135,19 @@ fn copies(config: &Config, prepared: &Prepared) -> Result<Copies> {
         own_ids: config.world == World::Live,
     };
     let variables = environment(config, prepared.subnet, prepared.ipv6);
-    let names = prepared.has_names.then(|| match &prepared.pasta {
-        Some((_, pasta)) => prepared.names.with(pasta.names),
-        None => prepared.names.inside(prepared.subnet),
-    });
+    let names = prepared
+        .has_names
+        .then(|| prepared.names.inside(prepared.subnet));
     let environment = [variables.clone(), config.variables.clone()].concat();
     let program = Waiting::fork(start(&config.program, &inside, environment, names))?;
     let far = config.far.as_ref();
     let far = far.map(|program| Waiting::fork(start(program, &outside, variables, None)));
     let far = far.transpose()?;
-    let pasta = prepared.pasta.as_ref();
-    let pasta = pasta.map(|(program, pasta)| WaitingPasta::fork(program, &outside, pasta));
-    let pasta = pasta.transpose()?;
     Ok(Copies {
         inside,
         outside,
         program,
         far,
-        pasta,
     })
 }
 

@@ -18,9 +18,6 @@ use crate::net::Net;
 use crate::report::{Ran, report};
 use crate::summary::{summarise, warnings};
 
-/// The warning of every result behind pasta.
-const PASTA_SENDS: &str = "--net pasta: the sender of downloads is pasta, which has no congestion control, so the queue is measured against that; with --net relay the kernel's TCP sends";
-
 /// The warning where names were not found.
 const NO_NAMES: &str = "the name servers of this host are on its loopback, which --net nat does not reach: names were not found";
 
@@ -119,8 +116,5 @@ fn doubts(config: &Config, ground: &Ground) -> Vec<String> {
     }
     let needed = LinkMemory::of(&config.plan, config.mtu).window;
     doubts.extend(ground.network.warnings(needed, ground.ecn));
-    if config.net == Net::Pasta {
-        doubts.push(PASTA_SENDS.to_owned());
-    }
     doubts
 }

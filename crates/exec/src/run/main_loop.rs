@@ -15,7 +15,6 @@ use signal_hook::iterator::Signals;
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::link::{LinkThread, Linked};
-use crate::pasta::Pasta;
 use crate::program::Ended;
 use crate::relay::{Bin, Counts, Relay};
 use crate::remote::Remote;
@@ -33,7 +32,6 @@ const LINGER: Duration = Duration::from_secs(5);
 pub(super) struct MainLoop {
     pub(super) link: LinkThread,
     pub(super) remote: Remote,
-    pub(super) pasta: Option<Pasta>,
     /// Changes that the judge and a watcher know of.
     pub(super) changes: usize,
     pub(super) watching: Option<Watching>,
@@ -82,14 +80,11 @@ impl MainLoop {
             }
             self.take_rows()?;
         };
-        let spare = far.map(Running::id).or(self.pasta.as_ref().map(Pasta::id));
+        let spare = far.map(Running::id);
         let descendants = running.end_descendants(config.wait, spare, || {
             let _ = self.take_rows();
         });
         self.pass_on_the_rest(relay);
-        if let Some(pasta) = self.pasta.take() {
-            pasta.settle();
-        }
         if let Some(far) = far {
             far.signal(SIGTERM);
             far.end_descendants(Duration::ZERO, None, || {});
@@ -170,7 +165,7 @@ impl MainLoop {
         if self.link.has_failed() {
             return Err(Error::Gone("the link"));
         }
-        self.pasta.as_ref().map_or(Ok(()), Pasta::check)
+        Ok(())
     }
 
     /// Ends the link.

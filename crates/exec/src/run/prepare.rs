@@ -12,8 +12,6 @@ use crate::controls::Controls;
 use crate::error::{Doing as _, Error, Result};
 use crate::net::Net;
 use crate::network::{Claim, check_mtu};
-use crate::pasta::{self, PastaConfig};
-use crate::program::Found;
 use crate::resolver;
 use crate::subnet::{Subnet, has_ipv6};
 
@@ -30,7 +28,6 @@ pub(super) struct Prepared {
     pub(super) names: resolver::Names,
     /// Whether they are reached through the link.
     pub(super) has_names: bool,
-    pub(super) pasta: Option<(Found, PastaConfig)>,
     /// Kept to the end, after which the link's sockets are closed in the background.
     pub(super) fd_holder: Option<Arc<FdHolder>>,
 }
@@ -42,7 +39,7 @@ pub(super) fn prepare(config: &Config) -> Result<Prepared> {
     let fd_holder = fd_holder.and_then(Result::ok).map(Arc::new);
     let ipv6 = match config.net {
         _ if config.ipv4_only => false,
-        Net::Relay | Net::Pasta => has_ipv6(),
+        Net::Relay => has_ipv6(),
         Net::None => true,
         Net::Nat => false,
     };
@@ -67,15 +64,6 @@ pub(super) fn prepare(config: &Config) -> Result<Prepared> {
     };
     let names = resolver::Names::of_host();
     let has_names = config.net.stands_for_host() && config.names == Names::Link;
-    let pasta = match config.net {
-        Net::Pasta => {
-            let names = has_names.then_some(&names);
-            let (found, loopback) = (pasta::find()?, &config.loopback);
-            let pasta = PastaConfig::new(subnet, config.mtu, ipv6, loopback, names)?;
-            Some((found, pasta))
-        }
-        Net::Relay | Net::None | Net::Nat => None,
-    };
     Ok(Prepared {
         ipv6,
         controls,
@@ -84,7 +72,6 @@ pub(super) fn prepare(config: &Config) -> Result<Prepared> {
         claim,
         names,
         has_names,
-        pasta,
         fd_holder,
     })
 }
@@ -97,14 +84,10 @@ fn get_rights(config: &Config) -> Result<()> {
         return Err(Error::NatNeedsRoot);
     }
     let of_user = CapabilitySet::SETUID | CapabilitySet::SETGID | CapabilitySet::KILL;
-    if config.user.is_some() && config.net == Net::Pasta {
-        return Err(Error::UserBesidePasta);
-    }
     if config.user.is_some() && !has.contains(needed | of_user) {
         return Err(Error::UserNeedsRoot);
     }
-    // pasta keeps a right over what it is started in, so root, too, goes where that is nothing of the host.
-    if !has.contains(needed) || config.net == Net::Pasta {
+    if !has.contains(needed) {
         user_namespace::enter().map_err(Error::UserNamespace)?;
     }
     Ok(())

@@ -87,7 +87,6 @@ pub(super) fn start(config: &mut Config, built: Built) -> Result<Result<Started,
     let main_loop = MainLoop {
         link,
         remote,
-        pasta: built.pasta,
         changes: 0,
         watching,
         lost: [0; 2],
