@@ -95,18 +95,6 @@ const ROUTER: &[Setting] = &[
     ("net.ipv4.conf.default.send_redirects", "0", Without::Fine),
 ];
 
-/// A host that also passes on what is not its own, without remarks about better ways.
-const GATEWAY: &[Setting] = &[
-    ("net.ipv4.ip_forward", "1", Without::Refused),
-    ("net.ipv4.conf.all.send_redirects", "0", Without::Fine),
-    ("net.ipv4.conf.default.send_redirects", "0", Without::Fine),
-];
-
-const GATEWAY_IPV6: &[Setting] = &[
-    ("net.ipv6.conf.all.forwarding", "1", Without::Refused),
-    ("net.ipv6.conf.default.forwarding", "1", Without::Refused),
-];
-
 /// A host that answers in the name of others: errors of theirs are not this host's to report, and it knows no better way.
 const FAR_EDGE: &[Setting] = &[
     ("net.ipv4.conf.all.send_redirects", "0", Without::Fine),
@@ -210,12 +198,6 @@ pub fn set_ecn(value: u8) -> Result<bool> {
 pub fn prepare_far_edge() -> Result<bool> {
     set_all(FAR_EDGE)?;
     is_set(LOW_PORTS.0, LOW_PORTS.1)
-}
-
-/// Prepares the namespace of the calling thread to pass packets on between its interfaces, after [`prepare_host`].
-pub fn prepare_gateway(ipv6: bool) -> Result<()> {
-    set_all(GATEWAY)?;
-    set_all(if ipv6 { GATEWAY_IPV6 } else { &[] }).map(drop)
 }
 
 /// Prepares the namespace of the calling thread for the link: it only carries frames and sends none of its own.

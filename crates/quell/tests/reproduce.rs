@@ -219,3 +219,153 @@ fn an_interrupt_keeps_what_is_done_and_ends_by_the_signal() {
         "{names:?}"
     );
 }
+
+/// A scenario and an experiment of somebody else, in a folder that knows no repository.
+fn paper(folder: &Path) -> String {
+    let scenario = "schema = 1\nname = \"home\"\n[link]\nrate = \"10mbit\"\nqueue = \"fifo\"\n[[group]]\nname = \"downloads\"\ncount = 2\n\
+        rtt = \"20ms\"\napp = \"bulk\"\n[run]\nduration = \"6s\"\nwarmup = \"2s\"\n";
+    fs::write(folder.join("home.toml"), scenario).unwrap();
+    fs::write(
+        folder.join("printed.csv"),
+        "queue,kind,delay\ndrop-tail,fifo,80\nPIE,pie,15\n",
+    )
+    .unwrap();
+    let paper = r#"
+schema = 1
+title = "A short queue at home"
+source = "my notes"
+scenario = "home.toml"
+set = { "link.queue.kind" = "{kind}" }
+seeds = 2
+what = "{row}: {label}"
+[axis.row]
+file = "printed.csv"
+label = "{queue}"
+[figure]
+delay = "queue.queue.delay_ms.mean"
+used = "100 * link.utilisation"
+[statement.order]
+published = "PIE waits less"
+checked = "less than half of drop-tail"
+check = { holds = "2 * delay[row = 'PIE'] < delay[row = 'drop-tail']", what = "PIE {delay[row = 'PIE']} ms", each = [] }
+guard = { figure = "used", above = 101, where = "row == 'PIE'", what = "the link is more than full" }
+[statement.number]
+published = "80 ms with drop-tail"
+checked = "within 1 %"
+check = { figure = "delay", within = 1, only = ["drop-tail"] }
+differs = "the notes do not say the buffer"
+[statement.pages]
+published = "pages come sooner"
+cannot = "no page was loaded"
+[table.main]
+columns = [["queue", "{row}"], ["delay, ms", "{delay:±1}"]]
+[csv."delays.csv"]
+columns = [["queue", "{row}"], ["published", "{published.delay}"], ["delay_ms", "{delay:.3}"]]
+[[picture]]
+title = "Mean delay"
+axis = "ms"
+pairs = [{ label = "{row}", ours = "delay", published = "published.delay" }]
+[page]
+text = "The table:\n\n{table.main}"
+"#;
+    fs::write(folder.join("paper.toml"), paper).unwrap();
+    paper.to_owned()
+}
+
+#[test]
+fn a_paper_of_ones_own_is_reproduced_in_a_folder_of_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    paper(folder.path());
+    let text = ok(folder.path(), "paper.toml --tables out --report book.html");
+    for part in [
+        "paper: A short queue at home",
+        "order: reproduced",
+        "number: differs",
+        "the notes do not say the buffer",
+        "pages: cannot be judged",
+        // A guard that does not hold is a note, and decides nothing.
+        "its guard does not hold: the link is more than full",
+        "| queue     | delay, ms",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let csv = fs::read_to_string(folder.path().join("out/delays.csv")).unwrap();
+    assert!(
+        csv.starts_with("queue,published,delay_ms\ndrop-tail,80,"),
+        "{csv}"
+    );
+    assert!(
+        fs::read_to_string(folder.path().join("out/paper.md"))
+            .unwrap()
+            .contains("The table:")
+    );
+    let book = fs::read_to_string(folder.path().join("book.html")).unwrap();
+    assert!(
+        book.contains("Own experiments") && book.contains("<svg"),
+        "{book}"
+    );
+    // Its runs are kept by their content.
+    let again = ok(folder.path(), "paper.toml");
+    assert!(again.contains("4 runs were there, 0 ran"), "{again}");
+    let list: serde_json::Value =
+        serde_json::from_str(&ok(folder.path(), "list paper.toml --json")).unwrap();
+    assert_eq!(
+        (&list[0]["id"], &list[0]["runs"]),
+        (&"paper".into(), &4.into())
+    );
+}
+
+#[test]
+fn a_wrong_paper_is_refused_with_line_key_and_what_is_allowed() {
+    let folder = tempfile::tempdir().unwrap();
+    let paper = paper(folder.path());
+    for (old, new, expected) in [
+        ("schema = 1", "schema = ", "paper.toml:2: "),
+        (
+            "seeds = 2",
+            "seeds = \"two\"",
+            "paper.toml:7: seeds = \"two\": must be a number of seeds",
+        ),
+        (
+            "100 * link.utilisation",
+            "100 * lnk",
+            "paper.toml:14: figure.used = \"100 * lnk\": at character 7: there is no figure, field or axis lnk",
+        ),
+        (
+            "within = 1",
+            "withing = 1",
+            "unknown key (did you mean within?)",
+        ),
+        (
+            "home.toml",
+            "hom.toml",
+            "there is no scenario \"hom.toml\", neither beside the experiment nor among those of quell",
+        ),
+        (
+            "printed.csv",
+            "print.csv",
+            "there is no such file beside the experiment",
+        ),
+        (
+            "\"link.queue.kind\"",
+            "\"link.queue.knd\"",
+            "link.queue.knd",
+        ),
+    ] {
+        assert!(paper.contains(old), "{old}");
+        fs::write(
+            folder.path().join("paper.toml"),
+            paper.replacen(old, new, 1),
+        )
+        .unwrap();
+        let output = reproduce(folder.path(), "paper.toml");
+        assert_eq!(output.status.code(), Some(2), "{new}: {}", err(&output));
+        assert!(err(&output).contains(expected), "{new}: {}", err(&output));
+    }
+    let output = reproduce(folder.path(), "none.toml");
+    assert!(
+        output.status.code() == Some(2) && err(&output).contains("none.toml: "),
+        "{}",
+        err(&output)
+    );
+}

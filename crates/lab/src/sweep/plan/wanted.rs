@@ -102,7 +102,9 @@ impl Plan {
                 let why = format!("the measurement {name} is not possible in the {world} world");
                 return Err(RunError::refused(format!("{}: {why}", one.name)));
             }
-            let known = files.iter().position(|file| *file == (&one.file, &one.text));
+            let known = files
+                .iter()
+                .position(|file| *file == (&one.file, &one.text));
             let template = match known {
                 Some(place) => place,
                 None => {
