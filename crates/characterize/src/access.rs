@@ -4,8 +4,8 @@
 
 use quell_units::{Rate, Time};
 
-use crate::item::{Content, Item, Run, Setting};
 use crate::profile::Profile;
+use crate::test_case::{Content, Item, Run, Setting};
 use crate::traffic::{Group, Traffic};
 
 /// Base RTT of a home that is near what it uses.

@@ -2,7 +2,7 @@
 //! (RFC 7928 section 9.2: they are small, and their loss costs an application most).
 //!
 //! A group counts where its data goes. So what else is in the queues of a direction is the way back of the groups of the other one: ACKs,
-//! and SYN-ACKs. A result has no counts of SYNs; they are looked at ([`crate::look`]), SYN-ACKs with them.
+//! and SYN-ACKs. A result has no counts of SYNs; they are looked at ([`crate::packet_log`]), SYN-ACKs with them.
 
 use quell_aqm::observer::Drop;
 use quell_measure::{Direction, Figures, GroupSummary, Histograms, QueueSummary};

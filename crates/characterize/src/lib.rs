@@ -12,19 +12,18 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 pub mod access;
+mod build_card;
 pub mod card;
 mod directions;
 pub mod distributions;
 pub mod figures;
 pub mod graph;
 pub mod html;
-pub mod item;
 mod json;
 mod judge;
 pub mod l4s;
-mod look;
 pub mod losses;
-mod make;
+mod packet_log;
 pub mod profile;
 mod queue;
 pub mod rates;
@@ -32,15 +31,16 @@ pub mod request;
 pub mod rfc7928;
 mod schema;
 pub mod suite;
+pub mod test_case;
 pub mod traffic;
 pub mod verdict;
 
+pub use build_card::{card, simulated};
 pub use card::Card;
 pub use figures::{Beside, Figure};
-pub use item::Item;
 pub use json::json;
-pub use make::{card, simulated};
 pub use profile::{Congestion, Profile};
 pub use request::{Prepared, Request};
 pub use schema::schema;
 pub use suite::Suite;
+pub use test_case::Item;

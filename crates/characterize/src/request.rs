@@ -11,11 +11,11 @@ use quell_lab::sweep::Plan;
 use quell_lab::{GuestOptions, RunError, Scenario, World};
 
 use crate::access;
-use crate::item::{Content, First, Item, Run, Setting};
 use crate::profile::{PACKET, Profile};
 use crate::queue::{is_given, marks, numbers, scaled, with};
 use crate::rfc7928::NEWRENO;
 use crate::suite::Suite;
+use crate::test_case::{Content, First, Item, Run, Setting};
 use crate::traffic::{FIRST, Group, SECOND, Traffic};
 
 /// What every card compares with.

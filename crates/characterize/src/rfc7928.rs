@@ -12,8 +12,8 @@
 
 use quell_units::{Rate, Time};
 
-use crate::item::{Content, First, Item, Run, Setting};
 use crate::profile::{Congestion, Profile};
+use crate::test_case::{Content, First, Item, Run, Setting};
 use crate::traffic::{Group, SECOND, Traffic, constant, datagrams, quoted};
 
 /// NewReno as the RFC's formulas have it: RFC 5681 equation 3, which counts ACKs. Linux counts segments.

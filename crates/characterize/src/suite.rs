@@ -1,6 +1,6 @@
 //! Suites: what there is to run.
 
-use crate::item::Item;
+use crate::test_case::Item;
 use crate::{access, l4s, rfc7928};
 
 /// A choice of items.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use quell_characterize::figures::Measured;
-use quell_characterize::item::Content;
+use quell_characterize::test_case::Content;
 use quell_characterize::verdict::Ending;
 use quell_characterize::{Prepared, Profile, Request, Suite, simulated};
 use quell_lab::scenario::contract::{Listener, Row, Unwritten};

@@ -18,7 +18,7 @@ pub mod thresholds;
 
 use quell_units::{Rate, Time};
 
-use crate::item::{Content, First, Item, Run, Setting};
+use crate::test_case::{Content, First, Item, Run, Setting};
 use crate::traffic::{FIRST, Group, Traffic};
 
 /// The module that the tests of 2020 used: `prague_rtt_scaling` and `prague_ecn_fallback` were 0.

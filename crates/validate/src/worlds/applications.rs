@@ -7,7 +7,7 @@ use crate::document::{Explanations, digits};
 use crate::sheet::{self, Sheet};
 use crate::worlds::case::{Base, Case};
 use crate::worlds::figures::{APP_FIGURES, Difference, Figure};
-use crate::worlds::night::{self, PointRuns};
+use crate::worlds::sim_and_virtual::{self, PointRuns};
 use crate::worlds::{Arguments, misses};
 
 const FILE: Base = (
@@ -219,7 +219,7 @@ pub(crate) fn part(
     text.push_str("### Misses of applications\n\n");
     let all: Vec<_> = measured
         .iter()
-        .flat_map(|(point, of_point)| night::named(&point.case(), of_point))
+        .flat_map(|(point, of_point)| sim_and_virtual::named(&point.case(), of_point))
         .collect();
     text.push_str(&misses::misses(&all, explanations));
     text.push('\n');
@@ -245,7 +245,7 @@ pub(crate) fn with_kept(
         }
         let id = point.case().id;
         let rows = kept.get(&id).ok_or(format!("{SHEET} lacks {id}"))?;
-        Ok((point, night::read(rows)?))
+        Ok((point, sim_and_virtual::read(rows)?))
     };
     points().into_iter().map(point).collect()
 }
@@ -255,11 +255,11 @@ pub(crate) const SHEET: &str = "applications.csv";
 
 /// Each figure of each point.
 pub(crate) fn sheet(measured: &[(Point, PointRuns)]) -> Sheet {
-    let mut sheet = night::sheet_of(SHEET, &["point", "seeds"]);
+    let mut sheet = sim_and_virtual::sheet_of(SHEET, &["point", "seeds"]);
     for (point, of_point) in measured {
-        for (id, one) in night::named(&point.case(), of_point) {
+        for (id, one) in sim_and_virtual::named(&point.case(), of_point) {
             let point = vec![id, of_point.runs().to_string()];
-            sheet.row(&[point, night::cells(&one)].concat());
+            sheet.row(&[point, sim_and_virtual::cells(&one)].concat());
         }
     }
     sheet

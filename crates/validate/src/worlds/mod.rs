@@ -10,24 +10,24 @@
 //! Each finished run is kept under `target/validate` and not repeated: a comparison that was stopped goes on where it was.
 //! Simulations are made again when the program has changed, virtual runs when what runs inside the guest has.
 
-mod anew;
 mod applications;
+mod applications_live;
 pub mod case;
 mod controls;
 mod cover;
-mod felt_live;
 pub mod figures;
 pub mod grid;
 mod guests;
 mod live;
 mod misses;
-mod night;
 mod point;
 mod recorded;
 mod recovery;
+mod sim_and_recorded;
+mod sim_and_virtual;
+mod sim_virtual_live;
 mod simulated;
 mod store;
-mod three;
 
 use std::fs;
 use std::num::NonZeroUsize;
@@ -184,12 +184,12 @@ fn compare(arguments: &mut Arguments) -> Result<(), Box<dyn std::error::Error>> 
     if let Some(why) = &unprepared {
         refuse(World::Live, why);
     }
-    let measured = three::measure(points, arguments, &store, not_run, &stop)?;
-    print(&three::differences(&measured));
-    println!("{}", three::facts(&measured, arguments, &store));
-    let sheet = three::sheet(&measured);
+    let measured = sim_virtual_live::measure(points, arguments, &store, not_run, &stop)?;
+    print(&sim_virtual_live::differences(&measured));
+    println!("{}", sim_virtual_live::facts(&measured, arguments, &store));
+    let sheet = sim_virtual_live::sheet(&measured);
     write(arguments, &stop, "make validate", &sheet, |explanations| {
-        three::part(&measured, arguments, &store, explanations)
+        sim_virtual_live::part(&measured, arguments, &store, explanations)
     })
 }
 
@@ -207,17 +207,17 @@ fn whole_grid(
         |case: &Case| (!arguments.quick || case.rate_mbps == 10) && is_named(arguments, &case.id);
     let alone = cases[..grid].iter().filter(|case| is_wanted(case)).count();
     cases.retain(is_wanted);
-    let measured = night::measure(cases, arguments, store, stop)?;
+    let measured = sim_and_virtual::measure(cases, arguments, store, stop)?;
     let (alone, beside) = measured.split_at(alone);
-    print(&night::differences(&measured));
-    println!("{}", night::summary(alone, beside, arguments));
-    let sheet = night::sheet(alone);
+    print(&sim_and_virtual::differences(&measured));
+    println!("{}", sim_and_virtual::summary(alone, beside, arguments));
+    let sheet = sim_and_virtual::sheet(alone);
     write(
         arguments,
         stop,
         "make validate-grid",
         &sheet,
-        |explanations| night::part(alone, beside, arguments, explanations),
+        |explanations| sim_and_virtual::part(alone, beside, arguments, explanations),
     )
 }
 
@@ -233,8 +233,8 @@ fn newer_controls(
         (!arguments.quick || case.rate_mbps == 10) && is_named(arguments, &case.id)
     });
     let cases = points.iter().map(controls::Point::case).collect();
-    let measured = night::measure(cases, arguments, store, stop)?;
-    print(&night::differences(&measured));
+    let measured = sim_and_virtual::measure(cases, arguments, store, stop)?;
+    print(&sim_and_virtual::differences(&measured));
     let runs = measured.into_iter().map(|(_, runs)| runs);
     let measured: Vec<_> = points.into_iter().zip(runs).collect();
     println!("{}", controls::summary(&measured, arguments));
@@ -257,7 +257,7 @@ fn loss_recovery(
     let mut points = recovery::points();
     points.retain(|point| is_named(arguments, &point.case().id));
     let cases = points.iter().map(recovery::Point::case).collect();
-    let measured = night::measure(cases, arguments, store, stop)?;
+    let measured = sim_and_virtual::measure(cases, arguments, store, stop)?;
     let runs = measured.into_iter().map(|(_, runs)| runs);
     let measured: Vec<_> = points.into_iter().zip(runs).collect();
     print(&recovery::differences(&measured));
@@ -281,8 +281,8 @@ fn felt(
     let mut points = applications::points();
     points.retain(|point| is_named(arguments, &point.case().id));
     let cases = points.iter().map(applications::Point::case).collect();
-    let measured = night::measure(cases, arguments, store, stop)?;
-    print(&night::differences(&measured));
+    let measured = sim_and_virtual::measure(cases, arguments, store, stop)?;
+    print(&sim_and_virtual::differences(&measured));
     let runs = measured.into_iter().map(|(_, runs)| runs);
     let mut measured: Vec<_> = points.into_iter().zip(runs).collect();
     let name = "make validate-applications";
@@ -291,22 +291,22 @@ fn felt(
         let sheet = Sheet::place(&arguments.document, applications::SHEET);
         measured = applications::with_kept(measured, &fs::read_to_string(sheet)?)?;
         let document = fs::read_to_string(&arguments.document)?;
-        before = Some(felt_live::written(&document, name).ok_or("no live part to keep")?);
+        before = Some(applications_live::written(&document, name).ok_or("no live part to keep")?);
     }
     println!("{}", applications::summary(&measured, arguments));
     let compared = measured
         .iter()
-        .filter(|(point, _)| felt_live::is_compared(point));
+        .filter(|(point, _)| applications_live::is_compared(point));
     let cases: Vec<Case> = compared.clone().map(|(point, _)| point.case()).collect();
     let live = match before {
         Some(_) => Vec::new(),
-        None => felt_live::measure(&cases, arguments, store, unprepared, stop)?,
+        None => applications_live::measure(&cases, arguments, store, unprepared, stop)?,
     };
     let beside = cases.into_iter().zip(compared).zip(live);
     let beside: Vec<_> = beside
         .map(|((case, (_, runs)), live)| (case, runs, live))
         .collect();
-    let live = before.unwrap_or_else(|| felt_live::part(&beside, store.kernel()));
+    let live = before.unwrap_or_else(|| applications_live::part(&beside, store.kernel()));
     println!("{live}");
     write(
         arguments,
@@ -322,16 +322,16 @@ fn simulated_anew(
     stop: &AtomicBool,
 ) -> Result<(), Box<dyn std::error::Error>> {
     let store = Store::open(&arguments.kept, None, false)?;
-    let measured = anew::measure(arguments, &store, stop)?;
-    print(&anew::differences(&measured));
-    println!("{}", anew::summary(&measured));
-    let sheet = anew::sheet(&measured);
+    let measured = sim_and_recorded::measure(arguments, &store, stop)?;
+    print(&sim_and_recorded::differences(&measured));
+    println!("{}", sim_and_recorded::summary(&measured));
+    let sheet = sim_and_recorded::sheet(&measured);
     write(
         arguments,
         stop,
         "make validate-sim",
         &sheet,
-        |explanations| anew::part(&measured, explanations),
+        |explanations| sim_and_recorded::part(&measured, explanations),
     )
 }
 

@@ -15,13 +15,13 @@ use crate::card::{
     SCHEMA, ScenarioRecord, Sensitivity,
 };
 use crate::figures::{Measured, Named, SHARES, over, pooled, quantiles};
-use crate::item::{Content, Item, Run};
 use crate::judge::{not_judged, verdicts};
-use crate::look::{self, Means, Nobody, Seen, Wanted, look};
+use crate::packet_log::{self, Means, Nobody, Seen, Wanted, look};
 use crate::profile::{Congestion, Profile};
 use crate::rates::STEADY;
 use crate::request::{Cell, Prepared, Queue};
 use crate::suite::Suite;
+use crate::test_case::{Content, Item, Run};
 
 /// Makes the card from the cells in `store`, which are all there. Losses are looked at on so many threads.
 ///
@@ -286,7 +286,7 @@ fn all_seen(
     stop: &AtomicBool,
 ) -> Result<Vec<Option<Seen>>, RunError> {
     let mut all: Vec<Option<Seen>> = vec![None; prepared.cells.len()];
-    if !look::is_possible(prepared.request.world) {
+    if !packet_log::is_possible(prepared.request.world) {
         return Ok(all);
     }
     let mut wanted = Vec::new();

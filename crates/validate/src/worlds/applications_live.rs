@@ -11,7 +11,7 @@ use crate::document::{digits, estimate};
 use crate::worlds::case::Case;
 use crate::worlds::figures::{APP_FIGURES, Difference, Figure, Reference, values};
 use crate::worlds::live;
-use crate::worlds::night::PointRuns;
+use crate::worlds::sim_and_virtual::PointRuns;
 use crate::worlds::store::{Place, Store};
 use crate::worlds::{Arguments, applications};
 
