@@ -14,8 +14,9 @@ use crate::card::{
     Card, Class, Distribution, LinkRecord, NotRun, Outcome, PathRecord, PhaseRecord, QueueRecord,
     SCHEMA, ScenarioRecord, Sensitivity,
 };
-use crate::figures::{Measured, Named, SHARES, over, pooled, quantiles};
+use crate::figures::{Named, SHARES, over, pooled, quantiles};
 use crate::judge::{not_judged, verdicts};
+use crate::measured::Measured;
 use crate::packet_log::{self, Means, Nobody, Seen, Wanted, look};
 use crate::profile::{Congestion, Profile};
 use crate::rates::STEADY;

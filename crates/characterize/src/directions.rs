@@ -10,7 +10,8 @@ use quell_sim::Packet;
 use quell_tcp::Flags;
 use quell_units::Time;
 
-use crate::figures::{Named, delivered, of_queues, pooled, quantile};
+use crate::figures::{Named, pooled, quantile};
+use crate::run_figures::{delivered, of_queues};
 
 /// Figures of both directions, by name, where both have a rate. `back` names the groups whose data goes in the reverse one.
 pub(crate) fn of_directions(

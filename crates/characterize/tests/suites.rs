@@ -7,7 +7,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use quell_characterize::figures::Measured;
+use quell_characterize::measured::Measured;
 use quell_characterize::test_case::Content;
 use quell_characterize::verdict::Ending;
 use quell_characterize::{Prepared, Profile, Request, Suite, simulated};
