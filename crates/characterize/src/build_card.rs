@@ -6,8 +6,7 @@ use std::sync::atomic::AtomicBool;
 use quell_aqm::disciplines;
 use quell_lab::at_once::each;
 use quell_lab::sweep::{Key, PointRecord, Record, Store};
-use quell_lab::{RunError, World, sim};
-use quell_units::Time;
+use quell_lab::{RunError, sim};
 
 use crate::access;
 use crate::card::{
@@ -17,10 +16,11 @@ use crate::card::{
 use crate::figures::{Named, SHARES, over, pooled, quantiles};
 use crate::judge::{not_judged, verdicts};
 use crate::measured::Measured;
+use crate::notes::notes;
 use crate::packet_log::{self, Means, Nobody, Seen, Wanted, look};
-use crate::profile::{Congestion, Profile};
-use crate::rates::STEADY;
-use crate::request::{Cell, Prepared, Queue};
+use crate::prepared::{Cell, Prepared};
+use crate::profile::{Congestion, millis};
+use crate::request::Queue;
 use crate::suite::Suite;
 use crate::test_case::{Content, Item, Run};
 
@@ -150,10 +150,6 @@ impl PathRecord {
             flows: levels.map(|level| profile.flows(level)),
         }
     }
-}
-
-fn millis(time: Time) -> f64 {
-    time.as_nanos() as f64 / 1e6
 }
 
 impl QueueRecord {
@@ -383,87 +379,3 @@ impl Distribution {
 
 /// Why there is no card.
 const INTERRUPTED: &str = "interrupted";
-
-/// What a reader has to know of every card.
-fn notes(prepared: &Prepared) -> Vec<String> {
-    let request = &prepared.request;
-    let profile = &request.profile;
-    let runs = prepared.cells.iter().filter_map(Cell::run);
-    let (own, usual): (Vec<&Run>, Vec<&Run>) =
-        runs.partition(|run| run.buffer.is_some() || run.home);
-    let mut notes = Vec::new();
-    if !usual.is_empty() {
-        notes.push(format!(
-            "The buffer of every queue is one bandwidth-delay product at {} ms: {} packets of 1500 bytes, also where a flow has a longer RTT.",
-            millis(profile.rtt),
-            profile.buffer()
-        ));
-    }
-    let has_rfc = matches!(request.suite, Suite::Rfc7928 | Suite::All);
-    if has_rfc && !usual.is_empty() {
-        notes.push(
-            "N of heavy congestion is 0.114 S as RFC 7928 prints it; its formula gives 0.1147 S."
-                .to_owned(),
-        );
-    }
-    if matches!(request.suite, Suite::Access | Suite::All) {
-        let [down, up] = access::paths(profile);
-        notes.push(format!(
-            "The home of the suite access has the profile's rate down, a fifth of it up, and {} ms of base RTT. Its queues hold a \
-             bandwidth-delay product: {} packets down, {} up.",
-            millis(down.rtt),
-            down.buffer(),
-            up.buffer()
-        ));
-    }
-    if own.iter().any(|run| run.marks) {
-        notes.push(
-            "In the suite l4s every queue holds 1000 packets, rates and RTTs are those of the scenarios, and a queue with a parameter ecn has \
-             ecn=true, unless it was given otherwise."
-                .to_owned(),
-        );
-    }
-    notes.extend([
-        "Delays are sojourn times in the queue; one-way delays of applications stand with their classes.".to_owned(),
-        "Distributions of the delay are of all seeds together, packet by packet.".to_owned(),
-        "Flow startup time (RFC 7928 section 2.2) runs from a request, with the connection that it opens, to the first byte of its answer at \
-         the user; bulk flows have no request."
-            .to_owned(),
-    ]);
-    if request.world == World::Sim {
-        notes.push(
-            "Losses are looked at one by one in a run of the first seed: gaps between them, and the share of flows that lose at once. \
-             Distributions of the goodput are of the same run, in windows of ten base RTTs, the longest of the scenario."
-                .to_owned(),
-        );
-        notes.push(format!(
-            "A flow or a class is steady from the start of the first ten base RTTs in which it has {} % of its mean goodput; the time counts \
-             from its start, in the warm-up. The RFC has no definition.",
-            100.0 * STEADY
-        ));
-        if request.controls.is_empty() && has_rfc && !usual.is_empty() {
-            notes.push(
-                "NewReno counts ACKs (RFC 5681 equation 3), as the RFC's formula for N assumes; Linux's counts segments and loses about twice as much: --cc reno."
-                    .to_owned(),
-            );
-        }
-    } else {
-        notes.push(
-            "Not measured in this world: gaps between losses, loss synchronisation, distributions of the goodput, and times to the \
-             steady rate."
-                .to_owned(),
-        );
-    }
-    if profile.duration != Profile::DURATION {
-        notes.push(format!(
-            "{} s are measured of each run, not the 60 s of a whole card; times inside the scenarios change in proportion.",
-            millis(profile.duration) / 1e3
-        ));
-    }
-    for queue in &prepared.queues {
-        if let Some(note) = &queue.note {
-            notes.push(format!("{} has {note}.", queue.name));
-        }
-    }
-    notes
-}

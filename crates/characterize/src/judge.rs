@@ -6,9 +6,9 @@ use quell_units::parameter::Value;
 
 use crate::card::{Card, NotRun, ScenarioRecord};
 use crate::l4s::thresholds;
+use crate::prepared::{Cell, Prepared};
 use crate::profile::PACKET;
 use crate::queue::target;
-use crate::request::{Cell, Prepared};
 use crate::verdict::{Ending, Verdict};
 
 /// Smallest utilisation of a link that bulk flows share.

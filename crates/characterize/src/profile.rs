@@ -184,6 +184,11 @@ impl Profile {
     }
 }
 
+/// A time in milliseconds.
+pub(crate) fn millis(time: Time) -> f64 {
+    time.as_nanos() as f64 / 1e6
+}
+
 fn wrong(file: &str, node: &Node, why: &str) -> String {
     match &node.origin {
         quell_lab::scenario::Origin::Line(line) => format!("{file}:{line}: {why}"),

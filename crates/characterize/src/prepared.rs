@@ -1,0 +1,362 @@
+//! The sweep that answers a request: a sweep file and its scenarios.
+//!
+//! A characterization is a sweep of `quell_lab::sweep`, so it resumes, runs in parallel and keeps what is done.
+
+use std::fs;
+use std::path::Path;
+
+use quell_lab::scenario::Direction;
+use quell_lab::sweep::Plan;
+use quell_lab::{GuestOptions, RunError, Scenario, World};
+
+use crate::access;
+use crate::queue::{numbers, scaled, with};
+use crate::request::{DROP_TAIL, Queue, Request};
+use crate::test_case::{Content, Item, Run, Setting};
+
+/// The sweep file of a characterization, in its folder.
+pub const SWEEP: &str = "sweep.toml";
+/// Starts it, so that the folder is known again.
+const HEAD: &str = "# A characterization by quell.";
+
+/// One scenario with one queue.
+#[derive(Debug, Clone)]
+pub struct Cell {
+    /// What it belongs to.
+    pub item: &'static Item,
+    /// The congestion control of standard flows, where several may be.
+    pub control: Option<String>,
+    /// Place among the queues.
+    pub queue: usize,
+    /// The parameter that differs, with its value.
+    pub variant: Option<(String, String)>,
+    /// Its scenario file, below the folder.
+    pub file: String,
+    /// What the sweep sets.
+    set: Vec<(String, String)>,
+}
+
+/// Everything that is to run.
+#[derive(Debug, Clone)]
+pub struct Prepared {
+    /// What was asked for.
+    pub request: Request,
+    /// The queue, drop-tail, the others.
+    pub queues: Vec<Queue>,
+    /// In the order of the card.
+    pub cells: Vec<Cell>,
+    /// Items that do not run, with the reason.
+    pub not_run: Vec<(&'static Item, String)>,
+    /// Scenario files, below the folder.
+    files: Vec<(String, String)>,
+}
+
+impl Request {
+    /// Checks everything, and makes the scenarios.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong, with what would be right.
+    pub fn prepare(&self) -> Result<Prepared, String> {
+        let items = self.items()?;
+        let controls = self.controls();
+        for control in &controls {
+            self.check(DROP_TAIL, control).map_err(|why| {
+                // What follows the place in a file that nobody has written.
+                let why = why.split_once(": ").map_or(why.as_str(), |(_, why)| why);
+                format!("--cc {control}: {why}")
+            })?;
+        }
+        let buffer = self.profile.buffer();
+        let mut queues = vec![self.queue(&self.queue, buffer)?];
+        let others = [DROP_TAIL.to_owned()];
+        for other in others.iter().chain(&self.against) {
+            let other = self.queue(other, buffer)?;
+            if queues.iter().all(|queue| queue.spec != other.spec) {
+                queues.push(other);
+            }
+        }
+        let mut prepared = Prepared {
+            request: self.clone(),
+            queues,
+            cells: Vec::new(),
+            not_run: Vec::new(),
+            files: Vec::new(),
+        };
+        for item in items {
+            match &item.content {
+                Content::Description => {}
+                Content::NotRun(why) => prepared.not_run.push((item, (*why).to_owned())),
+                Content::Runs(run) if run.any_control => {
+                    for control in &controls {
+                        prepared.add(item, run, control, controls.len() > 1)?;
+                    }
+                }
+                Content::Runs(run) => prepared.add(item, run, &self.newreno(), false)?,
+                Content::Parameters(run) => prepared.add_parameters(item, run)?,
+            }
+        }
+        Ok(prepared)
+    }
+}
+
+impl Cell {
+    /// What runs.
+    pub(crate) fn run(&self) -> Option<&'static Run> {
+        match &self.item.content {
+            Content::Runs(run) | Content::Parameters(run) => Some(run),
+            Content::Description | Content::NotRun(_) => None,
+        }
+    }
+
+    /// The queue as it runs; of two links that of the second.
+    pub(crate) fn queue_spec(&self) -> &str {
+        self.set.first().map_or(DROP_TAIL, |(_, spec)| spec)
+    }
+}
+
+impl Prepared {
+    /// The label of a cell's control: of several, its name.
+    fn add(
+        &mut self,
+        item: &'static Item,
+        run: &'static Run,
+        control: &str,
+        is_one_of_many: bool,
+    ) -> Result<(), String> {
+        let file = self.file(item, run, control, is_one_of_many);
+        let control = is_one_of_many.then(|| control.to_owned());
+        let specs = self.queues.iter();
+        let specs = specs.map(|queue| self.request.of_run(queue, run));
+        let specs = specs.collect::<Result<Vec<String>, String>>()?;
+        for (queue, spec) in specs.iter().enumerate() {
+            match self.check(&file, spec, run, queue) {
+                Ok(()) => {}
+                // The world cannot run it, whatever the queue.
+                Err(why) if self.request.world != World::Sim => {
+                    self.not_run.push((item, first_line(&why)));
+                    return Ok(());
+                }
+                Err(why) => return Err(format!("{}: {why}", item.id)),
+            }
+        }
+        for (queue, spec) in specs.iter().enumerate() {
+            self.push(item, run, &control, queue, None, &file, spec)?;
+        }
+        Ok(())
+    }
+
+    fn add_parameters(&mut self, item: &'static Item, run: &'static Run) -> Result<(), String> {
+        let control = self.request.newreno();
+        let file = self.file(item, run, &control, false);
+        let base = self.queues[0].clone();
+        if let Err(why) = self.check(&file, &base.spec, run, 0) {
+            self.not_run.push((item, first_line(&why)));
+            return Ok(());
+        }
+        self.push(item, run, &None, 0, None, &file, &base.spec)?;
+        let before = self.cells.len();
+        for (name, value) in numbers(&base.spec)? {
+            for (word, scaled) in [
+                ("half", scaled(value, 1, 2)),
+                ("double", scaled(value, 2, 1)),
+            ] {
+                let Some(scaled) = scaled else { continue };
+                let spec = with(&base.spec, name, &scaled.to_string());
+                if self.check(&file, &spec, run, 0).is_ok() {
+                    let variant = Some((name.to_owned(), format!("{scaled} ({word})")));
+                    self.push(item, run, &None, 0, variant, &file, &spec)?;
+                }
+            }
+        }
+        if self.cells.len() == before {
+            self.cells.pop();
+            let why = "the queue has no parameter that is a number, besides its buffer";
+            self.not_run.push((item, why.to_owned()));
+        }
+        Ok(())
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "each is a field of the cell")]
+    fn push(
+        &mut self,
+        item: &'static Item,
+        run: &Run,
+        control: &Option<String>,
+        queue: usize,
+        variant: Option<(String, String)>,
+        file: &str,
+        spec: &str,
+    ) -> Result<(), String> {
+        let set = self.request.set(run, spec, &self.queues[queue])?;
+        self.cells.push(Cell {
+            item,
+            control: control.clone(),
+            queue,
+            variant,
+            file: file.to_owned(),
+            set,
+        });
+        Ok(())
+    }
+
+    /// Makes the scenario file of an item, and returns its name.
+    fn file(&mut self, item: &Item, run: &Run, control: &str, is_one_of_many: bool) -> String {
+        let mut name = item.id.to_owned();
+        if is_one_of_many {
+            let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
+            let plain = control.replace(|c: char| !is_plain(c), "-");
+            name = format!("{name}-{plain}");
+        }
+        let setting = Setting {
+            profile: &self.request.profile,
+            control,
+        };
+        let head = head(item);
+        let [home, _] = access::paths(&self.request.profile);
+        let path = if run.home {
+            &home
+        } else {
+            &self.request.profile
+        };
+        let text = (run.traffic)(&setting).scenario(&name, &head, path);
+        let file = format!("scenarios/{name}.toml");
+        if self.files.iter().all(|(present, _)| *present != file) {
+            self.files.push((file.clone(), text));
+        }
+        file
+    }
+
+    fn check(&self, file: &str, spec: &str, run: &Run, queue: usize) -> Result<(), String> {
+        let found = self.files.iter().find(|(name, _)| name == file);
+        let text = found.map_or("", |(_, text)| text.as_str());
+        let set = self.request.set(run, spec, &self.queues[queue])?;
+        self.request.resolve(file, text, &set).map(drop)
+    }
+
+    /// Writes the sweep file and its scenarios into `folder`, which is made. What is there already stays if it is the same.
+    ///
+    /// # Errors
+    ///
+    /// The folder holds something else, or cannot be written.
+    pub fn write(&self, folder: &Path) -> Result<(), RunError> {
+        let sweep = folder.join(SWEEP);
+        let is_ours = fs::read_to_string(&sweep).is_ok_and(|text| text.starts_with(HEAD));
+        let mut entries = fs::read_dir(folder).into_iter().flatten();
+        if !is_ours && (entries.next().is_some() || folder.is_file()) {
+            let why = format!(
+                "{} exists and is no characterization; name another folder with --out",
+                folder.display()
+            );
+            return Err(RunError::refused(why));
+        }
+        let scenarios = folder.join("scenarios");
+        fs::create_dir_all(&scenarios).map_err(|source| unwritten(&scenarios, &source))?;
+        for (name, text) in &self.files {
+            put(&folder.join(name), text)?;
+        }
+        put(&sweep, &self.sweep())
+    }
+
+    /// The sweep file.
+    fn sweep(&self) -> String {
+        let request = &self.request;
+        let mut text = format!(
+            "{HEAD} `quell sweep` runs parts of it elsewhere: quell sweep sweep.toml --store store --shard 1/2\n\n\
+             schema = 1\nname = \"characterize\"\nworld = \"{}\"\nseeds = {{ from = 1, count = {} }}\n",
+            request.world.name(),
+            request.seeds
+        );
+        for cell in &self.cells {
+            let set: Vec<String> = cell
+                .set
+                .iter()
+                .map(|(key, value)| format!("\"{key}\" = \"{value}\""))
+                .collect();
+            text.push_str(&format!(
+                "\n[[experiment]]\nname = \"{}\"\nscenario = \"{}\"\nset = {{ {} }}\n",
+                self.label(cell),
+                cell.file,
+                set.join(", ")
+            ));
+        }
+        text
+    }
+
+    /// A name that no other cell has.
+    fn label(&self, cell: &Cell) -> String {
+        let queue = &self.queues[cell.queue].name;
+        let variant = cell
+            .variant
+            .iter()
+            .map(|(key, value)| format!("{key} {value}"));
+        let parts = [cell.item.id.to_owned()].into_iter();
+        let parts = parts
+            .chain(cell.control.clone())
+            .chain([queue.clone()])
+            .chain(variant);
+        parts.collect::<Vec<_>>().join(" ")
+    }
+
+    /// The plan of the sweep that [`Prepared::write`] has written.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Plan::read`].
+    pub fn plan(&self, folder: &Path, guest: &GuestOptions) -> Result<Plan, RunError> {
+        Plan::read(&folder.join(SWEEP), None, guest)
+    }
+
+    /// Every scenario file, below the folder, with its text.
+    pub fn files(&self) -> &[(String, String)] {
+        &self.files
+    }
+
+    /// The text of the scenario of a cell, with drop-tail.
+    pub fn scenario(&self, cell: &Cell) -> &str {
+        let found = self.files.iter().find(|(name, _)| *name == cell.file);
+        found.map_or("", |(_, text)| text)
+    }
+
+    /// The groups of a cell whose data goes in the reverse direction.
+    pub(crate) fn back(&self, cell: &Cell) -> Result<Vec<String>, String> {
+        let scenario = self.resolved(cell)?;
+        let groups = scenario.groups.into_iter();
+        let back = groups.filter(|group| group.direction == Direction::Reverse);
+        Ok(back.map(|group| group.name).collect())
+    }
+
+    /// The scenario of a cell as it runs.
+    ///
+    /// # Errors
+    ///
+    /// It was not checked before.
+    pub fn resolved(&self, cell: &Cell) -> Result<Scenario, String> {
+        self.request
+            .resolve(&cell.file, self.scenario(cell), &cell.set)
+    }
+}
+
+/// What a scenario file says of itself.
+pub fn head(item: &Item) -> Vec<String> {
+    vec![
+        format!("{} ({}): {}.", item.source, item.weight, item.title),
+        "Made by quell characterize; crates/characterize/src has the table.".to_owned(),
+    ]
+}
+
+fn put(path: &Path, text: &str) -> Result<(), RunError> {
+    if fs::read_to_string(path).is_ok_and(|present| present == text) {
+        return Ok(());
+    }
+    quell_lab::results::replace(path, |new| quell_lab::results::write_text(new, text))
+        .map_err(RunError::from)
+}
+
+fn unwritten(path: &Path, error: &std::io::Error) -> RunError {
+    RunError::Failed(format!("cannot write {}: {error}", path.display()))
+}
+
+fn first_line(text: &str) -> String {
+    text.lines().next().unwrap_or_default().to_owned()
+}
