@@ -4,9 +4,10 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
 
 use quell_aqm::disciplines;
+use quell_lab::RunError;
 use quell_lab::at_once::each;
+use quell_lab::sim::{self, SimError};
 use quell_lab::sweep::{Key, PointRecord, Record, Store};
-use quell_lab::{RunError, sim};
 
 use crate::access;
 use crate::card::{
@@ -52,13 +53,13 @@ pub fn simulated(
     let cells: Vec<(usize, u64)> = (0..prepared.cells.len())
         .flat_map(|cell| (1..=prepared.request.seeds).map(move |seed| (cell, seed)))
         .collect();
-    let run = |&(cell, seed): &(usize, u64)| -> Result<Measured, String> {
+    let run = |&(cell, seed): &(usize, u64)| -> Result<Measured, RunError> {
         let cell = &prepared.cells[cell];
         let scenario = prepared.resolved(cell)?;
         let measured = sim::run(&scenario, seed, stop, &mut Nobody);
-        let measured = measured.map_err(|error| error.to_string())?;
+        let measured = measured.map_err(failed)?;
         if measured.summary.partial {
-            return Err(INTERRUPTED.to_owned());
+            return Err(interrupted());
         }
         let back = prepared.back(cell)?;
         Ok(Measured::new(
@@ -69,7 +70,7 @@ pub fn simulated(
     };
     let mut runs: Vec<Vec<Measured>> = vec![Vec::new(); prepared.cells.len()];
     for ((cell, _), measured) in cells.iter().zip(each(&cells, jobs.get(), run)) {
-        runs[*cell].push(measured.map_err(RunError::Failed)?);
+        runs[*cell].push(measured?);
     }
     of_runs(prepared, runs, jobs, stop)
 }
@@ -257,7 +258,7 @@ fn points(runs: &[&Named], goodput: &str) -> Vec<(f64, f64)> {
 fn runs(prepared: &Prepared, store: &Store) -> Result<Vec<Vec<Measured>>, RunError> {
     let record = Record::read(store.root())?;
     let of = |(point, cell): (&PointRecord, &Cell)| {
-        let back = prepared.back(cell).map_err(RunError::Failed)?;
+        let back = prepared.back(cell)?;
         let keys = point.cells.iter().filter_map(|(_, key)| Key::parse(key));
         let one = |key: Key| {
             let summary = store.json(key, "summary.json")?;
@@ -302,11 +303,12 @@ fn all_seen(
     let of = |number: usize, seed: u64| &runs[number][seed as usize - 1];
     let found = each(&wanted, jobs.get(), |&(number, seed, what)| {
         let scenario = prepared.resolved(&prepared.cells[number])?;
-        look(&scenario, seed, what, &means(of(number, seed)), stop)
+        let seen = look(&scenario, seed, what, &means(of(number, seed)), stop);
+        seen.map_err(failed)
     });
     for ((number, seed, _), seen) in wanted.into_iter().zip(found) {
-        let Some(mut seen) = seen.map_err(RunError::Failed)? else {
-            return Err(RunError::Failed(INTERRUPTED.to_owned()));
+        let Some(mut seen) = seen? else {
+            return Err(interrupted());
         };
         let asked = |of: fn(&Run) -> bool| prepared.cells[number].run().is_some_and(of);
         let measured = &mut runs[number][seed as usize - 1];
@@ -377,5 +379,11 @@ impl Distribution {
     }
 }
 
-/// Why there is no card.
-const INTERRUPTED: &str = "interrupted";
+/// The error of a card that was stopped.
+fn interrupted() -> RunError {
+    RunError::Failed("interrupted".to_owned())
+}
+
+fn failed(error: SimError) -> RunError {
+    RunError::Failed(error.to_string())
+}

@@ -16,6 +16,7 @@ mod build_card;
 pub mod card;
 mod directions;
 pub mod distributions;
+mod error;
 pub mod figures;
 pub mod graph;
 pub mod html;
@@ -41,6 +42,7 @@ pub mod verdict;
 
 pub use build_card::{card, simulated};
 pub use card::Card;
+pub use error::{Error, ProfileFault};
 pub use figures::{Beside, Figure};
 pub use json::json;
 pub use prepared::Prepared;

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use quell_aqm::observer::{Drop, MarkReason, Observer, QueueId};
 use quell_aqm::{Departure, Packet as _};
 use quell_lab::scenario::contract::{Listener, Row, Unwritten};
-use quell_lab::sim::{Recording, Running};
+use quell_lab::sim::{Recording, Running, SimError};
 use quell_lab::{Scenario, World};
 use quell_measure::{Labelled as _, Recorder};
 use quell_sim::Packet;
@@ -67,7 +67,7 @@ pub(crate) fn look(
     wanted: Wanted,
     means: &Means,
     stop: &AtomicBool,
-) -> Result<Option<Seen>, String> {
+) -> Result<Option<Seen>, SimError> {
     let rtt = scenario.groups.iter().map(|group| group.rtt).max();
     let (rtt, warmup) = (rtt.unwrap_or(Time::ZERO), scenario.run.warmup);
     let rate = scenario.links[0].forward.rate;
@@ -77,12 +77,8 @@ pub(crate) fn look(
         rates: Rates::new(scenario.groups.len(), rtt),
         syns: Syns::new(warmup),
     });
-    let mut running = running.map_err(|error| error.to_string())?;
-    loop {
-        let more = running.advance(stop, &mut Nobody);
-        if !more.map_err(|error| error.to_string())? {
-            break;
-        }
+    let mut running = running?;
+    while running.advance(stop, &mut Nobody)? {
         let now = running.now();
         let mut observers = running.simulator_mut().observers_mut();
         // The forward direction is the first.

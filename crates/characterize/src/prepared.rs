@@ -10,6 +10,7 @@ use quell_lab::sweep::Plan;
 use quell_lab::{GuestOptions, RunError, Scenario, World};
 
 use crate::access;
+use crate::error::Error;
 use crate::queue::{numbers, scaled, with};
 use crate::request::{DROP_TAIL, Queue, Request};
 use crate::test_case::{Content, Item, Run, Setting};
@@ -57,14 +58,14 @@ impl Request {
     /// # Errors
     ///
     /// What is wrong, with what would be right.
-    pub fn prepare(&self) -> Result<Prepared, String> {
+    pub fn prepare(&self) -> Result<Prepared, Error> {
         let items = self.items()?;
         let controls = self.controls();
         for control in &controls {
-            self.check(DROP_TAIL, control).map_err(|why| {
-                // What follows the place in a file that nobody has written.
-                let why = why.split_once(": ").map_or(why.as_str(), |(_, why)| why);
-                format!("--cc {control}: {why}")
+            let checked = self.check(DROP_TAIL, control);
+            checked.map_err(|error| Error::Control {
+                control: control.clone(),
+                source: Box::new(error),
             })?;
         }
         let buffer = self.profile.buffer();
@@ -123,21 +124,26 @@ impl Prepared {
         run: &'static Run,
         control: &str,
         is_one_of_many: bool,
-    ) -> Result<(), String> {
+    ) -> Result<(), Error> {
         let file = self.file(item, run, control, is_one_of_many);
         let control = is_one_of_many.then(|| control.to_owned());
         let specs = self.queues.iter();
         let specs = specs.map(|queue| self.request.of_run(queue, run));
-        let specs = specs.collect::<Result<Vec<String>, String>>()?;
+        let specs = specs.collect::<Result<Vec<String>, Error>>()?;
         for (queue, spec) in specs.iter().enumerate() {
             match self.check(&file, spec, run, queue) {
                 Ok(()) => {}
                 // The world cannot run it, whatever the queue.
                 Err(why) if self.request.world != World::Sim => {
-                    self.not_run.push((item, first_line(&why)));
+                    self.not_run.push((item, first_line(&why.to_string())));
                     return Ok(());
                 }
-                Err(why) => return Err(format!("{}: {why}", item.id)),
+                Err(why) => {
+                    return Err(Error::TestCase {
+                        id: item.id,
+                        source: Box::new(why),
+                    });
+                }
             }
         }
         for (queue, spec) in specs.iter().enumerate() {
@@ -146,12 +152,12 @@ impl Prepared {
         Ok(())
     }
 
-    fn add_parameters(&mut self, item: &'static Item, run: &'static Run) -> Result<(), String> {
+    fn add_parameters(&mut self, item: &'static Item, run: &'static Run) -> Result<(), Error> {
         let control = self.request.newreno();
         let file = self.file(item, run, &control, false);
         let base = self.queues[0].clone();
         if let Err(why) = self.check(&file, &base.spec, run, 0) {
-            self.not_run.push((item, first_line(&why)));
+            self.not_run.push((item, first_line(&why.to_string())));
             return Ok(());
         }
         self.push(item, run, &None, 0, None, &file, &base.spec)?;
@@ -187,7 +193,7 @@ impl Prepared {
         variant: Option<(String, String)>,
         file: &str,
         spec: &str,
-    ) -> Result<(), String> {
+    ) -> Result<(), Error> {
         let set = self.request.set(run, spec, &self.queues[queue])?;
         self.cells.push(Cell {
             item,
@@ -227,7 +233,7 @@ impl Prepared {
         file
     }
 
-    fn check(&self, file: &str, spec: &str, run: &Run, queue: usize) -> Result<(), String> {
+    fn check(&self, file: &str, spec: &str, run: &Run, queue: usize) -> Result<(), Error> {
         let found = self.files.iter().find(|(name, _)| name == file);
         let text = found.map_or("", |(_, text)| text.as_str());
         let set = self.request.set(run, spec, &self.queues[queue])?;
@@ -319,7 +325,7 @@ impl Prepared {
     }
 
     /// The groups of a cell whose data goes in the reverse direction.
-    pub(crate) fn back(&self, cell: &Cell) -> Result<Vec<String>, String> {
+    pub(crate) fn back(&self, cell: &Cell) -> Result<Vec<String>, Error> {
         let scenario = self.resolved(cell)?;
         let groups = scenario.groups.into_iter();
         let back = groups.filter(|group| group.direction == Direction::Reverse);
@@ -331,7 +337,7 @@ impl Prepared {
     /// # Errors
     ///
     /// It was not checked before.
-    pub fn resolved(&self, cell: &Cell) -> Result<Scenario, String> {
+    pub fn resolved(&self, cell: &Cell) -> Result<Scenario, Error> {
         self.request
             .resolve(&cell.file, self.scenario(cell), &cell.set)
     }

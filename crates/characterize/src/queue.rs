@@ -1,8 +1,11 @@
 //! Queues as they are written, `KIND[:KEY=VALUE,…]`, and their parameters.
 
 use quell_aqm::disciplines;
+use quell_aqm::kind::Entry;
 use quell_units::parameter::Value;
 use quell_units::{Bytes, Frequency, Rate, Settings, Time};
+
+use crate::error::Error;
 
 /// The delay that a queue aims at, where it has a parameter `target`.
 pub(crate) fn target(spec: &str) -> Option<Value> {
@@ -10,7 +13,7 @@ pub(crate) fn target(spec: &str) -> Option<Value> {
 }
 
 /// The parameters of a queue that are numbers, with their values, but for the buffer.
-pub(crate) fn numbers(spec: &str) -> Result<Vec<(&'static str, Value)>, String> {
+pub(crate) fn numbers(spec: &str) -> Result<Vec<(&'static str, Value)>, Error> {
     let settings = settings(spec)?;
     let all = settings.applicable();
     let all = all.filter(|(parameter, _)| !parameter.name.contains("limit"));
@@ -20,14 +23,29 @@ pub(crate) fn numbers(spec: &str) -> Result<Vec<(&'static str, Value)>, String> 
         .collect())
 }
 
-fn settings(spec: &str) -> Result<Settings, String> {
+/// The entry of a kind of queue in the list of kinds.
+///
+/// # Errors
+///
+/// There is no such kind.
+pub(crate) fn entry(kind: &str) -> Result<&'static Entry, Error> {
+    disciplines::find(kind).map_err(|source| {
+        let names = disciplines::kinds().map(|entry| entry.name);
+        Error::NoQueue {
+            kind: kind.to_owned(),
+            source,
+            meant: quell_lab::scenario::closest(kind, names).map(str::to_owned),
+        }
+    })
+}
+
+fn settings(spec: &str) -> Result<Settings, Error> {
     let (kind, rest) = spec.split_once(':').unwrap_or((spec, ""));
-    let entry = disciplines::find(kind).map_err(|error| error.allowed)?;
-    let mut settings = Settings::new(entry.parameters);
+    let mut settings = Settings::new(entry(kind)?.parameters);
     for part in rest.split(',').filter(|part| !part.is_empty()) {
         let (key, value) = part.split_once('=').unwrap_or((part, ""));
         let set = settings.set(key.trim(), value.trim());
-        set.map_err(|error| error.to_string())?;
+        set.map_err(Error::Parameter)?;
     }
     Ok(settings)
 }

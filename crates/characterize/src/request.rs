@@ -1,12 +1,12 @@
 //! A request for a card: its queues, each with the buffer of the card, its congestion controls, and its test cases.
 
-use quell_aqm::disciplines;
 use quell_lab::scenario::Override;
 use quell_lab::{Scenario, World};
 
 use crate::access;
+use crate::error::Error;
 use crate::profile::{PACKET, Profile};
-use crate::queue::{is_given, marks, numbers, scaled, with};
+use crate::queue::{entry, is_given, marks, numbers, scaled, with};
 use crate::rfc7928::NEWRENO;
 use crate::suite::Suite;
 use crate::test_case::{First, Item, Run};
@@ -57,18 +57,18 @@ pub struct Queue {
 
 impl Request {
     /// The items, in the order of the card.
-    pub(crate) fn items(&self) -> Result<Vec<&'static Item>, String> {
+    pub(crate) fn items(&self) -> Result<Vec<&'static Item>, Error> {
         let mut items = self.suite.items();
         for word in &self.only {
             if !items.iter().any(|item| item.is_called(word)) {
-                let ids: Vec<&str> = items.iter().map(|item| item.id).collect();
+                let ids: Vec<&'static str> = items.iter().map(|item| item.id).collect();
                 let meant = quell_lab::scenario::closest(word, ids.iter().copied());
-                let meant = meant.map_or(String::new(), |id| format!("; did you mean {id}?"));
-                return Err(format!(
-                    "--only {word}: the suite {} has {}{meant}",
-                    self.suite.name(),
-                    ids.join(", ")
-                ));
+                return Err(Error::NoTestCase {
+                    word: word.clone(),
+                    suite: self.suite.name(),
+                    meant: meant.map(str::to_owned),
+                    known: ids,
+                });
             }
         }
         if !self.only.is_empty() {
@@ -96,14 +96,9 @@ impl Request {
     }
 
     /// Gives a queue so many packets of buffer where it was not given another.
-    pub(crate) fn queue(&self, name: &str, packets: u64) -> Result<Queue, String> {
+    pub(crate) fn queue(&self, name: &str, packets: u64) -> Result<Queue, Error> {
         let kind = name.split(':').next().unwrap_or(name);
-        let entry = disciplines::find(kind).map_err(|error| {
-            let names = disciplines::kinds().map(|entry| entry.name);
-            let meant = quell_lab::scenario::closest(kind, names);
-            let meant = meant.map_or(String::new(), |name| format!("; did you mean {name}?"));
-            format!("there is no queue {kind}: {}{meant}", error.allowed)
-        })?;
+        let entry = entry(kind)?;
         let of = |spec: String, note: Option<&str>| Queue {
             name: name.to_owned(),
             spec,
@@ -132,7 +127,7 @@ impl Request {
     }
 
     /// A queue as a run has it: with a buffer of the run's own, and with ECN where the run wants marks and nobody has decided.
-    pub(crate) fn of_run(&self, queue: &Queue, run: &Run) -> Result<String, String> {
+    pub(crate) fn of_run(&self, queue: &Queue, run: &Run) -> Result<String, Error> {
         let own = run.home.then(|| access::paths(&self.profile)[0].buffer());
         let spec = match run.buffer.or(own) {
             Some(packets) => self.queue(&queue.name, packets)?.spec,
@@ -154,7 +149,7 @@ impl Request {
         run: &Run,
         spec: &str,
         queue: &Queue,
-    ) -> Result<Vec<(String, String)>, String> {
+    ) -> Result<Vec<(String, String)>, Error> {
         let mut set = Vec::new();
         let mut add = |key: String, spec: &str| set.push((key, spec.to_owned()));
         match run.first {
@@ -192,13 +187,13 @@ impl Request {
     }
 
     /// Whether a plain scenario runs with the queue.
-    fn check_queue(&self, spec: &str) -> Result<(), String> {
+    fn check_queue(&self, spec: &str) -> Result<(), Error> {
         let checked = self.check(spec, "reno");
-        checked.map_err(|why| why.trim_start_matches("--queue ").to_owned())
+        checked.map_err(|error| Error::Queue(Box::new(error)))
     }
 
     /// Whether a plain scenario runs with the queue and the control.
-    pub(crate) fn check(&self, queue: &str, control: &str) -> Result<(), String> {
+    pub(crate) fn check(&self, queue: &str, control: &str) -> Result<(), Error> {
         let bulk = Group::bulk("bulk", self.profile.rtt, control);
         let text = Traffic::of([bulk]).scenario("queue", &[], &self.profile);
         let set = [(LINK.to_owned(), queue.to_owned())];
@@ -211,21 +206,22 @@ impl Request {
         file: &str,
         text: &str,
         set: &[(String, String)],
-    ) -> Result<Scenario, String> {
+    ) -> Result<Scenario, Error> {
         let mut overrides = Vec::new();
         for (key, spec) in set {
-            overrides.extend(match key.as_str() {
-                LINK => Override::queue(spec)?,
-                BACK => Override::reverse_queue(spec)?,
+            let written = match key.as_str() {
+                LINK => Override::queue(spec),
+                BACK => Override::reverse_queue(spec),
                 key => {
                     let link = key.trim_start_matches("link.").trim_end_matches(".queue");
-                    Override::queue(&format!("{link}={spec}"))?
+                    Override::queue(&format!("{link}={spec}"))
                 }
-            });
+            };
+            overrides.extend(written.map_err(|why| Error::Override(why.to_string()))?);
         }
         let loaded = Scenario::load(file, text, &overrides, Some(self.world));
         loaded
             .map(|loaded| loaded.scenario)
-            .map_err(|problems| problems.to_string())
+            .map_err(Error::Scenario)
     }
 }
