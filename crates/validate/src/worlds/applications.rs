@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::document::{Explanations, digits};
+use crate::error::Error;
 use crate::sheet::{self, Sheet};
 use crate::worlds::case::{Base, Case};
 use crate::worlds::figures::{APP_FIGURES, Difference, Figure};
@@ -231,7 +232,7 @@ pub(crate) fn part(
 pub(crate) fn with_kept(
     measured: Vec<(Point, PointRuns)>,
     sheet: &str,
-) -> Result<Vec<(Point, PointRuns)>, String> {
+) -> Result<Vec<(Point, PointRuns)>, Error> {
     let mut kept: BTreeMap<String, Vec<Vec<String>>> = BTreeMap::new();
     for row in sheet::rows(sheet).into_iter().skip(1) {
         if let Some(id) = row.first() {
@@ -244,7 +245,10 @@ pub(crate) fn with_kept(
             return Ok(found);
         }
         let id = point.case().id;
-        let rows = kept.get(&id).ok_or(format!("{SHEET} lacks {id}"))?;
+        let rows = kept.get(&id).ok_or_else(|| Error::NoPoint {
+            sheet: SHEET,
+            point: id.clone(),
+        })?;
         Ok((point, sim_and_virtual::read(rows)?))
     };
     points().into_iter().map(point).collect()

@@ -8,6 +8,7 @@ use quell_lab::World;
 use quell_measure::{Estimate, Summary};
 
 use crate::document::{digits, estimate};
+use crate::error::Error;
 use crate::worlds::case::Case;
 use crate::worlds::figures::{APP_FIGURES, Difference, Figure, Reference, values};
 use crate::worlds::live;
@@ -43,7 +44,7 @@ pub(crate) fn measure(
     store: &Store,
     unprepared: Option<&dyn std::fmt::Display>,
     stop: &AtomicBool,
-) -> Result<Vec<LiveRuns>, Box<dyn std::error::Error>> {
+) -> Result<Vec<LiveRuns>, Error> {
     let few = Arguments {
         seeds: arguments.seeds.min(SEEDS),
         no_live: arguments.no_live || unprepared.is_some(),

@@ -40,6 +40,7 @@ use quell_kernel::store::{Kernel, Store as Kernels};
 use quell_lab::World;
 
 use crate::document;
+use crate::error::Error;
 use crate::sheet::Sheet;
 use case::Case;
 use figures::Difference;
@@ -135,7 +136,7 @@ pub fn main() -> ExitCode {
     }
 }
 
-fn compare(arguments: &mut Arguments) -> Result<(), Box<dyn std::error::Error>> {
+fn compare(arguments: &mut Arguments) -> Result<(), Error> {
     // While there is one thread only.
     let has_no_live = arguments.grid
         || arguments.controls
@@ -198,7 +199,7 @@ fn whole_grid(
     store: &Store,
     kernel: quell_kernel::Result<Kernel>,
     stop: &AtomicBool,
-) -> Result<(), Box<dyn std::error::Error>> {
+) -> Result<(), Error> {
     kernel?;
     let mut cases: Vec<Case> = grid::points().iter().map(grid::Point::case).collect();
     let grid = cases.len();
@@ -225,7 +226,7 @@ fn newer_controls(
     arguments: &mut Arguments,
     store: &Store,
     stop: &AtomicBool,
-) -> Result<(), Box<dyn std::error::Error>> {
+) -> Result<(), Error> {
     arguments.most = arguments.seeds;
     let mut points = controls::points();
     points.retain(|point| {
@@ -248,11 +249,7 @@ fn newer_controls(
     )
 }
 
-fn loss_recovery(
-    arguments: &mut Arguments,
-    store: &Store,
-    stop: &AtomicBool,
-) -> Result<(), Box<dyn std::error::Error>> {
+fn loss_recovery(arguments: &mut Arguments, store: &Store, stop: &AtomicBool) -> Result<(), Error> {
     arguments.most = arguments.seeds;
     let mut points = recovery::points();
     points.retain(|point| is_named(arguments, &point.case().id));
@@ -276,7 +273,7 @@ fn felt(
     store: &Store,
     unprepared: Option<&dyn std::fmt::Display>,
     stop: &AtomicBool,
-) -> Result<(), Box<dyn std::error::Error>> {
+) -> Result<(), Error> {
     arguments.most = arguments.seeds;
     let mut points = applications::points();
     points.retain(|point| is_named(arguments, &point.case().id));
@@ -291,7 +288,7 @@ fn felt(
         let sheet = Sheet::place(&arguments.document, applications::SHEET);
         measured = applications::with_kept(measured, &fs::read_to_string(sheet)?)?;
         let document = fs::read_to_string(&arguments.document)?;
-        before = Some(applications_live::written(&document, name).ok_or("no live part to keep")?);
+        before = Some(applications_live::written(&document, name).ok_or(Error::NoLivePart)?);
     }
     println!("{}", applications::summary(&measured, arguments));
     let compared = measured
@@ -317,10 +314,7 @@ fn felt(
     )
 }
 
-fn simulated_anew(
-    arguments: &Arguments,
-    stop: &AtomicBool,
-) -> Result<(), Box<dyn std::error::Error>> {
+fn simulated_anew(arguments: &Arguments, stop: &AtomicBool) -> Result<(), Error> {
     let store = Store::open(&arguments.kept, None, false)?;
     let measured = sim_and_recorded::measure(arguments, &store, stop)?;
     print(&sim_and_recorded::differences(&measured));
@@ -371,7 +365,7 @@ fn write(
     name: &str,
     sheet: &Sheet,
     part: impl FnOnce(&document::Explanations) -> String,
-) -> Result<(), Box<dyn std::error::Error>> {
+) -> Result<(), Error> {
     let path = &arguments.document;
     let old = fs::read_to_string(path)?;
     let is_whole = !arguments.quick && (arguments.points.is_empty() || arguments.keep);
@@ -379,8 +373,7 @@ fn write(
         println!("the document stays as it is: not every point was run");
         return Ok(());
     }
-    let new = document::replace(&old, name, part)
-        .ok_or_else(|| format!("{} lacks the markers of the generated part", path.display()))?;
+    let new = document::replace(&old, name, part).ok_or_else(|| Error::NoMarkers(path.clone()))?;
     fs::write(path, new)?;
     let raw = sheet.write_beside(path)?;
     println!("written: {} and {}", path.display(), raw.display());

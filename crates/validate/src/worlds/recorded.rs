@@ -8,6 +8,7 @@ use std::path::Path;
 
 use quell_measure::Estimate;
 
+use crate::error::{Error, SheetFault};
 use crate::worlds::figures::{APP_FIGURES, Figure, Reference};
 
 /// Runs of each point where the file does not say it: `three-worlds.csv`, whose points all have as many.
@@ -54,19 +55,23 @@ impl Rounded {
 
 impl Recorded {
     /// Reads a sheet of a comparison.
-    pub(crate) fn read(path: &Path) -> Result<Self, String> {
-        let text = fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()));
-        Self::parse(&text?).map_err(|why| format!("{}: {why}", path.display()))
+    pub(crate) fn read(path: &Path) -> Result<Self, Error> {
+        let text = fs::read_to_string(path).map_err(SheetFault::Unreadable);
+        let parsed = text.and_then(|text| Self::parse(&text));
+        parsed.map_err(|fault| Error::Sheet {
+            path: path.to_owned(),
+            fault,
+        })
     }
 
-    fn parse(text: &str) -> Result<Self, String> {
+    fn parse(text: &str) -> Result<Self, SheetFault> {
         let mut lines = text.lines();
         let head = cells(lines.next().unwrap_or_default());
         let mut points: BTreeMap<String, Point> = BTreeMap::new();
         for line in lines {
             let row = cells(line);
             if row.len() != head.len() {
-                return Err(format!("{line:?} has other columns than the head"));
+                return Err(SheetFault::Columns(line.to_owned()));
             }
             let cell = |name: &str| {
                 let place = head.iter().position(|column| column == name);
@@ -95,7 +100,7 @@ impl Recorded {
                 Some(Rounded { written, half })
             };
             let title = cell("figure").unwrap_or_default();
-            let figure = figure(title).ok_or_else(|| format!("{title:?} is no figure"))?;
+            let figure = figure(title).ok_or_else(|| SheetFault::NoFigure(title.to_owned()))?;
             let of_point = points.entry(name).or_default();
             of_point.runs = runs;
             let row = Row {

@@ -14,14 +14,13 @@ use quell_lab::results::facts::Utc;
 use quell_measure::{Estimate, Summary};
 
 use crate::document::Explanations;
+use crate::error::Error;
 use crate::sheet::{self, Sheet};
 use crate::worlds::case::Case;
 use crate::worlds::figures::{APP_FIGURES, Difference, Figure, Reference, values};
 use crate::worlds::recorded::{self, Recorded};
 use crate::worlds::store::{Place, Store};
 use crate::worlds::{Arguments, applications, controls, grid, is_named, misses, point, simulated};
-
-type Failure = Box<dyn std::error::Error>;
 
 /// One point of an earlier comparison.
 #[derive(Debug)]
@@ -79,7 +78,7 @@ pub(crate) fn measure(
     arguments: &Arguments,
     store: &Store,
     stop: &AtomicBool,
-) -> Result<Vec<Measured>, Failure> {
+) -> Result<Vec<Measured>, Error> {
     let folder = arguments.document.with_file_name("data");
     let sheets = read(&folder)?;
     let mut points = points();
@@ -88,7 +87,7 @@ pub(crate) fn measure(
     });
     let next = AtomicUsize::new(0);
     let done: Mutex<Vec<(usize, Measured)>> = Mutex::default();
-    let failure: Mutex<Option<String>> = Mutex::default();
+    let failure: Mutex<Option<Error>> = Mutex::default();
     together(arguments.jobs.get(), || {
         while !stop.load(Ordering::Relaxed) {
             let index = next.fetch_add(1, Ordering::Relaxed);
@@ -106,21 +105,21 @@ pub(crate) fn measure(
                 }
                 Err(why) => {
                     let mut failure = failure.lock().unwrap_or_else(PoisonError::into_inner);
-                    *failure = Some(why.to_string());
+                    *failure = Some(why);
                     return;
                 }
             }
         }
     });
     if let Some(why) = failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        return Err(why.into());
+        return Err(why);
     }
     let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
     done.sort_by_key(|(index, _)| *index);
     Ok(done.into_iter().map(|(_, measured)| measured).collect())
 }
 
-fn read(folder: &Path) -> Result<Vec<Recorded>, String> {
+fn read(folder: &Path) -> Result<Vec<Recorded>, Error> {
     let sheets = SHEETS.iter();
     sheets
         .map(|name| Recorded::read(&folder.join(name)))
@@ -133,7 +132,7 @@ fn one(
     seeds: u64,
     store: &Store,
     stop: &AtomicBool,
-) -> Result<Measured, Failure> {
+) -> Result<Measured, Error> {
     let mut runs = Vec::new();
     for seed in 1..=seeds {
         runs.extend(simulated::run(

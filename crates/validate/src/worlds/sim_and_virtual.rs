@@ -12,14 +12,13 @@ use quell_lab::World;
 use quell_measure::{Estimate, Summary};
 
 use crate::document::Explanations;
+use crate::error::Error;
 use crate::sheet::{self, Sheet};
 use crate::worlds::case::Case;
 use crate::worlds::figures::{Difference, Figure, Reference};
 use crate::worlds::grid::{self, STRENGTH};
 use crate::worlds::store::{Place, Store};
 use crate::worlds::{Arguments, guests, misses, simulated};
-
-type Failure = Box<dyn std::error::Error>;
 
 /// What is known of a point.
 #[derive(Debug, Default)]
@@ -61,7 +60,7 @@ pub(crate) fn measure(
     arguments: &Arguments,
     store: &Store,
     stop: &AtomicBool,
-) -> Result<Vec<(Case, PointRuns)>, Failure> {
+) -> Result<Vec<(Case, PointRuns)>, Error> {
     let measured = cases.iter().map(|_| PointRuns::default());
     let mut all: Vec<PointRuns> = measured.collect();
     let mut wanted: Vec<(usize, u64)> = (1..=arguments.seeds)
@@ -253,13 +252,13 @@ pub(crate) fn cells(one: &Difference) -> Vec<String> {
 }
 
 /// A point from its rows in a sheet with the columns "point" and "seeds".
-pub(crate) fn read(rows: &[Vec<String>]) -> Result<PointRuns, String> {
+pub(crate) fn read(rows: &[Vec<String>]) -> Result<PointRuns, Error> {
     let mut point = (0, Vec::new());
     for row in rows {
-        let one = read_row(row).ok_or(format!("not a row of a sheet: {row:?}"))?;
+        let one = read_row(row).ok_or_else(|| Error::NoRow(row.clone()))?;
         let (runs, difference, is_missed) = one;
         if difference.holds() == is_missed {
-            return Err(format!("rounded too far, so run it again: {row:?}"));
+            return Err(Error::Rounded(row.clone()));
         }
         point.0 = runs;
         point.1.push(difference);

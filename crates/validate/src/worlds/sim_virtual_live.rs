@@ -7,14 +7,13 @@ use quell_lab::World;
 use quell_measure::{Estimate, Summary};
 
 use crate::document::Explanations;
+use crate::error::Error;
 use crate::sheet::{self, Sheet};
 use crate::worlds::case::Case;
 use crate::worlds::figures::{Difference, Figure, Reference, values};
 use crate::worlds::point::{CONTROLS, Point, QUEUES};
 use crate::worlds::store::{Place, Store};
 use crate::worlds::{Arguments, guests, live, misses, simulated};
-
-type Failure = Box<dyn std::error::Error>;
 
 /// The live world is judged by its medians up to this rate: beyond it the machine shows.
 const QUIET_MBPS: u32 = 40;
@@ -54,7 +53,7 @@ pub(crate) fn measure(
     store: &Store,
     mut not_run: Vec<(World, Case, String)>,
     stop: &AtomicBool,
-) -> Result<Vec<(Point, PointRuns)>, Failure> {
+) -> Result<Vec<(Point, PointRuns)>, Error> {
     let cases: Vec<Case> = points.iter().map(Point::case).collect();
     let is_refused = |world| not_run.iter().any(|(other, _, _)| *other == world);
     let mut refused = Vec::new();
@@ -96,7 +95,7 @@ fn collect(
     store: &Store,
     stop: &AtomicBool,
     of_point: &mut PointRuns,
-) -> Result<(), Failure> {
+) -> Result<(), Error> {
     let text = case.scenario(World::Live, seed)?.to_toml();
     if let Some(record) = store.get(case, &Place::Live, seed, &text) {
         of_point.late_runs += record.late_runs;
