@@ -18,12 +18,12 @@ use crate::figures::{Named, SHARES, over, pooled, quantiles};
 use crate::judge::{not_judged, verdicts};
 use crate::measured::Measured;
 use crate::notes::notes;
-use crate::packet_log::{self, Means, Nobody, Seen, Wanted, look};
+use crate::packet_log::{self, Extent, Means, Nobody, PacketLog, log_packets};
 use crate::prepared::{Cell, Prepared};
 use crate::profile::{Congestion, millis};
 use crate::request::Queue;
 use crate::suite::Suite;
-use crate::test_case::{Content, Item, Run};
+use crate::test_case::{Content, Run, TestCase};
 
 /// Makes the card from the cells in `store`, which are all there. Losses are looked at on so many threads.
 ///
@@ -82,7 +82,7 @@ fn of_runs(
     stop: &AtomicBool,
 ) -> Result<Card, RunError> {
     let request = &prepared.request;
-    let seen = all_seen(prepared, &mut runs, jobs, stop)?;
+    let logs = packet_logs(prepared, &mut runs, jobs, stop)?;
     let mut card = Card {
         schema: SCHEMA,
         suite: request.suite.name().to_owned(),
@@ -99,7 +99,7 @@ fn of_runs(
     };
     for (number, cell) in prepared.cells.iter().enumerate() {
         let runs = &runs[number];
-        if matches!(cell.item.content, Content::Parameters(_)) {
+        if matches!(cell.test_case.content, Content::Parameters(_)) {
             let (parameter, value) = cell.variant.clone().unzip();
             let whole: Vec<&Named> = runs.iter().map(|run| &run.whole).collect();
             card.parameters.push(Sensitivity {
@@ -109,23 +109,24 @@ fn of_runs(
             });
             continue;
         }
-        let outcome = Outcome::new(prepared, cell, runs, seen[number].as_ref());
-        let same =
-            |last: &&mut ScenarioRecord| last.id == cell.item.id && last.control == cell.control;
+        let outcome = Outcome::new(prepared, cell, runs, logs[number].as_ref());
+        let same = |last: &&mut ScenarioRecord| {
+            last.id == cell.test_case.id && last.control == cell.control
+        };
         match card.scenarios.last_mut().filter(same) {
             Some(scenario) => scenario.results.push(outcome),
             None => card.scenarios.push(ScenarioRecord {
-                id: cell.item.id.to_owned(),
+                id: cell.test_case.id.to_owned(),
                 control: cell.control.clone(),
-                source: cell.item.source.to_owned(),
-                weight: cell.item.weight.to_owned(),
-                title: cell.item.title.to_owned(),
+                source: cell.test_case.source.to_owned(),
+                weight: cell.test_case.weight.to_owned(),
+                title: cell.test_case.title.to_owned(),
                 results: vec![outcome],
             }),
         }
     }
-    for (item, why) in &prepared.not_run {
-        card.not_run.push(NotRun::new(item, why));
+    for (test_case, why) in &prepared.not_run {
+        card.not_run.push(NotRun::new(test_case, why));
     }
     card.compare();
     card.verdicts = verdicts(&card, prepared);
@@ -171,18 +172,18 @@ impl QueueRecord {
 }
 
 impl NotRun {
-    fn new(item: &Item, why: &str) -> Self {
+    fn new(test_case: &TestCase, why: &str) -> Self {
         Self {
-            id: item.id.to_owned(),
-            title: item.title.to_owned(),
-            source: item.source.to_owned(),
+            id: test_case.id.to_owned(),
+            title: test_case.title.to_owned(),
+            source: test_case.source.to_owned(),
             why: why.to_owned(),
         }
     }
 }
 
 impl Outcome {
-    fn new(prepared: &Prepared, cell: &Cell, runs: &[Measured], seen: Option<&Seen>) -> Self {
+    fn new(prepared: &Prepared, cell: &Cell, runs: &[Measured], log: Option<&PacketLog>) -> Self {
         let whole: Vec<&Named> = runs.iter().map(|run| &run.whole).collect();
         let first = runs.first();
         let classes = first.map_or(0, |run| run.classes.len());
@@ -225,8 +226,8 @@ impl Outcome {
             links: records(runs, |run| &run.links),
             directions: records(runs, directions),
             phases: (0..phases).map(phase).collect(),
-            distribution: Distribution::new(runs, seen),
-            losses: seen.and_then(|seen| seen.losses),
+            distribution: Distribution::new(runs, log),
+            losses: log.and_then(|log| log.losses),
             warnings,
         }
     }
@@ -277,52 +278,52 @@ fn runs(prepared: &Prepared, store: &Store) -> Result<Vec<Vec<Measured>>, RunErr
 }
 
 /// What is seen of the first seed of every cell that is looked at. The times to the steady rate become figures of the runs of all seeds.
-fn all_seen(
+fn packet_logs(
     prepared: &Prepared,
     runs: &mut [Vec<Measured>],
     jobs: NonZeroUsize,
     stop: &AtomicBool,
-) -> Result<Vec<Option<Seen>>, RunError> {
-    let mut all: Vec<Option<Seen>> = vec![None; prepared.cells.len()];
+) -> Result<Vec<Option<PacketLog>>, RunError> {
+    let mut all: Vec<Option<PacketLog>> = vec![None; prepared.cells.len()];
     if !packet_log::is_possible(prepared.request.world) {
         return Ok(all);
     }
     let mut wanted = Vec::new();
     for (number, cell) in prepared.cells.iter().enumerate() {
-        let Content::Runs(run) = &cell.item.content else {
+        let Content::Runs(run) = &cell.test_case.content else {
             continue;
         };
         for seed in 1..=prepared.request.seeds {
             if (run.losses && seed == 1) || run.directions {
-                wanted.push((number, seed, Wanted::Whole));
+                wanted.push((number, seed, Extent::Whole));
             } else if run.start {
-                wanted.push((number, seed, Wanted::Start));
+                wanted.push((number, seed, Extent::Start));
             }
         }
     }
     let of = |number: usize, seed: u64| &runs[number][seed as usize - 1];
     let found = each(&wanted, jobs.get(), |&(number, seed, what)| {
         let scenario = prepared.resolved(&prepared.cells[number])?;
-        let seen = look(&scenario, seed, what, &means(of(number, seed)), stop);
-        seen.map_err(failed)
+        let log = log_packets(&scenario, seed, what, &means(of(number, seed)), stop);
+        log.map_err(failed)
     });
-    for ((number, seed, _), seen) in wanted.into_iter().zip(found) {
-        let Some(mut seen) = seen? else {
+    for ((number, seed, _), log) in wanted.into_iter().zip(found) {
+        let Some(mut log) = log? else {
             return Err(interrupted());
         };
         let asked = |of: fn(&Run) -> bool| prepared.cells[number].run().is_some_and(of);
         let measured = &mut runs[number][seed as usize - 1];
         if asked(|run| run.start) {
-            measured.started(&seen);
+            measured.started(&log);
         }
         if asked(|run| run.directions) {
-            measured.lost_syns(&seen);
+            measured.lost_syns(&log);
         }
         if !asked(|run| run.losses) {
-            (seen.losses, seen.goodput) = (None, Vec::new());
+            (log.losses, log.goodput) = (None, Vec::new());
         }
         if seed == 1 {
-            all[number] = Some(seen);
+            all[number] = Some(log);
         }
     }
     Ok(all)
@@ -343,12 +344,12 @@ fn means(run: &Measured) -> Means {
 
 impl Measured {
     /// With the times to the steady rate.
-    fn started(&mut self, seen: &Seen) {
+    fn started(&mut self, log: &PacketLog) {
         let add = |named: &mut Named, time: Option<f64>| {
             named.extend(time.map(|time| ("steady_after_s".to_owned(), time)));
         };
-        add(&mut self.whole, seen.steady_s);
-        for ((_, named), time) in self.classes.iter_mut().zip(&seen.classes_steady_s) {
+        add(&mut self.whole, log.steady_s);
+        for ((_, named), time) in self.classes.iter_mut().zip(&log.classes_steady_s) {
             add(named, *time);
         }
     }
@@ -356,18 +357,18 @@ impl Measured {
 
 impl Measured {
     /// With the losses of SYNs in each direction.
-    fn lost_syns(&mut self, seen: &Seen) {
-        for ((_, named), ratio) in self.directions.iter_mut().zip(&seen.syn_loss_ratios) {
+    fn lost_syns(&mut self, log: &PacketLog) {
+        for ((_, named), ratio) in self.directions.iter_mut().zip(&log.syn_loss_ratios) {
             named.extend(ratio.map(|ratio| ("syn_loss_ratio".to_owned(), ratio)));
         }
     }
 }
 
 impl Distribution {
-    fn new(runs: &[Measured], seen: Option<&Seen>) -> Self {
+    fn new(runs: &[Measured], log: Option<&PacketLog>) -> Self {
         let delays = pooled(runs.iter().map(|run| &run.delays[..]));
         let delays = quantiles(&delays).into_iter();
-        let samples = seen.map_or(&[][..], |seen| &seen.goodput);
+        let samples = log.map_or(&[][..], |log| &log.goodput);
         // Bits per second are whole.
         let mut counts: Vec<(u64, u64)> = samples.iter().map(|&rate| (rate as u64, 1)).collect();
         counts.sort_unstable();

@@ -50,4 +50,4 @@ pub use profile::{Congestion, Profile};
 pub use request::Request;
 pub use schema::schema;
 pub use suite::Suite;
-pub use test_case::Item;
+pub use test_case::TestCase;

@@ -20,7 +20,7 @@ use crate::rates::Rates;
 
 /// What is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub(crate) enum Extent {
     /// The whole run.
     Whole,
     /// The start alone.
@@ -38,7 +38,7 @@ pub(crate) struct Means {
 
 /// What was seen.
 #[derive(Debug, Clone)]
-pub(crate) struct Seen {
+pub(crate) struct PacketLog {
     /// Losses of the whole run.
     pub(crate) losses: Option<Losses>,
     /// Samples of the goodput of the whole run, in bit/s.
@@ -61,17 +61,17 @@ pub(crate) fn is_possible(world: World) -> bool {
 /// # Errors
 ///
 /// The simulation failed.
-pub(crate) fn look(
+pub(crate) fn log_packets(
     scenario: &Scenario,
     seed: u64,
-    wanted: Wanted,
+    wanted: Extent,
     means: &Means,
     stop: &AtomicBool,
-) -> Result<Option<Seen>, SimError> {
+) -> Result<Option<PacketLog>, SimError> {
     let rtt = scenario.groups.iter().map(|group| group.rtt).max();
     let (rtt, warmup) = (rtt.unwrap_or(Time::ZERO), scenario.run.warmup);
     let rate = scenario.links[0].forward.rate;
-    let running = Running::new(scenario, seed, |recorder| Watch {
+    let running = Running::new(scenario, seed, |recorder| Logger {
         recorder,
         gaps: Gaps::new(rtt, rate, warmup),
         rates: Rates::new(scenario.groups.len(), rtt),
@@ -83,7 +83,7 @@ pub(crate) fn look(
         let mut observers = running.simulator_mut().observers_mut();
         // The forward direction is the first.
         let is_known = observers.next().is_some_and(|one| one.knows(means, now));
-        if wanted == Wanted::Start && is_known {
+        if wanted == Extent::Start && is_known {
             break;
         }
     }
@@ -92,7 +92,7 @@ pub(crate) fn look(
         return Ok(None);
     }
     let now = running.now();
-    let mut observers: Vec<&mut Watch> = running.simulator_mut().observers_mut().collect();
+    let mut observers: Vec<&mut Logger> = running.simulator_mut().observers_mut().collect();
     let syn_loss_ratios = observers.iter().map(|one| one.syns.loss_ratio()).collect();
     let Some(watch) = observers.first_mut() else {
         return Ok(None);
@@ -107,8 +107,8 @@ pub(crate) fn look(
         .collect();
     let steady_s = steady(None, means.all);
     let flows = scenario.groups.iter().map(|group| u64::from(group.count));
-    let is_whole = wanted == Wanted::Whole;
-    Ok(Some(Seen {
+    let is_whole = wanted == Extent::Whole;
+    Ok(Some(PacketLog {
         steady_s,
         classes_steady_s,
         syn_loss_ratios,
@@ -131,14 +131,14 @@ impl Listener for Nobody {
 }
 
 #[derive(Debug)]
-struct Watch {
+struct Logger {
     recorder: Recorder,
     gaps: Gaps,
     rates: Rates,
     syns: Syns,
 }
 
-impl Watch {
+impl Logger {
     /// Whether every class had its steady rate before `now`.
     fn knows(&self, means: &Means, now: Time) -> bool {
         let is_known = |class, mean: f64| {
@@ -150,13 +150,13 @@ impl Watch {
     }
 }
 
-impl Recording for Watch {
+impl Recording for Logger {
     fn recorder(&mut self) -> &mut Recorder {
         &mut self.recorder
     }
 }
 
-impl Observer<Packet> for Watch {
+impl Observer<Packet> for Logger {
     fn enqueued(&mut self, queue: QueueId, packet: &Packet, now: Time) {
         self.recorder.enqueued(queue, packet, now);
         self.gaps.entered(packet.len());

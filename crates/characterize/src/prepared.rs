@@ -13,7 +13,7 @@ use crate::access;
 use crate::error::Error;
 use crate::queue::{numbers, scaled, with};
 use crate::request::{DROP_TAIL, Queue, Request};
-use crate::test_case::{Content, Item, Run, Setting};
+use crate::test_case::{Content, Run, Setting, TestCase};
 
 /// The sweep file of a characterization, in its folder.
 pub const SWEEP: &str = "sweep.toml";
@@ -24,7 +24,7 @@ const HEAD: &str = "# A characterization by quell.";
 #[derive(Debug, Clone)]
 pub struct Cell {
     /// What it belongs to.
-    pub item: &'static Item,
+    pub test_case: &'static TestCase,
     /// The congestion control of standard flows, where several may be.
     pub control: Option<String>,
     /// Place among the queues.
@@ -46,8 +46,8 @@ pub struct Prepared {
     pub queues: Vec<Queue>,
     /// In the order of the card.
     pub cells: Vec<Cell>,
-    /// Items that do not run, with the reason.
-    pub not_run: Vec<(&'static Item, String)>,
+    /// Test cases that do not run, with the reason.
+    pub not_run: Vec<(&'static TestCase, String)>,
     /// Scenario files, below the folder.
     files: Vec<(String, String)>,
 }
@@ -59,7 +59,7 @@ impl Request {
     ///
     /// What is wrong, with what would be right.
     pub fn prepare(&self) -> Result<Prepared, Error> {
-        let items = self.items()?;
+        let test_cases = self.test_cases()?;
         let controls = self.controls();
         for control in &controls {
             let checked = self.check(DROP_TAIL, control);
@@ -84,17 +84,17 @@ impl Request {
             not_run: Vec::new(),
             files: Vec::new(),
         };
-        for item in items {
-            match &item.content {
+        for test_case in test_cases {
+            match &test_case.content {
                 Content::Description => {}
-                Content::NotRun(why) => prepared.not_run.push((item, (*why).to_owned())),
+                Content::NotRun(why) => prepared.not_run.push((test_case, (*why).to_owned())),
                 Content::Runs(run) if run.any_control => {
                     for control in &controls {
-                        prepared.add(item, run, control, controls.len() > 1)?;
+                        prepared.add(test_case, run, control, controls.len() > 1)?;
                     }
                 }
-                Content::Runs(run) => prepared.add(item, run, &self.newreno(), false)?,
-                Content::Parameters(run) => prepared.add_parameters(item, run)?,
+                Content::Runs(run) => prepared.add(test_case, run, &self.newreno(), false)?,
+                Content::Parameters(run) => prepared.add_parameters(test_case, run)?,
             }
         }
         Ok(prepared)
@@ -104,7 +104,7 @@ impl Request {
 impl Cell {
     /// What runs.
     pub(crate) fn run(&self) -> Option<&'static Run> {
-        match &self.item.content {
+        match &self.test_case.content {
             Content::Runs(run) | Content::Parameters(run) => Some(run),
             Content::Description | Content::NotRun(_) => None,
         }
@@ -120,12 +120,12 @@ impl Prepared {
     /// The label of a cell's control: of several, its name.
     fn add(
         &mut self,
-        item: &'static Item,
+        test_case: &'static TestCase,
         run: &'static Run,
         control: &str,
         is_one_of_many: bool,
     ) -> Result<(), Error> {
-        let file = self.file(item, run, control, is_one_of_many);
+        let file = self.file(test_case, run, control, is_one_of_many);
         let control = is_one_of_many.then(|| control.to_owned());
         let specs = self.queues.iter();
         let specs = specs.map(|queue| self.request.of_run(queue, run));
@@ -135,32 +135,36 @@ impl Prepared {
                 Ok(()) => {}
                 // The world cannot run it, whatever the queue.
                 Err(why) if self.request.world != World::Sim => {
-                    self.not_run.push((item, first_line(&why.to_string())));
+                    self.not_run.push((test_case, first_line(&why.to_string())));
                     return Ok(());
                 }
                 Err(why) => {
                     return Err(Error::TestCase {
-                        id: item.id,
+                        id: test_case.id,
                         source: Box::new(why),
                     });
                 }
             }
         }
         for (queue, spec) in specs.iter().enumerate() {
-            self.push(item, run, &control, queue, None, &file, spec)?;
+            self.push(test_case, run, &control, queue, None, &file, spec)?;
         }
         Ok(())
     }
 
-    fn add_parameters(&mut self, item: &'static Item, run: &'static Run) -> Result<(), Error> {
+    fn add_parameters(
+        &mut self,
+        test_case: &'static TestCase,
+        run: &'static Run,
+    ) -> Result<(), Error> {
         let control = self.request.newreno();
-        let file = self.file(item, run, &control, false);
+        let file = self.file(test_case, run, &control, false);
         let base = self.queues[0].clone();
         if let Err(why) = self.check(&file, &base.spec, run, 0) {
-            self.not_run.push((item, first_line(&why.to_string())));
+            self.not_run.push((test_case, first_line(&why.to_string())));
             return Ok(());
         }
-        self.push(item, run, &None, 0, None, &file, &base.spec)?;
+        self.push(test_case, run, &None, 0, None, &file, &base.spec)?;
         let before = self.cells.len();
         for (name, value) in numbers(&base.spec)? {
             for (word, scaled) in [
@@ -171,14 +175,14 @@ impl Prepared {
                 let spec = with(&base.spec, name, &scaled.to_string());
                 if self.check(&file, &spec, run, 0).is_ok() {
                     let variant = Some((name.to_owned(), format!("{scaled} ({word})")));
-                    self.push(item, run, &None, 0, variant, &file, &spec)?;
+                    self.push(test_case, run, &None, 0, variant, &file, &spec)?;
                 }
             }
         }
         if self.cells.len() == before {
             self.cells.pop();
             let why = "the queue has no parameter that is a number, besides its buffer";
-            self.not_run.push((item, why.to_owned()));
+            self.not_run.push((test_case, why.to_owned()));
         }
         Ok(())
     }
@@ -186,7 +190,7 @@ impl Prepared {
     #[expect(clippy::too_many_arguments, reason = "each is a field of the cell")]
     fn push(
         &mut self,
-        item: &'static Item,
+        test_case: &'static TestCase,
         run: &Run,
         control: &Option<String>,
         queue: usize,
@@ -196,7 +200,7 @@ impl Prepared {
     ) -> Result<(), Error> {
         let set = self.request.set(run, spec, &self.queues[queue])?;
         self.cells.push(Cell {
-            item,
+            test_case,
             control: control.clone(),
             queue,
             variant,
@@ -206,9 +210,15 @@ impl Prepared {
         Ok(())
     }
 
-    /// Makes the scenario file of an item, and returns its name.
-    fn file(&mut self, item: &Item, run: &Run, control: &str, is_one_of_many: bool) -> String {
-        let mut name = item.id.to_owned();
+    /// Makes the scenario file of a test case, and returns its name.
+    fn file(
+        &mut self,
+        test_case: &TestCase,
+        run: &Run,
+        control: &str,
+        is_one_of_many: bool,
+    ) -> String {
+        let mut name = test_case.id.to_owned();
         if is_one_of_many {
             let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
             let plain = control.replace(|c: char| !is_plain(c), "-");
@@ -218,7 +228,7 @@ impl Prepared {
             profile: &self.request.profile,
             control,
         };
-        let head = head(item);
+        let head = head(test_case);
         let [home, _] = access::paths(&self.request.profile);
         let path = if run.home {
             &home
@@ -296,7 +306,7 @@ impl Prepared {
             .variant
             .iter()
             .map(|(key, value)| format!("{key} {value}"));
-        let parts = [cell.item.id.to_owned()].into_iter();
+        let parts = [cell.test_case.id.to_owned()].into_iter();
         let parts = parts
             .chain(cell.control.clone())
             .chain([queue.clone()])
@@ -344,9 +354,12 @@ impl Prepared {
 }
 
 /// What a scenario file says of itself.
-pub fn head(item: &Item) -> Vec<String> {
+pub fn head(test_case: &TestCase) -> Vec<String> {
     vec![
-        format!("{} ({}): {}.", item.source, item.weight, item.title),
+        format!(
+            "{} ({}): {}.",
+            test_case.source, test_case.weight, test_case.title
+        ),
         "Made by quell characterize; crates/characterize/src has the table.".to_owned(),
     ]
 }

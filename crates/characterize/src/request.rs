@@ -9,7 +9,7 @@ use crate::profile::{PACKET, Profile};
 use crate::queue::{entry, is_given, marks, numbers, scaled, with};
 use crate::rfc7928::NEWRENO;
 use crate::suite::Suite;
-use crate::test_case::{First, Item, Run};
+use crate::test_case::{First, Run, TestCase};
 use crate::traffic::{FIRST, Group, SECOND, Traffic};
 
 /// What every card compares with.
@@ -56,12 +56,13 @@ pub struct Queue {
 }
 
 impl Request {
-    /// The items, in the order of the card.
-    pub(crate) fn items(&self) -> Result<Vec<&'static Item>, Error> {
-        let mut items = self.suite.items();
+    /// The test cases, in the order of the card.
+    pub(crate) fn test_cases(&self) -> Result<Vec<&'static TestCase>, Error> {
+        let mut test_cases = self.suite.test_cases();
         for word in &self.only {
-            if !items.iter().any(|item| item.is_called(word)) {
-                let ids: Vec<&'static str> = items.iter().map(|item| item.id).collect();
+            if !test_cases.iter().any(|test_case| test_case.is_called(word)) {
+                let ids: Vec<&'static str> =
+                    test_cases.iter().map(|test_case| test_case.id).collect();
                 let meant = quell_lab::scenario::closest(word, ids.iter().copied());
                 return Err(Error::NoTestCase {
                     word: word.clone(),
@@ -72,9 +73,9 @@ impl Request {
             }
         }
         if !self.only.is_empty() {
-            items.retain(|item| self.only.iter().any(|word| item.is_called(word)));
+            test_cases.retain(|test_case| self.only.iter().any(|word| test_case.is_called(word)));
         }
-        Ok(items)
+        Ok(test_cases)
     }
 
     /// NewReno as this world has it: a real kernel counts segments.

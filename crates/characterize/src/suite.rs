@@ -1,9 +1,9 @@
 //! Suites: what there is to run.
 
-use crate::test_case::Item;
+use crate::test_case::TestCase;
 use crate::{access, l4s, rfc7928};
 
-/// A choice of items.
+/// A choice of test cases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Suite {
     /// RFC 7928.
@@ -39,13 +39,13 @@ impl Suite {
         }
     }
 
-    /// Its items, in the order of the card.
-    pub fn items(self) -> Vec<&'static Item> {
-        let parts: &[&[Item]] = match self {
-            Self::Rfc7928 => &[rfc7928::ITEMS],
-            Self::L4s => &[l4s::ITEMS],
-            Self::Access => &[access::ITEMS],
-            Self::All => &[rfc7928::ITEMS, l4s::ITEMS, access::ITEMS],
+    /// Its test cases, in the order of the card.
+    pub fn test_cases(self) -> Vec<&'static TestCase> {
+        let parts: &[&[TestCase]] = match self {
+            Self::Rfc7928 => &[rfc7928::TEST_CASES],
+            Self::L4s => &[l4s::TEST_CASES],
+            Self::Access => &[access::TEST_CASES],
+            Self::All => &[rfc7928::TEST_CASES, l4s::TEST_CASES, access::TEST_CASES],
         };
         parts.iter().flat_map(|part| part.iter()).collect()
     }

@@ -1,13 +1,13 @@
-//! A scenario of a suite: what it is, and what is done for it.
+//! A test case of a suite: where it comes from, and the traffic that each queue carries in it.
 
 use quell_units::Time;
 
 use crate::profile::Profile;
 use crate::traffic::Traffic;
 
-/// A scenario of a suite.
+/// A test case of a suite.
 #[derive(Debug)]
-pub struct Item {
+pub struct TestCase {
     /// Its name, also that of its scenario file. Variants of one scenario share what stands before the first figure: `rtt-5`, `rtt-100`.
     pub id: &'static str,
     /// Where it comes from.
@@ -20,7 +20,7 @@ pub struct Item {
     pub content: Content,
 }
 
-/// What is done for an item.
+/// What is done for a test case.
 #[derive(Debug)]
 pub enum Content {
     /// Each queue carries this traffic.
@@ -166,7 +166,7 @@ impl Setting<'_> {
     }
 }
 
-impl Item {
+impl TestCase {
     /// Whether `--only` with this word means it: its id, or what variants share.
     pub fn is_called(&self, word: &str) -> bool {
         self.id == word
