@@ -25,7 +25,7 @@ use crate::request::Queue;
 use crate::suite::Suite;
 use crate::test_case::{Content, Run, TestCase};
 
-/// Makes the card from the cells in `store`, which are all there. Losses are looked at on so many threads.
+/// Makes the card from the cells in `store`, which are all there. Packets are logged on `jobs` threads.
 ///
 /// # Errors
 ///
@@ -40,7 +40,7 @@ pub fn card(
     of_runs(prepared, runs, jobs, stop)
 }
 
-/// The same without a store: every cell runs now, in the simulator, on so many threads.
+/// Makes the card without a store: every cell runs now, in the simulator, on `jobs` threads.
 ///
 /// # Errors
 ///
@@ -233,10 +233,10 @@ impl Outcome {
     }
 }
 
-/// Parts of a run, each with a name.
+/// A function that gives the named parts of a run, such as its links.
 type Records = fn(&Measured) -> &[(String, Named)];
 
-/// Parts that every run has, over the runs.
+/// Figures of the named parts over the runs.
 fn records(runs: &[Measured], of: Records) -> Vec<LinkRecord> {
     let parts = runs.first().map_or(&[][..], of).iter().enumerate();
     let record = |(number, (name, _)): (usize, &(String, Named))| {
@@ -255,7 +255,7 @@ fn points(runs: &[&Named], goodput: &str) -> Vec<(f64, f64)> {
     runs.iter().filter_map(point).collect()
 }
 
-/// What every cell measured, in the order of the cells, each with its seeds.
+/// The measured runs of every cell, one for each seed, in the order of the cells.
 fn runs(prepared: &Prepared, store: &Store) -> Result<Vec<Vec<Measured>>, RunError> {
     let record = Record::read(store.root())?;
     let of = |(point, cell): (&PointRecord, &Cell)| {
@@ -277,7 +277,8 @@ fn runs(prepared: &Prepared, store: &Store) -> Result<Vec<Vec<Measured>>, RunErr
     record.points.iter().zip(&prepared.cells).map(of).collect()
 }
 
-/// What is seen of the first seed of every cell that is looked at. The times to the steady rate become figures of the runs of all seeds.
+/// The packet log of the first seed of every cell that needs one. Times to the steady rate, and losses of SYNs, become figures of the runs of
+/// all seeds.
 fn packet_logs(
     prepared: &Prepared,
     runs: &mut [Vec<Measured>],
@@ -329,7 +330,7 @@ fn packet_logs(
     Ok(all)
 }
 
-/// What the steady rates of a run are, in bit/s.
+/// The steady rates of a run, in bit/s.
 fn means(run: &Measured) -> Means {
     let goodput = |named: &Named| named.get("goodput_bps").copied().unwrap_or(0.0);
     Means {
@@ -343,7 +344,7 @@ fn means(run: &Measured) -> Means {
 }
 
 impl Measured {
-    /// With the times to the steady rate.
+    /// Adds the times to the steady rate.
     fn started(&mut self, log: &PacketLog) {
         let add = |named: &mut Named, time: Option<f64>| {
             named.extend(time.map(|time| ("steady_after_s".to_owned(), time)));
@@ -356,7 +357,7 @@ impl Measured {
 }
 
 impl Measured {
-    /// With the losses of SYNs in each direction.
+    /// Adds the losses of SYNs in each direction.
     fn lost_syns(&mut self, log: &PacketLog) {
         for ((_, named), ratio) in self.directions.iter_mut().zip(&log.syn_loss_ratios) {
             named.extend(ratio.map(|ratio| ("syn_loss_ratio".to_owned(), ratio)));

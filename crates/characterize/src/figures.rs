@@ -6,7 +6,7 @@ use quell_lab::confidence::half_width;
 use quell_measure::Estimate;
 use serde::{Deserialize, Serialize};
 
-/// The level of intervals.
+/// Confidence level of the intervals.
 const LEVEL: f64 = 0.95;
 
 /// Figures of one stretch of one run, by name.
@@ -30,9 +30,9 @@ pub struct Figure {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Beside {
-    /// Above.
+    /// The interval lies above.
     Higher,
-    /// Below.
+    /// The interval lies below.
     Lower,
 }
 
@@ -47,13 +47,13 @@ impl Figure {
         })
     }
 
-    /// The ends of the interval; those of a single run are unknown.
+    /// The ends of the interval; `None` of a single run, which has none.
     pub fn ends(&self) -> Option<(f64, f64)> {
         let half = self.half?;
         Some((self.mean - half, self.mean + half))
     }
 
-    /// Where this lies beside `other`.
+    /// The side of `other` on which this interval lies; `None` where they overlap.
     pub fn beside(&self, other: &Self) -> Option<Beside> {
         let ((low, high), (other_low, other_high)) = (self.ends()?, other.ends()?);
         if low > other_high {
@@ -72,7 +72,7 @@ pub const SHARES: [u64; 25] = [
     990, 995, 999, 1_000,
 ];
 
-/// Values with their counts from several runs, ascending.
+/// The values of several runs together, with their counts, ascending.
 pub fn pooled<'a>(runs: impl Iterator<Item = &'a [(u64, u64)]>) -> Vec<(u64, u64)> {
     let mut all: BTreeMap<u64, u64> = BTreeMap::new();
     for &(value, count) in runs.flatten() {
@@ -81,7 +81,7 @@ pub fn pooled<'a>(runs: impl Iterator<Item = &'a [(u64, u64)]>) -> Vec<(u64, u64
     all.into_iter().collect()
 }
 
-/// The value at each of [`SHARES`]; nothing of nothing.
+/// The value at each of [`SHARES`]; empty where there are no values.
 pub fn quantiles(counts: &[(u64, u64)]) -> Vec<u64> {
     let values = SHARES.iter();
     values

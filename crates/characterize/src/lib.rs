@@ -1,8 +1,8 @@
 //! Report cards of queues: one command says what a queue does to every kind of traffic, by the scenarios of RFC 7928.
 //!
 //! * [`Profile`]: the path, and the number of flows that follows from it.
-//! * [`suite`]: what there is to run; each scenario is in a table, [`rfc7928`], [`l4s`] or [`access`].
-//! * [`Request`]: what is asked for; [`Prepared`]: the sweep that answers it, cell by cell.
+//! * [`suite`]: the test cases, each in a table: [`rfc7928`], [`l4s`] or [`access`].
+//! * [`Request`]: a request for a card; [`Prepared`]: the sweep that answers it, cell by cell.
 //! * [`card()`] makes a [`Card`]: the figures over the seeds, beside drop-tail, with [verdicts](verdict) against named thresholds.
 //! * [`html`]: the card as a page, with [distributions] and the [graph] of delay against goodput.
 //!

@@ -6,27 +6,27 @@ use crate::directions::of_directions;
 use crate::figures::{Named, pooled, quantile};
 use crate::run_figures::{of_group, of_links, of_whole};
 
-/// What one run measured.
+/// The figures of one run.
 #[derive(Debug, Clone, Default)]
 pub struct Measured {
-    /// Of the whole.
+    /// Figures of the forward direction over the whole run.
     pub whole: Named,
-    /// Of each group.
+    /// Figures of each group, by its name.
     pub classes: Vec<(String, Named)>,
-    /// Of each link in the direction of the data, where there are several.
+    /// Figures of each link in the direction of the data, where there are several.
     pub links: Vec<(String, Named)>,
-    /// Of each direction, where both have a rate.
+    /// Figures of each direction, where both have a rate.
     pub directions: Vec<(String, Named)>,
-    /// Start and end in s, and the figures of the whole.
+    /// Start and end of each phase in s, with its figures.
     pub phases: Vec<(f64, f64, Named)>,
     /// Sojourn times of the forward direction in ns, over several links of all queues on the way together, with their counts, ascending.
     pub delays: Vec<(u64, u64)>,
-    /// What puts it in doubt.
+    /// Reasons to doubt the run.
     pub warnings: Vec<String>,
 }
 
 impl Measured {
-    /// The figures of a run. `back` names the groups whose data goes in the reverse direction.
+    /// Takes the figures from the summary and the histograms of a run. `back` names the groups whose data goes in the reverse direction.
     pub fn new(summary: &Summary, histograms: &Histograms, back: &[String]) -> Self {
         let measured = summary.duration_s - summary.warmup_s;
         let mut whole = of_whole(&summary.figures, measured, back);
@@ -85,7 +85,7 @@ fn delays(histograms: &Histograms) -> Vec<(u64, u64)> {
     pooled(forward.map(|queue| &queue.delay_ns[..]))
 }
 
-/// The same of all queues on the way of each packet together.
+/// Times that packets of the forward direction waited in all queues on their way, in ns, with their counts, ascending.
 fn delays_of_ways(histograms: &Histograms, back: &[String]) -> Vec<(u64, u64)> {
     let groups = histograms.groups.iter();
     let forward = groups.filter(|group| !back.contains(&group.name));

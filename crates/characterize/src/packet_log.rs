@@ -1,7 +1,7 @@
-//! What no result holds: a run is simulated once more, and each packet looked at.
+//! The packet log: a run is simulated once more, and each packet is seen, because a result does not hold single losses.
 //!
 //! Losses and samples of the goodput are those of the first seed. The time to the steady rate is that of every seed, from runs that end
-//! when it is known. So are losses of SYNs, in each direction, from whole runs.
+//! when it is known. Losses of SYNs in each direction are also those of every seed, from whole runs.
 
 use std::sync::atomic::AtomicBool;
 
@@ -18,45 +18,45 @@ use crate::directions::Syns;
 use crate::losses::{Gaps, Losses};
 use crate::rates::Rates;
 
-/// What is looked at.
+/// How much of a run is simulated again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Extent {
     /// The whole run.
     Whole,
-    /// The start alone.
+    /// The run until every class has its steady rate.
     Start,
 }
 
 /// Mean goodputs of a run after its warm-up, in bit/s.
 #[derive(Debug, Clone)]
 pub(crate) struct Means {
-    /// Of all classes of the forward direction.
+    /// Goodput of all classes of the forward direction together.
     pub(crate) all: f64,
-    /// Of each class.
+    /// Goodput of each class.
     pub(crate) classes: Vec<f64>,
 }
 
-/// What was seen.
+/// The figures that single packets give.
 #[derive(Debug, Clone)]
 pub(crate) struct PacketLog {
-    /// Losses of the whole run.
+    /// Losses of the whole run; `None` where only its start was simulated.
     pub(crate) losses: Option<Losses>,
     /// Samples of the goodput of the whole run, in bit/s.
     pub(crate) goodput: Vec<f64>,
-    /// When all classes together had their steady rate, in s.
+    /// Time at which all classes together had their steady rate, in s.
     pub(crate) steady_s: Option<f64>,
-    /// The same of each class.
+    /// Time at which each class had its steady rate, in s.
     pub(crate) classes_steady_s: Vec<Option<f64>>,
     /// Share of the SYNs that were lost after the warm-up, forward and then in the reverse direction, if that has a queue; `None` without any.
     pub(crate) syn_loss_ratios: Vec<Option<f64>>,
 }
 
-/// Whether the packets of a world can be looked at.
+/// Whether the packets of a world can be logged.
 pub(crate) fn is_possible(world: World) -> bool {
     world == World::Sim
 }
 
-/// Runs `scenario` with `seed`, and looks at it. `None` if it was stopped.
+/// Simulates `scenario` with `seed`, and logs its packets. `None` if it was stopped.
 ///
 /// # Errors
 ///
@@ -120,7 +120,7 @@ pub(crate) fn log_packets(
     }))
 }
 
-/// Listens to nothing.
+/// A listener that ignores everything.
 pub(crate) struct Nobody;
 
 impl Listener for Nobody {
@@ -130,6 +130,7 @@ impl Listener for Nobody {
     }
 }
 
+/// An observer that records a run as usual, and logs its packets beside.
 #[derive(Debug)]
 struct Logger {
     recorder: Recorder,

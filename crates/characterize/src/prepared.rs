@@ -17,34 +17,34 @@ use crate::test_case::{Content, Run, Setting, TestCase};
 
 /// The sweep file of a characterization, in its folder.
 pub const SWEEP: &str = "sweep.toml";
-/// Starts it, so that the folder is known again.
+/// Start of the sweep file, by which the folder of a characterization is recognised.
 const HEAD: &str = "# A characterization by quell.";
 
 /// One scenario with one queue.
 #[derive(Debug, Clone)]
 pub struct Cell {
-    /// What it belongs to.
+    /// Test case that the cell belongs to.
     pub test_case: &'static TestCase,
-    /// The congestion control of standard flows, where several may be.
+    /// Congestion control of standard flows; `None` where the card has only one.
     pub control: Option<String>,
-    /// Place among the queues.
+    /// Index among the queues of the card.
     pub queue: usize,
-    /// The parameter that differs, with its value.
+    /// Name and value of the parameter that is halved or doubled.
     pub variant: Option<(String, String)>,
-    /// Its scenario file, below the folder.
+    /// Path of the scenario file, below the folder.
     pub file: String,
-    /// What the sweep sets.
+    /// Queues that the sweep sets in the scenario, each with its key.
     set: Vec<(String, String)>,
 }
 
 /// Everything that is to run.
 #[derive(Debug, Clone)]
 pub struct Prepared {
-    /// What was asked for.
+    /// Request that this answers.
     pub request: Request,
-    /// The queue, drop-tail, the others.
+    /// Queues of the card: the one it is about, drop-tail, the others.
     pub queues: Vec<Queue>,
-    /// In the order of the card.
+    /// Cells, in the order of the card.
     pub cells: Vec<Cell>,
     /// Test cases that do not run, with the reason.
     pub not_run: Vec<(&'static TestCase, String)>,
@@ -53,11 +53,11 @@ pub struct Prepared {
 }
 
 impl Request {
-    /// Checks everything, and makes the scenarios.
+    /// Checks the request, and makes its scenarios.
     ///
     /// # Errors
     ///
-    /// What is wrong, with what would be right.
+    /// A queue, a control or a name is wrong, or a scenario does not run; the error says what is allowed.
     pub fn prepare(&self) -> Result<Prepared, Error> {
         let test_cases = self.test_cases()?;
         let controls = self.controls();
@@ -102,7 +102,7 @@ impl Request {
 }
 
 impl Cell {
-    /// What runs.
+    /// Run of the cell; `None` where nothing runs.
     pub(crate) fn run(&self) -> Option<&'static Run> {
         match &self.test_case.content {
             Content::Runs(run) | Content::Parameters(run) => Some(run),
@@ -117,7 +117,8 @@ impl Cell {
 }
 
 impl Prepared {
-    /// The label of a cell's control: of several, its name.
+    /// Adds the cells of a test case with one congestion control, one for each queue. Where a world without a simulator cannot run them, the
+    /// test case is noted as not run.
     fn add(
         &mut self,
         test_case: &'static TestCase,
@@ -152,6 +153,7 @@ impl Prepared {
         Ok(())
     }
 
+    /// Adds the cells of a test case that halves and doubles each parameter of the queue.
     fn add_parameters(
         &mut self,
         test_case: &'static TestCase,
@@ -250,7 +252,7 @@ impl Prepared {
         self.request.resolve(file, text, &set).map(drop)
     }
 
-    /// Writes the sweep file and its scenarios into `folder`, which is made. What is there already stays if it is the same.
+    /// Writes the sweep file and its scenarios into `folder`, which is made. Files that have the same content already are not written again.
     ///
     /// # Errors
     ///
@@ -318,7 +320,7 @@ impl Prepared {
     ///
     /// # Errors
     ///
-    /// As of [`Plan::read`].
+    /// The errors of [`Plan::read`].
     pub fn plan(&self, folder: &Path, guest: &GuestOptions) -> Result<Plan, RunError> {
         Plan::read(&folder.join(SWEEP), None, guest)
     }
@@ -346,14 +348,14 @@ impl Prepared {
     ///
     /// # Errors
     ///
-    /// It was not checked before.
+    /// The cell was not checked before.
     pub fn resolved(&self, cell: &Cell) -> Result<Scenario, Error> {
         self.request
             .resolve(&cell.file, self.scenario(cell), &cell.set)
     }
 }
 
-/// What a scenario file says of itself.
+/// Comment at the head of the scenario file of a test case.
 pub fn head(test_case: &TestCase) -> Vec<String> {
     vec![
         format!(

@@ -21,15 +21,15 @@ pub const PACKET: u64 = 1_500;
 /// Rate and base RTT of the path, and how long is measured.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Profile {
-    /// As cards name it.
+    /// Name of the path in cards.
     pub name: String,
     /// Rate of the bottleneck.
     pub rate: Rate,
     /// Base RTT of flows for which the RFC gives none.
     pub rtt: Time,
-    /// The same where somebody asked for it: also that of a suite with a usual one of its own.
+    /// Base RTT that somebody asked for; it also replaces the RTT of a suite that has its own.
     pub asked_rtt: Option<Time>,
-    /// What is measured of a run, behind its warm-up.
+    /// Length of the measurement, after the warm-up.
     pub duration: Time,
 }
 
@@ -38,9 +38,9 @@ pub struct Profile {
 pub enum Congestion {
     /// A drop-tail queue loses 0.1 %.
     Mild,
-    /// 0.5 %.
+    /// A drop-tail queue loses 0.5 %.
     Medium,
-    /// 1 %.
+    /// A drop-tail queue loses 1 %.
     Heavy,
 }
 
@@ -58,7 +58,7 @@ impl Congestion {
 impl Profile {
     /// The names of the profiles that are there.
     pub const NAMES: [&'static str; 3] = ["10mbit", "100mbit", "1gbit"];
-    /// What is measured of a run.
+    /// Length of the measurement of a whole card.
     pub const DURATION: Time = Time::from_secs(60);
     /// The base RTT that the RFC uses throughout.
     const RTT: Time = Time::from_millis(100);
@@ -111,7 +111,7 @@ impl Profile {
         })
     }
 
-    /// What precedes the measurement: time 0 of the RFC is when all flows are in congestion avoidance (section 8.2.1).
+    /// Length of the warm-up before the measurement: time 0 of the RFC is when all flows are in congestion avoidance (section 8.2.1).
     pub fn warmup(&self) -> Time {
         self.duration / 6
     }

@@ -7,12 +7,12 @@ use quell_units::{Bytes, Frequency, Rate, Settings, Time};
 
 use crate::error::Error;
 
-/// The delay that a queue aims at, where it has a parameter `target`.
+/// The value of the parameter `target`, where a queue has one.
 pub(crate) fn target(spec: &str) -> Option<Value> {
     settings(spec).ok()?.applicable_value("target")
 }
 
-/// The parameters of a queue that are numbers, with their values, but for the buffer.
+/// The parameters of a queue that are numbers, with their values; without the limits of its buffer.
 pub(crate) fn numbers(spec: &str) -> Result<Vec<(&'static str, Value)>, Error> {
     let settings = settings(spec)?;
     let all = settings.applicable();
@@ -50,7 +50,7 @@ fn settings(spec: &str) -> Result<Settings, Error> {
     Ok(settings)
 }
 
-/// A number times `by` / `of`; `None` of what is none, and of nothing.
+/// A number times `by` / `of`; `None` for a value that is no number, or does not change.
 pub(crate) fn scaled(value: Value, by: u64, of: u64) -> Option<Value> {
     let times = |number: u64| number.checked_mul(by).map(|number| number / of);
     let scaled = match value {
@@ -76,13 +76,13 @@ pub(crate) fn marks(spec: &str) -> Option<bool> {
     }
 }
 
-/// Whether the parameter stands in what was asked for.
+/// Whether a queue, as it is written, gives this parameter a value.
 pub(crate) fn is_given(spec: &str, parameter: &str) -> bool {
     let mut parts = spec.split([':', ',']).skip(1);
     parts.any(|part| part.split('=').next().map(str::trim) == Some(parameter))
 }
 
-/// A queue with one parameter of another value.
+/// A queue with one parameter set to another value.
 pub(crate) fn with(spec: &str, name: &str, value: &str) -> String {
     let (kind, rest) = spec.split_once(':').unwrap_or((spec, ""));
     let mut parts: Vec<String> = Vec::new();
@@ -95,7 +95,7 @@ pub(crate) fn with(spec: &str, name: &str, value: &str) -> String {
     format!("{kind}:{}", parts.join(","))
 }
 
-/// A whole number.
+/// The value of a parameter that is a whole number.
 pub(crate) fn number(spec: &str, parameter: &str) -> Option<u64> {
     match settings(spec).ok()?.applicable_value(parameter) {
         Some(Value::Integer(number)) => Some(number),

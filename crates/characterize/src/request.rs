@@ -12,7 +12,7 @@ use crate::suite::Suite;
 use crate::test_case::{First, Run, TestCase};
 use crate::traffic::{FIRST, Group, SECOND, Traffic};
 
-/// What every card compares with.
+/// The queue that every card compares with.
 pub const DROP_TAIL: &str = "fifo";
 /// The key of the queue where there is one link, and that of its other direction.
 const LINK: &str = "link.queue";
@@ -23,22 +23,22 @@ fn of_link(name: &str) -> String {
     format!("link.{name}.queue")
 }
 
-/// What is asked for.
+/// A request for a card.
 #[derive(Debug, Clone)]
 pub struct Request {
-    /// The queue, `KIND[:KEY=VALUE,…]`.
+    /// Queue that the card is about, `KIND[:KEY=VALUE,…]`.
     pub queue: String,
-    /// Others beside drop-tail.
+    /// Queues to compare with, beside drop-tail.
     pub against: Vec<String>,
-    /// The path.
+    /// Path of the traffic.
     pub profile: Profile,
-    /// Which scenarios.
+    /// Suite of test cases.
     pub suite: Suite,
-    /// Only these of them; all if there are none.
+    /// Names of the test cases to run; all of the suite if empty.
     pub only: Vec<String>,
-    /// Where they run.
+    /// World to run in.
     pub world: World,
-    /// Congestion controls of standard flows, `NAME[:KEY=VALUE,…]`; NewReno if there are none.
+    /// Congestion controls of standard flows, `NAME[:KEY=VALUE,…]`; NewReno if empty.
     pub controls: Vec<String>,
     /// Runs of each cell, with seeds from 1 on.
     pub seeds: u64,
@@ -47,11 +47,11 @@ pub struct Request {
 /// A queue of a card.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Queue {
-    /// As it was asked for.
+    /// Queue as it was asked for.
     pub name: String,
-    /// With the buffer of the card.
+    /// Queue with the buffer of the card.
     pub spec: String,
-    /// What of the buffer it has, if not that of the card.
+    /// Remark on the buffer, where it is not that of the card.
     pub note: Option<String>,
 }
 
@@ -88,6 +88,7 @@ impl Request {
         name.to_owned()
     }
 
+    /// Congestion controls of standard flows.
     pub(crate) fn controls(&self) -> Vec<String> {
         if self.controls.is_empty() {
             vec![self.newreno()]
@@ -96,7 +97,7 @@ impl Request {
         }
     }
 
-    /// Gives a queue so many packets of buffer where it was not given another.
+    /// A queue with a buffer of this number of packets, unless it was given another or cannot have one.
     pub(crate) fn queue(&self, name: &str, packets: u64) -> Result<Queue, Error> {
         let kind = name.split(':').next().unwrap_or(name);
         let entry = entry(kind)?;
@@ -127,7 +128,7 @@ impl Request {
         }
     }
 
-    /// A queue as a run has it: with a buffer of the run's own, and with ECN where the run wants marks and nobody has decided.
+    /// A queue as a run has it: with the run's own buffer, and with ECN where the run wants marks and the request leaves it open.
     pub(crate) fn of_run(&self, queue: &Queue, run: &Run) -> Result<String, Error> {
         let own = run.home.then(|| access::paths(&self.profile)[0].buffer());
         let spec = match run.buffer.or(own) {
@@ -144,7 +145,7 @@ impl Request {
         Ok(spec)
     }
 
-    /// The queues of a run with `spec`, each under its key. The first of two links comes last. `queue` is the same without a buffer.
+    /// The queues of a run with `spec`, each under its key. The first of two links comes last. `queue` is the queue before the run changed its buffer.
     pub(crate) fn set(
         &self,
         run: &Run,
@@ -187,13 +188,13 @@ impl Request {
             .unwrap_or_else(|| spec.to_owned())
     }
 
-    /// Whether a plain scenario runs with the queue.
+    /// Checks that a plain scenario runs with the queue.
     fn check_queue(&self, spec: &str) -> Result<(), Error> {
         let checked = self.check(spec, "reno");
         checked.map_err(|error| Error::Queue(Box::new(error)))
     }
 
-    /// Whether a plain scenario runs with the queue and the control.
+    /// Checks that a plain scenario runs with the queue and the control.
     pub(crate) fn check(&self, queue: &str, control: &str) -> Result<(), Error> {
         let bulk = Group::bulk("bulk", self.profile.rtt, control);
         let text = Traffic::of([bulk]).scenario("queue", &[], &self.profile);

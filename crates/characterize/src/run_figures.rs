@@ -6,7 +6,7 @@ use quell_measure::{
 
 use crate::figures::Named;
 
-/// Of the forward direction.
+/// Figures of the forward direction. `measured` is the length of the stretch in s, and `back` names the groups of the reverse direction.
 pub(crate) fn of_whole(figures: &Figures, measured: f64, back: &[String]) -> Named {
     let mut named = match figures.links.is_empty() {
         true => {
@@ -33,7 +33,7 @@ pub(crate) fn of_whole(figures: &Figures, measured: f64, back: &[String]) -> Nam
     named
 }
 
-/// Of packets in these queues.
+/// Mean delay, mark ratio and loss ratio of the packets of these queues.
 pub(crate) fn of_queues<'a>(queues: impl Iterator<Item = &'a QueueSummary>) -> Named {
     let mut named = Named::new();
     let mut add = |name: &str, value: f64| named.insert(name.to_owned(), value);
@@ -56,7 +56,7 @@ pub(crate) fn of_queues<'a>(queues: impl Iterator<Item = &'a QueueSummary>) -> N
     named
 }
 
-/// Over several links: what packets met on their way, and the use of the busiest link.
+/// Figures of several links in a row: delay, marks and losses of packets on their whole way, and the utilisation of the busiest link.
 fn of_ways(figures: &Figures, back: &[String]) -> Named {
     let mut named = Named::new();
     let mut add = |name: &str, value: f64| named.insert(name.to_owned(), value);
@@ -78,7 +78,7 @@ fn of_ways(figures: &Figures, back: &[String]) -> Named {
     named
 }
 
-/// Of each of several links in the forward direction.
+/// Figures of each of several links, in the forward direction.
 pub(crate) fn of_links(figures: &Figures) -> Vec<(String, Named)> {
     let of = |link: &NamedLink| {
         let queues = figures.queues.iter();
@@ -120,6 +120,7 @@ const OF_APPLICATIONS: [(&str, bool); 17] = [
     ("late_ratio", false),
 ];
 
+/// Figures of a group and of its application. `measured` is the length of the run without its warm-up, in s.
 pub(crate) fn of_group(group: &GroupSummary, measured: f64) -> Named {
     let mut named = Named::new();
     let mut add = |name: &str, value: f64| named.insert(name.to_owned(), value);

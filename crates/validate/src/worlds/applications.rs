@@ -228,7 +228,7 @@ pub(crate) fn part(
     text
 }
 
-/// Every point: those of `measured`, and the others as `sheet` has them. Its figures are rounded.
+/// Every point: those of `measured`, and the others as `sheet` has them, with rounded figures.
 pub(crate) fn with_kept(
     measured: Vec<(Point, PointRuns)>,
     sheet: &str,

@@ -1,4 +1,4 @@
-//! What earlier comparisons left in `docs/evidence/data`: means of real TCP and their standard errors, to three digits.
+//! The figures that earlier comparisons left in `docs/evidence/data`: means of real TCP and their standard errors, to three digits.
 //!
 //! A rounded mean stands for every value that rounds to it; the nearest to what it is compared with counts.
 
@@ -21,7 +21,7 @@ pub(crate) struct Recorded(BTreeMap<String, Point>);
 /// The earlier figures of a point.
 #[derive(Debug, Default)]
 pub(crate) struct Point {
-    /// Its seeds, from 1 on.
+    /// Number of its seeds, which count from 1.
     pub(crate) runs: u64,
     figures: Vec<(Figure, Row)>,
 }
@@ -43,7 +43,7 @@ pub(crate) struct Rounded {
 }
 
 impl Rounded {
-    /// The nearest to `value` of what it may have been.
+    /// The value nearest to `value` that rounds to the written mean.
     pub(crate) fn nearest_to(self, value: f64) -> Estimate {
         let mean = self.written.mean;
         Estimate {
@@ -113,14 +113,14 @@ impl Recorded {
         Ok(Self(points))
     }
 
-    /// What is known of a point; `None` where it was not run.
+    /// The earlier figures of a point; `None` where it was not run.
     pub(crate) fn of(&self, point: &str) -> Option<&Point> {
         self.0.get(point)
     }
 }
 
 impl Point {
-    /// Real TCP's mean. What counts events and stands in no row was zero in every world.
+    /// Mean of a figure with real TCP. A figure that counts events and has no row was zero in every world.
     pub(crate) fn real(&self, figure: Figure, reference: Reference) -> Option<Rounded> {
         let Some(row) = self.row(figure) else {
             let written = Estimate {
@@ -138,7 +138,7 @@ impl Point {
         }
     }
 
-    /// What the simulator of that day had.
+    /// Mean of a figure in the simulations of that comparison.
     pub(crate) fn simulated(&self, figure: Figure) -> Option<Estimate> {
         Some(self.row(figure)?.sim?.written)
     }

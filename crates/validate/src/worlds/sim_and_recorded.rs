@@ -1,6 +1,6 @@
-//! `make validate-sim`: the simulations of every comparison made anew, and judged by what earlier comparisons recorded of real TCP.
+//! `make validate-sim`: simulations of every comparison are made anew, and judged by the figures that earlier comparisons recorded of real TCP.
 //!
-//! The runs of real TCP take a night; their means and standard errors are in `docs/evidence/data`. Beside the live world the simulated link
+//! The runs of real TCP take several hours; their means and standard errors are in `docs/evidence/data`. Beside the live world the simulated link
 //! is never late here: how late the live one was in each run is not recorded.
 
 use std::fmt::Write as _;
@@ -25,7 +25,7 @@ use crate::worlds::{Arguments, applications, controls, grid, is_named, misses, p
 /// One point of an earlier comparison.
 #[derive(Debug)]
 struct Point {
-    /// The row of the table.
+    /// Row of the table that the point belongs to.
     row: String,
     case: Case,
     /// Index of its sheet in [`SHEETS`].
@@ -39,15 +39,15 @@ const SHEETS: [&str; 4] = [
     "applications.csv",
 ];
 
-/// What came of one point.
+/// New and recorded differences of one point.
 #[derive(Debug)]
 pub(crate) struct Measured {
     row: String,
     id: String,
     runs: u64,
-    /// Beside each reference, the worst world first.
+    /// Differences between the new simulations and real TCP, the virtual world first.
     pub(crate) differences: Vec<Difference>,
-    /// The same with the simulator of the day when real TCP was run; not beside the live world.
+    /// Differences of the simulations that were recorded with real TCP; only to the virtual world.
     before: Vec<Difference>,
 }
 
@@ -159,7 +159,7 @@ fn mean(figure: Figure, runs: &[Summary]) -> Option<Estimate> {
     Estimate::new(&values(figure, runs))
 }
 
-/// Every figure that both have; not those that are zero in both.
+/// Differences of every figure that both have, without those that are zero in both.
 fn compare(
     known: &recorded::Point,
     reference: Reference,
@@ -183,7 +183,7 @@ fn compare(
         .collect()
 }
 
-/// Points inside all bounds and bounds that hold, of all.
+/// Number of points inside all bounds, and number of bounds that hold, each with the total.
 #[derive(Debug, Default, Clone, Copy)]
 struct Share {
     points: [usize; 2],
@@ -211,7 +211,7 @@ impl Share {
     }
 }
 
-/// Every difference beside the virtual world, with the name of its point.
+/// Every difference to the virtual world, with the name of its point.
 pub(crate) fn differences(measured: &[Measured]) -> Vec<(String, Difference)> {
     let mut all = Vec::new();
     for of_point in measured {
@@ -228,7 +228,7 @@ impl Measured {
     }
 }
 
-/// What was simulated, and how much of it holds.
+/// A summary: the number of new simulations, and how many bounds hold now and held before.
 pub(crate) fn summary(measured: &[Measured]) -> String {
     let day = Utc::from(SystemTime::now()).extended();
     let runs: u64 = measured.iter().map(|one| one.runs).sum();
@@ -281,7 +281,7 @@ pub(crate) fn part(measured: &[Measured], explanations: &Explanations) -> String
     text
 }
 
-/// Each figure of each point.
+/// The sheet with each figure of each point.
 pub(crate) fn sheet(measured: &[Measured]) -> Sheet {
     let mut sheet = Sheet::new(
         "simulated-anew.csv",

@@ -1,8 +1,8 @@
-//! The simulator against a user-mode kernel, over the grid of [`grid`] and where the control stands beside CUBIC: a night's work.
+//! The simulator against a user-mode kernel, over the grid of [`grid`] and where the control stands beside CUBIC: several hours of work.
 //!
 //! A virtual run has no timing noise, but each seed is a run of its own: starts differ. Every point has the same seeds at first.
 //! Where the standard error of a difference is larger than its bound, chance decides whether it holds: such a point gets further
-//! seeds, in both worlds. Which points do hangs on their scatter, never on whether they agree.
+//! seeds, in both worlds. The scatter alone decides which points those are, never whether they agree.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -20,13 +20,13 @@ use crate::worlds::grid::{self, STRENGTH};
 use crate::worlds::store::{Place, Store};
 use crate::worlds::{Arguments, guests, misses, simulated};
 
-/// What is known of a point.
+/// The runs of a point in both worlds.
 #[derive(Debug, Default)]
 pub(crate) struct PointRuns {
     pub(crate) sim: Vec<Summary>,
     pub(crate) guest: Vec<Summary>,
     not_run: Option<String>,
-    /// Instead of runs, how many there were and what they gave.
+    /// Number of runs and their differences, where a sheet has them and the runs are not kept.
     read: Option<(usize, Vec<Difference>)>,
 }
 
@@ -38,7 +38,7 @@ impl PointRuns {
         Difference::all(Reference::Virtual, &self.sim, &self.guest)
     }
 
-    /// Virtual runs that were made.
+    /// Number of virtual runs.
     pub(crate) fn runs(&self) -> usize {
         match &self.read {
             Some((runs, _)) => *runs,
@@ -46,7 +46,7 @@ impl PointRuns {
         }
     }
 
-    /// Chance decides whether a bound holds.
+    /// Whether the runs differ so much that chance decides whether a bound holds.
     fn scatters(&self) -> bool {
         self.differences()
             .iter()
@@ -136,7 +136,7 @@ pub(crate) fn part(
     text
 }
 
-/// What the points say together.
+/// A summary of all points: how many runs there are, and how many bounds hold.
 pub(crate) fn summary(
     alone: &[(Case, PointRuns)],
     beside: &[(Case, PointRuns)],
@@ -198,7 +198,7 @@ fn facts(
     text
 }
 
-/// How many points lie inside each bound, and inside all.
+/// Writes a table of how many points lie inside each bound, and inside all.
 fn shares(text: &mut String, title: &str, differences: &[(String, Difference)]) {
     let _ = writeln!(
         text,
@@ -227,7 +227,7 @@ fn shares(text: &mut String, title: &str, differences: &[(String, Difference)]) 
     text.push('\n');
 }
 
-/// What a sheet says of each figure, after the columns that name its point.
+/// Columns of a figure in a sheet, after those that name its point.
 const COLUMNS: [&str; 6] = [
     "figure",
     "sim",
@@ -242,7 +242,7 @@ pub(crate) fn sheet_of(name: &'static str, columns: &[&str]) -> Sheet {
     Sheet::new(name, &[columns, &COLUMNS].concat())
 }
 
-/// The cells of a figure.
+/// Cells of a figure in a sheet, in the order of [`COLUMNS`].
 pub(crate) fn cells(one: &Difference) -> Vec<String> {
     let [sim, sim_error] = sheet::cells(Some(&one.sim));
     let [guest, guest_error] = sheet::cells(Some(&one.other));
@@ -251,7 +251,7 @@ pub(crate) fn cells(one: &Difference) -> Vec<String> {
     vec![title, sim, sim_error, guest, guest_error, missed.to_owned()]
 }
 
-/// A point from its rows in a sheet with the columns "point" and "seeds".
+/// Reads a point from its rows in a sheet that has the columns "point" and "seeds".
 pub(crate) fn read(rows: &[Vec<String>]) -> Result<PointRuns, Error> {
     let mut point = (0, Vec::new());
     for row in rows {
