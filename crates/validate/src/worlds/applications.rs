@@ -1,4 +1,4 @@
-//! What a person feels, in the simulator and in a user-mode kernel: every application with state, behind four queues, beside downloads.
+//! The figures that a user of an application notices, in the simulator and in a user-mode kernel: every application with state, behind four queues, beside downloads.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -16,7 +16,7 @@ const FILE: Base = (
     include_str!("../../../../scenarios/validation/applications.toml"),
 );
 
-/// What is felt.
+/// An application whose figures a user notices.
 #[derive(Debug, PartialEq, Eq)]
 struct Application {
     name: &'static str,
@@ -162,8 +162,8 @@ pub(crate) fn summary(measured: &[(Point, PointRuns)], arguments: &Arguments) ->
     text
 }
 
-/// A row for each figure that is felt: the means of both worlds behind each queue.
-fn felt(measured: &[(Point, PointRuns)]) -> String {
+/// The table with a row for each figure that a user notices: the means of both worlds behind each queue.
+fn means_of_applications(measured: &[(Point, PointRuns)]) -> String {
     let mut text = String::from("sim / virtual, means:\n\n| application | figure |");
     for (queue, _) in QUEUES {
         let _ = write!(text, " {queue} |");
@@ -215,7 +215,7 @@ pub(crate) fn part(
     explanations: &Explanations,
 ) -> String {
     let mut text = summary(measured, arguments);
-    text.push_str(&felt(measured));
+    text.push_str(&means_of_applications(measured));
     text.push_str("[applications.csv](data/applications.csv) has each figure of each point.\n\n");
     text.push_str("### Misses of applications\n\n");
     let all: Vec<_> = measured
@@ -342,6 +342,6 @@ mod tests {
         };
         assert_eq!(both(&one), "205 / 42.4");
         let nothing = [(points()[0], PointRuns::default())];
-        assert!(!felt(&nothing).contains("| items |"));
+        assert!(!means_of_applications(&nothing).contains("| items |"));
     }
 }

@@ -149,7 +149,7 @@ fn compare(arguments: &mut Arguments) -> Result<(), Error> {
     };
     let stop = crate::stop_at_ctrl_c()?;
     if arguments.recorded {
-        return simulated_anew(arguments, &stop);
+        return beside_recorded(arguments, &stop);
     }
     let kernels = Kernels::open().and_then(|kernels| kernels.find(arguments.kernel.as_deref()));
     let kernel = kernels.as_ref().ok();
@@ -171,7 +171,7 @@ fn compare(arguments: &mut Arguments) -> Result<(), Error> {
     if arguments.applications {
         kernels?;
         let why = unprepared.as_ref().map(|why| why as &dyn std::fmt::Display);
-        return felt(arguments, &store, why, &stop);
+        return applications_and_live(arguments, &store, why, &stop);
     }
     let points = coexistence(arguments);
     let mut not_run = Vec::new();
@@ -268,7 +268,7 @@ fn loss_recovery(arguments: &mut Arguments, store: &Store, stop: &AtomicBool) ->
     )
 }
 
-fn felt(
+fn applications_and_live(
     arguments: &mut Arguments,
     store: &Store,
     unprepared: Option<&dyn std::fmt::Display>,
@@ -314,7 +314,7 @@ fn felt(
     )
 }
 
-fn simulated_anew(arguments: &Arguments, stop: &AtomicBool) -> Result<(), Error> {
+fn beside_recorded(arguments: &Arguments, stop: &AtomicBool) -> Result<(), Error> {
     let store = Store::open(&arguments.kept, None, false)?;
     let measured = sim_and_recorded::measure(arguments, &store, stop)?;
     print(&sim_and_recorded::differences(&measured));
