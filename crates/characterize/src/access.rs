@@ -4,8 +4,8 @@
 
 use quell_units::{Rate, Time};
 
-use crate::item::{Content, Item, Run, Setting};
 use crate::profile::Profile;
+use crate::test_case::{Content, Run, Setting, TestCase};
 use crate::traffic::{Group, Traffic};
 
 /// Base RTT of a home that is near what it uses.
@@ -33,15 +33,15 @@ fn up(profile: &Profile) -> Rate {
 }
 
 /// Every one.
-pub const ITEMS: &[Item] = &[
-    Item {
+pub const TEST_CASES: &[TestCase] = &[
+    TestCase {
         id: "evening",
         source: "quell: scenarios/home/evening.toml",
         weight: "quell",
         title: "two downloads, a backup, a film, a call, a game and a browser",
         content: Content::Runs(Run::new(evening).at_home()),
     },
-    Item {
+    TestCase {
         id: "upload",
         source: "quell",
         weight: "quell",

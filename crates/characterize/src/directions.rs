@@ -2,7 +2,7 @@
 //! (RFC 7928 section 9.2: they are small, and their loss costs an application most).
 //!
 //! A group counts where its data goes. So what else is in the queues of a direction is the way back of the groups of the other one: ACKs,
-//! and SYN-ACKs. A result has no counts of SYNs; they are looked at ([`crate::look`]), SYN-ACKs with them.
+//! and SYN-ACKs. A result has no counts of SYNs, so they come from the log of packets ([`crate::packet_log`]), SYN-ACKs with them.
 
 use quell_aqm::observer::Drop;
 use quell_measure::{Direction, Figures, GroupSummary, Histograms, QueueSummary};
@@ -10,7 +10,8 @@ use quell_sim::Packet;
 use quell_tcp::Flags;
 use quell_units::Time;
 
-use crate::figures::{Named, delivered, of_queues, pooled, quantile};
+use crate::figures::{Named, pooled, quantile};
+use crate::run_figures::{delivered, of_queues};
 
 /// Figures of both directions, by name, where both have a rate. `back` names the groups whose data goes in the reverse one.
 pub(crate) fn of_directions(
@@ -48,7 +49,7 @@ pub(crate) fn of_directions(
     .collect()
 }
 
-/// Of the data, and of what acknowledges that of the other direction.
+/// Adds the loss ratios of the data, and of the packets that acknowledge data of the other direction.
 fn losses(groups: &[&GroupSummary], queues: &[&QueueSummary], named: &mut Named) {
     let data = groups.iter().fold((0, 0), |(passed, lost), group| {
         (passed + group.packets, lost + group.dropped)
@@ -87,12 +88,12 @@ impl Syns {
         }
     }
 
-    /// A packet waits.
+    /// Counts a packet that enters the queue.
     pub(crate) fn entered(&mut self, packet: &Packet, now: Time) {
         self.offered += u64::from(self.counts(packet, now));
     }
 
-    /// A packet is dropped.
+    /// Counts a packet that is dropped.
     pub(crate) fn dropped(&mut self, packet: &Packet, drop: &Drop, now: Time) {
         if self.counts(packet, now) {
             self.offered += u64::from(!drop.queued);

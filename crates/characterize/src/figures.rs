@@ -1,17 +1,12 @@
-//! The figures of a run, and of several with different seeds: means with 95 % intervals.
+//! Figures over the seeds: means with 95 % intervals, and quantiles of all samples together.
 
 use std::collections::BTreeMap;
 
 use quell_lab::confidence::half_width;
-use quell_measure::{
-    AppFigure, AppSummary, Direction, Estimate, Figures, GroupSummary, Histograms, NamedLink,
-    QueueSummary, Summary,
-};
+use quell_measure::Estimate;
 use serde::{Deserialize, Serialize};
 
-use crate::directions::of_directions;
-
-/// The level of intervals.
+/// Confidence level of the intervals.
 const LEVEL: f64 = 0.95;
 
 /// Figures of one stretch of one run, by name.
@@ -35,9 +30,9 @@ pub struct Figure {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Beside {
-    /// Above.
+    /// The interval lies above.
     Higher,
-    /// Below.
+    /// The interval lies below.
     Lower,
 }
 
@@ -52,13 +47,13 @@ impl Figure {
         })
     }
 
-    /// The ends of the interval; those of a single run are unknown.
+    /// The ends of the interval; `None` of a single run, which has none.
     pub fn ends(&self) -> Option<(f64, f64)> {
         let half = self.half?;
         Some((self.mean - half, self.mean + half))
     }
 
-    /// Where this lies beside `other`.
+    /// The side of `other` on which this interval lies; `None` where they overlap.
     pub fn beside(&self, other: &Self) -> Option<Beside> {
         let ((low, high), (other_low, other_high)) = (self.ends()?, other.ends()?);
         if low > other_high {
@@ -71,259 +66,13 @@ impl Figure {
     }
 }
 
-/// What one run measured.
-#[derive(Debug, Clone, Default)]
-pub struct Measured {
-    /// Of the whole.
-    pub whole: Named,
-    /// Of each group.
-    pub classes: Vec<(String, Named)>,
-    /// Of each link in the direction of the data, where there are several.
-    pub links: Vec<(String, Named)>,
-    /// Of each direction, where both have a rate.
-    pub directions: Vec<(String, Named)>,
-    /// Start and end in s, and the figures of the whole.
-    pub phases: Vec<(f64, f64, Named)>,
-    /// Sojourn times of the forward direction in ns, over several links of all queues on the way together, with their counts, ascending.
-    pub delays: Vec<(u64, u64)>,
-    /// What puts it in doubt.
-    pub warnings: Vec<String>,
-}
-
-impl Measured {
-    /// The figures of a run. `back` names the groups whose data goes in the reverse direction.
-    pub fn new(summary: &Summary, histograms: &Histograms, back: &[String]) -> Self {
-        let measured = summary.duration_s - summary.warmup_s;
-        let mut whole = of_whole(&summary.figures, measured, back);
-        let delays = match summary.figures.links.is_empty() {
-            true => delays(histograms),
-            false => delays_of_ways(histograms, back),
-        };
-        if let (Some(&(low, _)), Some(p99)) = (delays.first(), quantile(&delays, 990)) {
-            whole.insert("delay_ms.p99".to_owned(), p99 as f64 / 1e6);
-            // RFC 5481 section 4.2: the variation from the packet of least delay.
-            whole.insert("pdv_ms.p99".to_owned(), (p99 - low) as f64 / 1e6);
-        }
-        let groups = &summary.figures.groups;
-        let is_bulk =
-            |group: &GroupSummary| group.app.as_ref().is_some_and(|app| app.kind == "bulk");
-        if let [first, second] = &groups[..]
-            && groups.iter().all(is_bulk)
-        {
-            let rate = |group: &GroupSummary| group.goodput_bps.iter().sum::<f64>();
-            let pair = match first.name.as_str() {
-                // RFC 7928 section 6.3.
-                "I" => Some((rate(second), rate(first))),
-                "prague" | "near" | "A" => Some((rate(first), rate(second))),
-                _ => None,
-            };
-            if let Some((part, of)) = pair.filter(|(_, of)| *of > 0.0) {
-                whole.insert("ratio".to_owned(), part / of);
-            }
-        }
-        Self {
-            whole,
-            classes: groups
-                .iter()
-                .map(|group| (group.name.clone(), of_group(group, measured)))
-                .collect(),
-            links: of_links(&summary.figures),
-            directions: of_directions(&summary.figures, histograms, measured, back),
-            phases: summary
-                .phases
-                .iter()
-                .map(|phase| {
-                    let (start, end) = (phase.start_s, phase.end_s);
-                    (start, end, of_whole(&phase.figures, end - start, back))
-                })
-                .collect(),
-            delays,
-            warnings: summary.warnings.clone(),
-        }
-    }
-}
-
-/// Of the forward direction.
-fn of_whole(figures: &Figures, measured: f64, back: &[String]) -> Named {
-    let mut named = match figures.links.is_empty() {
-        true => {
-            let queues = figures.queues.iter();
-            let mut named = of_queues(queues.filter(|one| one.direction == Direction::Forward));
-            named.insert("utilisation".to_owned(), figures.link.utilisation);
-            named
-        }
-        false => of_ways(figures, back),
-    };
-    let mut add = |name: &str, value: f64| named.insert(name.to_owned(), value);
-    let forward = figures
-        .groups
-        .iter()
-        .filter(|group| !back.contains(&group.name));
-    let delivered = forward.map(|group| delivered(group, measured));
-    let elastic = |group: &&GroupSummary| group.app.as_ref().is_some_and(|app| app.kind == "bulk");
-    if figures.groups.iter().filter(elastic).count() > 0
-        && let Some(jain) = figures.jain
-    {
-        add("jain", jain);
-    }
-    add("goodput_bps", delivered.sum());
-    named
-}
-
-/// Of packets in these queues.
-pub(crate) fn of_queues<'a>(queues: impl Iterator<Item = &'a QueueSummary>) -> Named {
-    let mut named = Named::new();
-    let mut add = |name: &str, value: f64| named.insert(name.to_owned(), value);
-    let queues: Vec<_> = queues.collect();
-    let sum =
-        |of: &dyn Fn(&QueueSummary) -> f64| queues.iter().map(|&queue| of(queue)).sum::<f64>();
-    let packets = sum(&|queue| queue.packets as f64);
-    let dropped = sum(&|queue| queue.dropped as f64);
-    let marked = sum(&|queue| queue.marked as f64);
-    if packets > 0.0 {
-        let weighted = sum(&|queue| {
-            queue
-                .delay_ms
-                .map_or(0.0, |delay| delay.mean * queue.packets as f64)
-        });
-        add("delay_ms.mean", weighted / packets);
-        add("mark_ratio", marked / packets);
-        add("loss_ratio", dropped / (packets + dropped));
-    }
-    named
-}
-
-/// Over several links: what packets met on their way, and the use of the busiest link.
-fn of_ways(figures: &Figures, back: &[String]) -> Named {
-    let mut named = Named::new();
-    let mut add = |name: &str, value: f64| named.insert(name.to_owned(), value);
-    let links = figures.links.iter().map(|link| link.utilisation);
-    add("utilisation", links.fold(0.0, f64::max));
-    let groups = figures.groups.iter();
-    let groups: Vec<_> = groups.filter(|group| !back.contains(&group.name)).collect();
-    let sum =
-        |of: &dyn Fn(&GroupSummary) -> f64| groups.iter().map(|&group| of(group)).sum::<f64>();
-    let packets = sum(&|group| group.packets as f64);
-    let dropped = sum(&|group| group.dropped as f64);
-    if packets > 0.0 {
-        let mean = |group: &GroupSummary| group.delay_ms.map_or(0.0, |delay| delay.mean);
-        let waited = sum(&|group| mean(group) * group.packets as f64);
-        add("delay_ms.mean", waited / packets);
-        add("mark_ratio", sum(&|group| group.marked as f64) / packets);
-        add("loss_ratio", dropped / (packets + dropped));
-    }
-    named
-}
-
-/// Of each of several links in the forward direction.
-fn of_links(figures: &Figures) -> Vec<(String, Named)> {
-    let of = |link: &NamedLink| {
-        let queues = figures.queues.iter();
-        let here =
-            |one: &&QueueSummary| one.direction == Direction::Forward && one.hop == link.name;
-        let mut named = of_queues(queues.filter(here));
-        named.insert("utilisation".to_owned(), link.utilisation);
-        named.insert("bottleneck_share".to_owned(), link.bottleneck_share);
-        (link.name.clone(), named)
-    };
-    figures.links.iter().map(of).collect()
-}
-
-/// Goodput of a group over `measured` seconds: a flow may have been alive for less.
-pub(crate) fn delivered(group: &GroupSummary, measured: f64) -> f64 {
-    let flows = group.goodput_bps.iter().zip(&group.alive_s);
-    let bits: f64 = flows.map(|(rate, alive)| rate * alive).sum();
-    if measured > 0.0 { bits / measured } else { 0.0 }
-}
-
-/// Figures of applications that a card has, with those of the distribution: `true` where both mean and P99 are wanted.
-const OF_APPLICATIONS: [(&str, bool); 17] = [
-    ("one_way_delay_ms", true),
-    ("jitter_ms", false),
-    ("loss_ratio", false),
-    ("completion_ms", true),
-    ("flow_startup_ms", true),
-    ("completed", false),
-    ("page_load_ms", true),
-    ("pages_completed", false),
-    ("mos", false),
-    ("back_mos", false),
-    ("mouth_to_ear_ms", true),
-    ("startup_ms", false),
-    ("bitrate_bps", false),
-    ("stalls", false),
-    ("stall_ratio", false),
-    ("command_to_state_ms", true),
-    ("late_ratio", false),
-];
-
-fn of_group(group: &GroupSummary, measured: f64) -> Named {
-    let mut named = Named::new();
-    let mut add = |name: &str, value: f64| named.insert(name.to_owned(), value);
-    let all: f64 = group.goodput_bps.iter().sum();
-    add("goodput_bps", delivered(group, measured));
-    if !group.goodput_bps.is_empty() {
-        add("goodput_per_flow_bps", all / group.goodput_bps.len() as f64);
-    }
-    if let Some(jain) = group.jain.filter(|_| group.goodput_bps.len() > 1) {
-        add("jain", jain);
-    }
-    if let Some(delay) = group.delay_ms {
-        add("delay_ms.mean", delay.mean);
-        add("delay_ms.p99", delay.p99);
-        add(
-            "mark_ratio",
-            group.marked as f64 / group.packets.max(1) as f64,
-        );
-    }
-    let offered = group.packets + group.dropped;
-    if offered > 0 {
-        add("loss_ratio", group.dropped as f64 / offered as f64);
-    }
-    let Some(app) = &group.app else { return named };
-    of_application(app, &mut |name, value| {
-        named.insert(format!("app.{name}"), value);
-    });
-    named
-}
-
-fn of_application(app: &AppSummary, add: &mut dyn FnMut(&str, f64)) {
-    for (name, with_p99) in OF_APPLICATIONS {
-        match app.figures.get(name) {
-            Some(AppFigure::Times(times)) => {
-                add(&format!("{name}.mean"), times.mean);
-                if let Some(p99) = times.p99.filter(|_| with_p99) {
-                    add(&format!("{name}.p99"), p99);
-                }
-            }
-            Some(AppFigure::Count(count)) => add(name, *count as f64),
-            Some(AppFigure::Number(number)) => add(name, *number),
-            Some(AppFigure::Nothing) | None => {}
-        }
-    }
-}
-
-/// Sojourn times of the forward direction in ns, with their counts, ascending.
-fn delays(histograms: &Histograms) -> Vec<(u64, u64)> {
-    let queues = histograms.queues.iter();
-    let forward = queues.filter(|queue| queue.direction == Direction::Forward);
-    pooled(forward.map(|queue| &queue.delay_ns[..]))
-}
-
-/// The same of all queues on the way of each packet together.
-fn delays_of_ways(histograms: &Histograms, back: &[String]) -> Vec<(u64, u64)> {
-    let groups = histograms.groups.iter();
-    let forward = groups.filter(|group| !back.contains(&group.name));
-    pooled(forward.map(|group| &group.delay_ns[..]))
-}
-
 /// The shares of a distribution, in thousandths: enough to draw it with both tails.
 pub const SHARES: [u64; 25] = [
     0, 1, 5, 10, 20, 50, 100, 150, 200, 250, 300, 400, 500, 600, 700, 750, 800, 850, 900, 950, 980,
     990, 995, 999, 1_000,
 ];
 
-/// Values with their counts from several runs, ascending.
+/// The values of several runs together, with their counts, ascending.
 pub fn pooled<'a>(runs: impl Iterator<Item = &'a [(u64, u64)]>) -> Vec<(u64, u64)> {
     let mut all: BTreeMap<u64, u64> = BTreeMap::new();
     for &(value, count) in runs.flatten() {
@@ -332,7 +81,7 @@ pub fn pooled<'a>(runs: impl Iterator<Item = &'a [(u64, u64)]>) -> Vec<(u64, u64
     all.into_iter().collect()
 }
 
-/// The value at each of [`SHARES`]; nothing of nothing.
+/// The value at each of [`SHARES`]; empty where there are no values.
 pub fn quantiles(counts: &[(u64, u64)]) -> Vec<u64> {
     let values = SHARES.iter();
     values

@@ -6,9 +6,9 @@ use quell_units::parameter::Value;
 
 use crate::card::{Card, NotRun, ScenarioRecord};
 use crate::l4s::thresholds;
+use crate::prepared::{Cell, Prepared};
 use crate::profile::PACKET;
 use crate::queue::target;
-use crate::request::{Cell, Prepared};
 use crate::verdict::{Ending, Verdict};
 
 /// Smallest utilisation of a link that bulk flows share.
@@ -27,7 +27,7 @@ pub(crate) fn verdicts(card: &Card, prepared: &Prepared) -> Vec<Verdict> {
     };
     for scenario in &card.scenarios {
         let cell = prepared.cells.iter().find(|cell| {
-            cell.item.id == scenario.id && cell.queue == 0 && cell.control == scenario.control
+            cell.test_case.id == scenario.id && cell.queue == 0 && cell.control == scenario.control
         });
         let longest = cell.and_then(|cell| longest_ms(prepared, cell));
         let mut add = |figure: &str, what: String, threshold: f64, unit: &str, at_most: bool| {
@@ -72,7 +72,8 @@ fn of_l4s(scenario: &ScenarioRecord, prepared: &Prepared) -> Vec<Verdict> {
     for threshold in thresholds::ALL.iter().filter(|one| one.id == scenario.id) {
         for outcome in &scenario.results {
             let cell = prepared.cells.iter().find(|cell| {
-                cell.item.id == scenario.id && prepared.queues[cell.queue].name == outcome.queue
+                cell.test_case.id == scenario.id
+                    && prepared.queues[cell.queue].name == outcome.queue
             });
             let longest = cell.and_then(|cell| longest_ms(prepared, cell));
             let longest = bounded(threshold.figure, longest);

@@ -7,8 +7,13 @@
 //! The 0.76 holds for a receiver that acknowledges every second segment and a sender that counts ACKs (RFC 5681 equation 3).
 //! Linux's NewReno counts segments, and loses about twice as much.
 
-use quell_lab::scenario::tree::{self, Node, TomlType, Tree};
+use std::ops::RangeInclusive;
+
+use quell_lab::scenario::tree::{self, Node, Table, TomlType, Tree};
+use quell_lab::scenario::{Origin, Problems};
 use quell_units::{Rate, Time, notation};
+
+use crate::error::{Error, ProfileFault};
 
 /// Bytes of a full packet.
 pub const PACKET: u64 = 1_500;
@@ -16,15 +21,15 @@ pub const PACKET: u64 = 1_500;
 /// Rate and base RTT of the path, and how long is measured.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Profile {
-    /// As cards name it.
+    /// Name of the path in cards.
     pub name: String,
     /// Rate of the bottleneck.
     pub rate: Rate,
     /// Base RTT of flows for which the RFC gives none.
     pub rtt: Time,
-    /// The same where somebody asked for it: also that of a suite with a usual one of its own.
+    /// Base RTT that somebody asked for; it also replaces the RTT of a suite that has its own.
     pub asked_rtt: Option<Time>,
-    /// What is measured of a run, behind its warm-up.
+    /// Length of the measurement, after the warm-up.
     pub duration: Time,
 }
 
@@ -33,9 +38,9 @@ pub struct Profile {
 pub enum Congestion {
     /// A drop-tail queue loses 0.1 %.
     Mild,
-    /// 0.5 %.
+    /// A drop-tail queue loses 0.5 %.
     Medium,
-    /// 1 %.
+    /// A drop-tail queue loses 1 %.
     Heavy,
 }
 
@@ -53,7 +58,7 @@ impl Congestion {
 impl Profile {
     /// The names of the profiles that are there.
     pub const NAMES: [&'static str; 3] = ["10mbit", "100mbit", "1gbit"];
-    /// What is measured of a run.
+    /// Length of the measurement of a whole card.
     pub const DURATION: Time = Time::from_secs(60);
     /// The base RTT that the RFC uses throughout.
     const RTT: Time = Time::from_millis(100);
@@ -79,73 +84,34 @@ impl Profile {
     ///
     /// # Errors
     ///
-    /// What is wrong, with file and line.
-    pub fn read(file: &str, text: &str) -> Result<Self, String> {
-        let root = tree::read(file, text).map_err(|problem| problem.to_string())?;
-        let Tree::Table(table) = &root.value else {
-            return Err(format!("{file}: must be a table"));
-        };
-        let known = ["name", "rate", "rtt", "duration"];
-        if let Some((key, node)) = table.iter().find(|(key, _)| !known.contains(key)) {
-            let known = known.join(", ");
-            return Err(wrong(
-                file,
-                node,
-                &format!("{key}: unknown key; a profile has {known}"),
-            ));
-        }
-        let word = |key: &str| {
-            table
-                .get(key)
-                .map(|node| match &node.value {
-                    Tree::Scalar(TomlType::String, text) => Ok((node, text.as_str())),
-                    _ => Err(wrong(file, node, &format!("{key}: must be in quotes"))),
-                })
-                .transpose()
-        };
-        let time = |key: &str, default: Time, low: Time, high: Time| match word(key)? {
-            None => Ok(default),
-            Some((node, text)) => {
-                let time = notation::time(text)
-                    .ok()
-                    .filter(|time| (low..=high).contains(time));
-                let must = || format!("{key} = \"{text}\": must be a time from {low} to {high}");
-                time.ok_or_else(|| wrong(file, node, &must()))
-            }
-        };
-        let Some((node, text)) = word("rate")? else {
-            return Err(format!(
-                "{file}: rate is missing; give the link's, such as rate = \"50mbit\""
-            ));
+    /// The text is no profile; the error names file and line.
+    pub fn read(file: &str, text: &str) -> Result<Self, Error> {
+        let keys = Keys::read(file, text)?;
+        let Some((node, text)) = keys.word("rate")? else {
+            return Err(keys.wrong(None, ProfileFault::NoRate));
         };
         let (low, high) = (Rate::from_bps(1_000_000), Rate::from_bps(10_000_000_000));
-        let rate = notation::rate(text)
-            .ok()
-            .filter(|rate| (low..=high).contains(rate));
-        let must = || format!("rate = \"{text}\": must be a rate from {low} to {high}");
-        let rate = rate.ok_or_else(|| wrong(file, node, &must()))?;
-        let rtt = time(
-            "rtt",
-            Self::RTT,
-            Time::from_millis(10),
-            Time::from_millis(1_000),
-        )?;
-        let (short, long) = (Time::from_secs(2), Time::from_secs(3_600));
-        let duration = time("duration", Self::DURATION, short, long)?;
-        let name = match word("name")? {
+        let rate = notation::rate(text).ok();
+        let rate = rate.filter(|rate| (low..=high).contains(rate));
+        let allowed = || format!("a rate from {low} to {high}");
+        let rate = rate.ok_or_else(|| keys.out_of_range(node, "rate", text, allowed()))?;
+        let rtts = Time::from_millis(10)..=Time::from_millis(1_000);
+        let asked_rtt = keys.time("rtt", rtts)?;
+        let duration = keys.time("duration", Time::from_secs(2)..=Time::from_secs(3_600))?;
+        let name = match keys.word("name")? {
             Some((_, name)) => name.to_owned(),
             None => rate.to_string(),
         };
         Ok(Self {
             name,
             rate,
-            rtt,
-            asked_rtt: table.get("rtt").map(|_| rtt),
-            duration,
+            rtt: asked_rtt.unwrap_or(Self::RTT),
+            asked_rtt,
+            duration: duration.unwrap_or(Self::DURATION),
         })
     }
 
-    /// What precedes the measurement: time 0 of the RFC is when all flows are in congestion avoidance (section 8.2.1).
+    /// Length of the warm-up before the measurement: time 0 of the RFC is when all flows are in congestion avoidance (section 8.2.1).
     pub fn warmup(&self) -> Time {
         self.duration / 6
     }
@@ -184,10 +150,85 @@ impl Profile {
     }
 }
 
-fn wrong(file: &str, node: &Node, why: &str) -> String {
-    match &node.origin {
-        quell_lab::scenario::Origin::Line(line) => format!("{file}:{line}: {why}"),
-        _ => format!("{file}: {why}"),
+/// A time in milliseconds.
+pub(crate) fn millis(time: Time) -> f64 {
+    time.as_nanos() as f64 / 1e6
+}
+
+/// The keys of a profile's file.
+struct Keys<'a> {
+    file: &'a str,
+    root: Node,
+}
+
+impl<'a> Keys<'a> {
+    const KNOWN: [&'static str; 4] = ["name", "rate", "rtt", "duration"];
+
+    fn read(file: &'a str, text: &str) -> Result<Self, Error> {
+        let root = tree::read(file, text);
+        let root = root.map_err(|problem| Error::Toml(Problems::new(vec![problem])))?;
+        let keys = Self { file, root };
+        let mut all = keys.table()?.iter();
+        if let Some((key, node)) = all.find(|(key, _)| !Self::KNOWN.contains(key)) {
+            let fault = ProfileFault::UnknownKey {
+                key: key.to_owned(),
+                known: &Self::KNOWN,
+            };
+            return Err(keys.wrong(Some(node), fault));
+        }
+        drop(all);
+        Ok(keys)
+    }
+
+    fn table(&self) -> Result<&Table, Error> {
+        match &self.root.value {
+            Tree::Table(table) => Ok(table),
+            _ => Err(self.wrong(None, ProfileFault::NoTable)),
+        }
+    }
+
+    /// The text of a key, if it is there.
+    fn word(&self, key: &str) -> Result<Option<(&Node, &str)>, Error> {
+        let Some(node) = self.table()?.get(key) else {
+            return Ok(None);
+        };
+        match &node.value {
+            Tree::Scalar(TomlType::String, text) => Ok(Some((node, text.as_str()))),
+            _ => Err(self.wrong(Some(node), ProfileFault::NotText(key.to_owned()))),
+        }
+    }
+
+    /// The time of a key, if it is there.
+    fn time(&self, key: &'static str, range: RangeInclusive<Time>) -> Result<Option<Time>, Error> {
+        let Some((node, text)) = self.word(key)? else {
+            return Ok(None);
+        };
+        let time = notation::time(text).ok();
+        let allowed = || format!("a time from {} to {}", range.start(), range.end());
+        time.filter(|time| range.contains(time))
+            .map(Some)
+            .ok_or_else(|| self.out_of_range(node, key, text, allowed()))
+    }
+
+    fn out_of_range(&self, node: &Node, key: &'static str, found: &str, allowed: String) -> Error {
+        let fault = ProfileFault::OutOfRange {
+            key,
+            found: found.to_owned(),
+            allowed,
+        };
+        self.wrong(Some(node), fault)
+    }
+
+    /// The error of the whole file, or of the line of a node.
+    fn wrong(&self, node: Option<&Node>, fault: ProfileFault) -> Error {
+        Error::Profile {
+            file: self.file.to_owned(),
+            line: node.and_then(|node| match node.origin {
+                Origin::Line(line) => Some(line),
+                _ => None,
+            }),
+            fault,
+        }
     }
 }
 
@@ -246,7 +287,7 @@ mod tests {
                 "p:2: rtt = \"0s\": must be a time from 10ms to 1s",
             ),
         ] {
-            let error = Profile::read("p", text).unwrap_err();
+            let error = Profile::read("p", text).unwrap_err().to_string();
             assert!(error.starts_with(expected), "{error}");
         }
     }

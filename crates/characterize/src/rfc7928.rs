@@ -1,6 +1,6 @@
 //! The scenarios of RFC 7928, "Characterization Guidelines for Active Queue Management (AQM)", July 2016.
 //!
-//! Where the RFC leaves a figure open, the choice stands at the item. Deviations:
+//! Where the RFC leaves a figure open, the choice stands at the test case. Deviations:
 //!
 //! * Flows have Linux's initial window of 10 segments, but where the RFC asks for 3 (sections 5.1.1 and 5.1.2).
 //! * LEDBAT has a gain of 1: RFC 6817 allows no more, while RFC 7928 section 5.4 asks for 10.
@@ -12,8 +12,8 @@
 
 use quell_units::{Rate, Time};
 
-use crate::item::{Content, First, Item, Run, Setting};
 use crate::profile::{Congestion, Profile};
+use crate::test_case::{Content, First, Run, Setting, TestCase};
 use crate::traffic::{Group, SECOND, Traffic, constant, datagrams, quoted};
 
 /// NewReno as the RFC's formulas have it: RFC 5681 equation 3, which counts ACKs. Linux counts segments.
@@ -29,36 +29,36 @@ const REVERSE: &str = "\"reverse\"";
 const FAST: Time = Time::from_millis(100);
 
 /// Every one, in the order of the RFC.
-pub const ITEMS: &[Item] = &[
-    item(
+pub const TEST_CASES: &[TestCase] = &[
+    test_case(
         "sched",
         "RFC 7928 section 4.6",
         "should",
         "queue management and scheduling",
         Content::Description,
     ),
-    item(
+    test_case(
         "friendly",
         "RFC 7928 section 5.1.1",
         "must",
         "one NewReno flow, initial window 3",
         Content::Runs(Run::new(friendly).with_losses().with_start()),
     ),
-    item(
+    test_case(
         "iw-3",
         "RFC 7928 section 5.1.2",
         "must",
         "short flows of 50 packets with an initial window of 3 beside a long NewReno flow",
         Content::Runs(Run::new(|setting| short(setting, 3))),
     ),
-    item(
+    test_case(
         "iw-10",
         "RFC 7928 section 5.1.2",
         "must",
         "short flows of 50 packets with an initial window of 10 beside a long NewReno flow",
         Content::Runs(Run::new(|setting| short(setting, 10))),
     ),
-    item(
+    test_case(
         "aggressive",
         "RFC 7928 section 5.2",
         "must",
@@ -69,14 +69,14 @@ pub const ITEMS: &[Item] = &[
                 .with_start(),
         ),
     ),
-    item(
+    test_case(
         "udp-over",
         "RFC 7928 section 5.3",
         "must",
         "UDP at 120 % of the capacity",
         Content::Runs(Run::new(|setting| Traffic::of([udp(setting, 120)]))),
     ),
-    item(
+    test_case(
         "udp-mix",
         "RFC 7928 section 5.3",
         "must",
@@ -88,7 +88,7 @@ pub const ITEMS: &[Item] = &[
             ])
         })),
     ),
-    item(
+    test_case(
         "lbe",
         "RFC 7928 section 5.4",
         "may",
@@ -101,7 +101,7 @@ pub const ITEMS: &[Item] = &[
             ])
         })),
     ),
-    item(
+    test_case(
         "rtt-5",
         "RFC 7928 section 6.2",
         "must",
@@ -112,7 +112,7 @@ pub const ITEMS: &[Item] = &[
                 .with_start(),
         ),
     ),
-    item(
+    test_case(
         "rtt-100",
         "RFC 7928 section 6.2",
         "must",
@@ -123,7 +123,7 @@ pub const ITEMS: &[Item] = &[
                 .with_start(),
         ),
     ),
-    item(
+    test_case(
         "rtt-560",
         "RFC 7928 section 6.2",
         "must",
@@ -134,7 +134,7 @@ pub const ITEMS: &[Item] = &[
                 .with_start(),
         ),
     ),
-    item(
+    test_case(
         "ecn-5",
         "RFC 7928 section 4.5",
         "must",
@@ -145,7 +145,7 @@ pub const ITEMS: &[Item] = &[
                 .with_start(),
         ),
     ),
-    item(
+    test_case(
         "ecn-100",
         "RFC 7928 section 4.5",
         "must",
@@ -156,7 +156,7 @@ pub const ITEMS: &[Item] = &[
                 .with_start(),
         ),
     ),
-    item(
+    test_case(
         "ecn-560",
         "RFC 7928 section 4.5",
         "must",
@@ -167,35 +167,35 @@ pub const ITEMS: &[Item] = &[
                 .with_start(),
         ),
     ),
-    item(
+    test_case(
         "burst-1",
         "RFC 7928 section 7.2",
         "must",
         "web and a constant rate",
         Content::Runs(Run::new(|setting| burst(setting, false, false)).of_any_control()),
     ),
-    item(
+    test_case(
         "burst-2",
         "RFC 7928 section 7.2",
         "must",
         "web, a constant rate and a bulk flow",
         Content::Runs(Run::new(|setting| burst(setting, true, false)).of_any_control()),
     ),
-    item(
+    test_case(
         "burst-3",
         "RFC 7928 section 7.2",
         "must",
         "web, a constant rate and video",
         Content::Runs(Run::new(|setting| burst(setting, false, true)).of_any_control()),
     ),
-    item(
+    test_case(
         "burst-4",
         "RFC 7928 section 7.2",
         "must",
         "web, a constant rate, video and a bulk flow",
         Content::Runs(Run::new(|setting| burst(setting, true, true)).of_any_control()),
     ),
-    item(
+    test_case(
         "mild",
         "RFC 7928 section 8.2.2",
         "must",
@@ -207,7 +207,7 @@ pub const ITEMS: &[Item] = &[
                 .with_start(),
         ),
     ),
-    item(
+    test_case(
         "medium",
         "RFC 7928 section 8.2.3",
         "must",
@@ -219,7 +219,7 @@ pub const ITEMS: &[Item] = &[
                 .with_start(),
         ),
     ),
-    item(
+    test_case(
         "heavy",
         "RFC 7928 section 8.2.4",
         "must",
@@ -231,35 +231,35 @@ pub const ITEMS: &[Item] = &[
                 .with_start(),
         ),
     ),
-    item(
+    test_case(
         "level",
         "RFC 7928 section 8.2.5",
         "must",
         "mild, medium and heavy congestion in turn, twice",
         Content::Runs(Run::new(levels).of_any_control().with_phases()),
     ),
-    item(
+    test_case(
         "rate-slow",
         "RFC 7928 section 8.2.6",
         "must",
         "a NewReno flow; the rate falls to a tenth and recovers every 20 s",
         Content::Runs(Run::new(slow_changes).with_phases()),
     ),
-    item(
+    test_case(
         "rate-fast",
         "RFC 7928 section 8.2.6",
         "must",
         "a NewReno flow; the rate falls to a tenth and recovers every 100 ms",
         Content::Runs(Run::new(fast_changes)),
     ),
-    item(
+    test_case(
         "small",
         "RFC 7928 section 4.4",
         "discussed",
         "mild congestion, half of the flows with packets of 500 bytes",
         Content::Runs(Run::new(sizes).of_any_control()),
     ),
-    item(
+    test_case(
         "params",
         "RFC 7928 sections 8.3 and 12",
         "discussed",
@@ -269,21 +269,21 @@ pub const ITEMS: &[Item] = &[
             traffic.measured(setting.profile.duration / 4)
         })),
     ),
-    item(
+    test_case(
         "mix",
         "RFC 7928 section 9.1",
         "recommended",
         "a call, six users of the web, a constant rate, a video and five bulk flows",
         Content::Runs(Run::new(mix).of_any_control()),
     ),
-    item(
+    test_case(
         "both-ways-1",
         "RFC 7928 section 9.2",
         "may",
         "mild congestion in both directions, a tenth of the rate back, and short connections; drop-tail in the other direction",
         Content::Runs(Run::new(both_ways).of_any_control().with_directions()),
     ),
-    item(
+    test_case(
         "both-ways-2",
         "RFC 7928 section 9.2",
         "may",
@@ -295,28 +295,28 @@ pub const ITEMS: &[Item] = &[
                 .in_both_ways(),
         ),
     ),
-    item(
+    test_case(
         "multi-same",
         "RFC 7928 section 10.2",
         "may",
         "two links in a row with the queue at both; half of mild congestion crosses both (A), half the second (B)",
         Content::Runs(Run::new(multi).of_any_control().behind(First::Same)),
     ),
-    item(
+    test_case(
         "multi-params",
         "RFC 7928 section 10.2",
         "may",
         "multi-same; at the first link the queue has its target doubled, or the first other parameter that may be",
         Content::Runs(Run::new(multi).of_any_control().behind(First::Doubled)),
     ),
-    item(
+    test_case(
         "multi-other",
         "RFC 7928 section 10.2",
         "may",
         "multi-same; at the first link CoDel, whatever the queue",
         Content::Runs(Run::new(multi).of_any_control().behind(First::Written)),
     ),
-    item(
+    test_case(
         "cost",
         "RFC 7928 section 11",
         "discussed",
@@ -327,14 +327,14 @@ pub const ITEMS: &[Item] = &[
     ),
 ];
 
-const fn item(
+const fn test_case(
     id: &'static str,
     source: &'static str,
     weight: &'static str,
     title: &'static str,
     content: Content,
-) -> Item {
-    Item {
+) -> TestCase {
+    TestCase {
         id,
         source,
         weight,

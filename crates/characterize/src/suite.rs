@@ -1,9 +1,9 @@
-//! Suites: what there is to run.
+//! Suites: which test cases there are.
 
-use crate::item::Item;
+use crate::test_case::TestCase;
 use crate::{access, l4s, rfc7928};
 
-/// A choice of items.
+/// A choice of test cases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Suite {
     /// RFC 7928.
@@ -17,7 +17,7 @@ pub enum Suite {
 }
 
 impl Suite {
-    /// Every one, by its name.
+    /// Every suite, with its name.
     pub const ALL: [(&'static str, Self); 4] = [
         ("rfc7928", Self::Rfc7928),
         ("l4s", Self::L4s),
@@ -25,13 +25,13 @@ impl Suite {
         ("all", Self::All),
     ];
 
-    /// Its name.
+    /// Name of the suite.
     pub fn name(self) -> &'static str {
         let found = Self::ALL.iter().find(|(_, suite)| *suite == self);
         found.map_or("", |(name, _)| name)
     }
 
-    /// The folder of its scenario files, in `scenarios`.
+    /// Folder of the scenario files, in `scenarios`.
     pub fn folder(self) -> &'static str {
         match self {
             Self::L4s => "l4s-suite",
@@ -39,13 +39,13 @@ impl Suite {
         }
     }
 
-    /// Its items, in the order of the card.
-    pub fn items(self) -> Vec<&'static Item> {
-        let parts: &[&[Item]] = match self {
-            Self::Rfc7928 => &[rfc7928::ITEMS],
-            Self::L4s => &[l4s::ITEMS],
-            Self::Access => &[access::ITEMS],
-            Self::All => &[rfc7928::ITEMS, l4s::ITEMS, access::ITEMS],
+    /// Test cases of the suite, in the order of the card.
+    pub fn test_cases(self) -> Vec<&'static TestCase> {
+        let parts: &[&[TestCase]] = match self {
+            Self::Rfc7928 => &[rfc7928::TEST_CASES],
+            Self::L4s => &[l4s::TEST_CASES],
+            Self::Access => &[access::TEST_CASES],
+            Self::All => &[rfc7928::TEST_CASES, l4s::TEST_CASES, access::TEST_CASES],
         };
         parts.iter().flat_map(|part| part.iter()).collect()
     }

@@ -7,8 +7,8 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use quell_characterize::figures::Measured;
-use quell_characterize::item::Content;
+use quell_characterize::measured::Measured;
+use quell_characterize::test_case::Content;
 use quell_characterize::verdict::Ending;
 use quell_characterize::{Prepared, Profile, Request, Suite, simulated};
 use quell_lab::scenario::contract::{Listener, Row, Unwritten};
@@ -103,19 +103,19 @@ fn every_item_that_runs_has_a_scenario_that_measures_something() {
         let prepared = prepared(suite, profile.clone());
         let mut ran = BTreeSet::new();
         for cell in &prepared.cells {
-            if ran.insert(cell.item.id) {
+            if ran.insert(cell.test_case.id) {
                 let summary = run(&prepared.resolved(cell).unwrap(), 1);
                 let packets = summary.figures.queues.iter().map(|queue| queue.packets);
-                assert!(packets.sum::<u64>() > 50, "{}", cell.item.id);
+                assert!(packets.sum::<u64>() > 50, "{}", cell.test_case.id);
             }
         }
-        for item in suite.items() {
+        for case in suite.test_cases() {
             let without = prepared
                 .not_run
                 .iter()
-                .any(|(one, why)| one.id == item.id && !why.is_empty());
-            let ran = ran.contains(item.id) || matches!(item.content, Content::Description);
-            assert!(ran != without, "{}", item.id);
+                .any(|(one, why)| one.id == case.id && !why.is_empty());
+            let ran = ran.contains(case.id) || matches!(case.content, Content::Description);
+            assert!(ran != without, "{}", case.id);
         }
     }
 }
@@ -137,7 +137,7 @@ fn every_suite_obeys_a_profile_of_ones_own() {
         let of_home = prepared.cells.iter().filter(|_| suite == Suite::Access);
         for cell in of_home {
             let scenario = prepared.resolved(cell).unwrap();
-            let (id, run) = (cell.item.id, &scenario.run);
+            let (id, run) = (cell.test_case.id, &scenario.run);
             let link = &scenario.links[0];
             let rates = (link.forward.rate, link.reverse.rate);
             assert_eq!(rates, (Rate::from_mbps(35), Rate::from_mbps(7)), "{id}");
@@ -168,7 +168,7 @@ fn drop_tail_loses_what_the_levels_are_named_for() {
     let prepared = request.prepare().unwrap();
     assert_eq!(prepared.cells.len(), levels.len());
     for (cell, (id, named)) in prepared.cells.iter().zip(levels) {
-        assert_eq!(cell.item.id, id);
+        assert_eq!(cell.test_case.id, id);
         let summary = run(&prepared.resolved(cell).unwrap(), 1);
         let queue = summary
             .figures
@@ -253,7 +253,7 @@ fn queues_in_a_row_are_those_that_the_scenario_is_named_for() {
     request.only = vec!["multi".to_owned()];
     let prepared = request.prepare().unwrap();
     let of_pie = prepared.cells.iter().filter(|cell| cell.queue == 0);
-    let resolved = of_pie.map(|cell| (cell.item.id, prepared.resolved(cell).unwrap()));
+    let resolved = of_pie.map(|cell| (cell.test_case.id, prepared.resolved(cell).unwrap()));
     let resolved: Vec<(&str, Scenario)> = resolved.collect();
     let seen = resolved.iter().map(|(id, scenario)| {
         let queue = |link: usize| {

@@ -10,6 +10,7 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 mod document;
+mod error;
 pub mod queues;
 mod sheet;
 mod store;

@@ -18,7 +18,7 @@ pub mod thresholds;
 
 use quell_units::{Rate, Time};
 
-use crate::item::{Content, First, Item, Run, Setting};
+use crate::test_case::{Content, First, Run, Setting, TestCase};
 use crate::traffic::{FIRST, Group, Traffic};
 
 /// The module that the tests of 2020 used: `prague_rtt_scaling` and `prague_ecn_fallback` were 0.
@@ -38,7 +38,7 @@ const SHARED: &str = "S6 over two links";
 const CALL: &str = "L4S tests of 2020, bursty traffic";
 
 /// Every one.
-pub const ITEMS: &[Item] = &[
+pub const TEST_CASES: &[TestCase] = &[
     test(
         "s1-10",
         S1,
@@ -99,7 +99,7 @@ pub const ITEMS: &[Item] = &[
         "s3 at 80 ms with CUBIC without ECN; from 100 to 50, 10, 90 and 5 Mbit/s",
         |setting| varying(setting, flow("cubic", "\"cubic\"", 80)),
     ),
-    Item {
+    TestCase {
         content: Content::Runs(marking(both_ways).in_both_ways().with_directions()),
         ..test(
             "s4",
@@ -108,7 +108,7 @@ pub const ITEMS: &[Item] = &[
             both_ways,
         )
     },
-    Item {
+    TestCase {
         content: Content::NotRun(
             "a tunnel hides flows from the queue, and no scenario has one; s6 is what the tests found within",
         ),
@@ -147,7 +147,7 @@ pub const ITEMS: &[Item] = &[
         "s6-first with 60 Mbit/s behind CoDel that marks, then 50 Mbit/s behind the queue",
         |_| behind_codel(60, 50),
     ),
-    Item {
+    TestCase {
         content: Content::Runs(marking(shifting).behind(First::Written).with_phases()),
         ..shared_first(
             "s6-shift",
@@ -243,8 +243,8 @@ const fn test(
     source: &'static str,
     title: &'static str,
     traffic: fn(&Setting<'_>) -> Traffic,
-) -> Item {
-    Item {
+) -> TestCase {
+    TestCase {
         id,
         source,
         weight: "test",
@@ -253,8 +253,12 @@ const fn test(
     }
 }
 
-const fn step(id: &'static str, title: &'static str, traffic: fn(&Setting<'_>) -> Traffic) -> Item {
-    Item {
+const fn step(
+    id: &'static str,
+    title: &'static str,
+    traffic: fn(&Setting<'_>) -> Traffic,
+) -> TestCase {
+    TestCase {
         content: Content::Runs(marking(traffic).with_phases()),
         ..test(id, S2, title, traffic)
     }
@@ -265,8 +269,8 @@ const fn changing(
     id: &'static str,
     title: &'static str,
     traffic: fn(&Setting<'_>) -> Traffic,
-) -> Item {
-    Item {
+) -> TestCase {
+    TestCase {
         content: Content::Runs(marking(traffic).with_phases()),
         ..test(id, S3, title, traffic)
     }
@@ -277,8 +281,8 @@ const fn shared_first(
     id: &'static str,
     title: &'static str,
     traffic: fn(&Setting<'_>) -> Traffic,
-) -> Item {
-    Item {
+) -> TestCase {
+    TestCase {
         weight: "quell",
         content: Content::Runs(marking(traffic).behind(First::Written)),
         ..test(id, SHARED, title, traffic)
@@ -291,7 +295,7 @@ const fn requirement(
     weight: &'static str,
     title: &'static str,
     content: Content,
-) -> Item {
+) -> TestCase {
     const SOURCES: [&str; 8] = [
         "",
         "RFC 9331 section 4.3, item 1",
@@ -302,7 +306,7 @@ const fn requirement(
         "RFC 9331 section 4.3, item 6",
         "RFC 9331 section 4.3, item 7",
     ];
-    Item {
+    TestCase {
         id,
         source: SOURCES[number],
         weight,

@@ -26,6 +26,7 @@ use quell_lab::at_once::together;
 use quell_lab::{GuestOptions, Options, RunError, World};
 use quell_measure::Summary;
 
+use crate::error::Error;
 use point::Point;
 use store::{Bottleneck, Store};
 use table::PointRuns;
@@ -102,7 +103,7 @@ pub fn main() -> ExitCode {
     }
 }
 
-fn compare(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
+fn compare(arguments: &Arguments) -> Result<(), Error> {
     let (world, kernel) = match arguments.world {
         Where::Live => {
             // While there is one thread only.
@@ -256,7 +257,7 @@ fn report(
     measured: &[(Point, PointRuns)],
     kernel: &str,
     stop: &AtomicBool,
-) -> Result<(), Box<dyn std::error::Error>> {
+) -> Result<(), Error> {
     for (point, of_point) in measured {
         for one in of_point.differences() {
             let verdict = if one.holds() { "" } else { "  miss" };
@@ -286,7 +287,7 @@ fn report(
     let old = fs::read_to_string(&arguments.document)?;
     let path = arguments.document.display();
     let new = table::replace(&old, measured, &facts(arguments, measured, kernel))
-        .ok_or_else(|| format!("{path} lacks the markers of the generated part"))?;
+        .ok_or_else(|| Error::NoMarkers(arguments.document.clone()))?;
     fs::write(&arguments.document, new)?;
     let raw = table::sheet(measured).write_beside(&arguments.document)?;
     println!("written: {path} and {}", raw.display());

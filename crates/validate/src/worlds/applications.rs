@@ -1,13 +1,14 @@
-//! What a person feels, in the simulator and in a user-mode kernel: every application with state, behind four queues, beside downloads.
+//! The figures that a user of an application notices, in the simulator and in a user-mode kernel: every application with state, behind four queues, beside downloads.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::document::{Explanations, digits};
+use crate::error::Error;
 use crate::sheet::{self, Sheet};
 use crate::worlds::case::{Base, Case};
 use crate::worlds::figures::{APP_FIGURES, Difference, Figure};
-use crate::worlds::night::{self, PointRuns};
+use crate::worlds::sim_and_virtual::{self, PointRuns};
 use crate::worlds::{Arguments, misses};
 
 const FILE: Base = (
@@ -15,7 +16,7 @@ const FILE: Base = (
     include_str!("../../../../scenarios/validation/applications.toml"),
 );
 
-/// What is felt.
+/// An application whose figures a user notices.
 #[derive(Debug, PartialEq, Eq)]
 struct Application {
     name: &'static str,
@@ -161,8 +162,8 @@ pub(crate) fn summary(measured: &[(Point, PointRuns)], arguments: &Arguments) ->
     text
 }
 
-/// A row for each figure that is felt: the means of both worlds behind each queue.
-fn felt(measured: &[(Point, PointRuns)]) -> String {
+/// The table with a row for each figure that a user notices: the means of both worlds behind each queue.
+fn means_of_applications(measured: &[(Point, PointRuns)]) -> String {
     let mut text = String::from("sim / virtual, means:\n\n| application | figure |");
     for (queue, _) in QUEUES {
         let _ = write!(text, " {queue} |");
@@ -214,12 +215,12 @@ pub(crate) fn part(
     explanations: &Explanations,
 ) -> String {
     let mut text = summary(measured, arguments);
-    text.push_str(&felt(measured));
+    text.push_str(&means_of_applications(measured));
     text.push_str("[applications.csv](data/applications.csv) has each figure of each point.\n\n");
     text.push_str("### Misses of applications\n\n");
     let all: Vec<_> = measured
         .iter()
-        .flat_map(|(point, of_point)| night::named(&point.case(), of_point))
+        .flat_map(|(point, of_point)| sim_and_virtual::named(&point.case(), of_point))
         .collect();
     text.push_str(&misses::misses(&all, explanations));
     text.push('\n');
@@ -227,11 +228,11 @@ pub(crate) fn part(
     text
 }
 
-/// Every point: those of `measured`, and the others as `sheet` has them. Its figures are rounded.
+/// Every point: those of `measured`, and the others as `sheet` has them, with rounded figures.
 pub(crate) fn with_kept(
     measured: Vec<(Point, PointRuns)>,
     sheet: &str,
-) -> Result<Vec<(Point, PointRuns)>, String> {
+) -> Result<Vec<(Point, PointRuns)>, Error> {
     let mut kept: BTreeMap<String, Vec<Vec<String>>> = BTreeMap::new();
     for row in sheet::rows(sheet).into_iter().skip(1) {
         if let Some(id) = row.first() {
@@ -244,8 +245,11 @@ pub(crate) fn with_kept(
             return Ok(found);
         }
         let id = point.case().id;
-        let rows = kept.get(&id).ok_or(format!("{SHEET} lacks {id}"))?;
-        Ok((point, night::read(rows)?))
+        let rows = kept.get(&id).ok_or_else(|| Error::NoPoint {
+            sheet: SHEET,
+            point: id.clone(),
+        })?;
+        Ok((point, sim_and_virtual::read(rows)?))
     };
     points().into_iter().map(point).collect()
 }
@@ -255,11 +259,11 @@ pub(crate) const SHEET: &str = "applications.csv";
 
 /// Each figure of each point.
 pub(crate) fn sheet(measured: &[(Point, PointRuns)]) -> Sheet {
-    let mut sheet = night::sheet_of(SHEET, &["point", "seeds"]);
+    let mut sheet = sim_and_virtual::sheet_of(SHEET, &["point", "seeds"]);
     for (point, of_point) in measured {
-        for (id, one) in night::named(&point.case(), of_point) {
+        for (id, one) in sim_and_virtual::named(&point.case(), of_point) {
             let point = vec![id, of_point.runs().to_string()];
-            sheet.row(&[point, night::cells(&one)].concat());
+            sheet.row(&[point, sim_and_virtual::cells(&one)].concat());
         }
     }
     sheet
@@ -338,6 +342,6 @@ mod tests {
         };
         assert_eq!(both(&one), "205 / 42.4");
         let nothing = [(points()[0], PointRuns::default())];
-        assert!(!felt(&nothing).contains("| items |"));
+        assert!(!means_of_applications(&nothing).contains("| items |"));
     }
 }

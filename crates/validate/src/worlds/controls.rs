@@ -10,7 +10,7 @@ use crate::document::Explanations;
 use crate::sheet::Sheet;
 use crate::worlds::case::{Base, Case};
 use crate::worlds::figures::Difference;
-use crate::worlds::night::{self, PointRuns};
+use crate::worlds::sim_and_virtual::{self, PointRuns};
 use crate::worlds::{Arguments, misses};
 
 const ALONE: Base = (
@@ -217,7 +217,7 @@ pub(crate) fn part(
     text.push_str("### Misses of the newer controls\n\n");
     let all: Vec<_> = measured
         .iter()
-        .flat_map(|(point, of_point)| night::named(&point.case(), of_point))
+        .flat_map(|(point, of_point)| sim_and_virtual::named(&point.case(), of_point))
         .collect();
     text.push_str(&misses::misses(&all, explanations));
     text
@@ -225,12 +225,12 @@ pub(crate) fn part(
 
 /// Each figure of each point.
 pub(crate) fn sheet(measured: &[(Point, PointRuns)]) -> Sheet {
-    let mut sheet = night::sheet_of("controls.csv", &["point", "held_back", "seeds"]);
+    let mut sheet = sim_and_virtual::sheet_of("controls.csv", &["point", "held_back", "seeds"]);
     for (point, of_point) in measured {
-        for (id, one) in night::named(&point.case(), of_point) {
+        for (id, one) in sim_and_virtual::named(&point.case(), of_point) {
             let held_back = if point.is_held_back { "yes" } else { "no" };
             let point = vec![id, held_back.to_owned(), of_point.runs().to_string()];
-            sheet.row(&[point, night::cells(&one)].concat());
+            sheet.row(&[point, sim_and_virtual::cells(&one)].concat());
         }
     }
     sheet

@@ -10,24 +10,24 @@
 //! Each finished run is kept under `target/validate` and not repeated: a comparison that was stopped goes on where it was.
 //! Simulations are made again when the program has changed, virtual runs when what runs inside the guest has.
 
-mod anew;
 mod applications;
+mod applications_live;
 pub mod case;
 mod controls;
 mod cover;
-mod felt_live;
 pub mod figures;
 pub mod grid;
 mod guests;
 mod live;
 mod misses;
-mod night;
 mod point;
 mod recorded;
 mod recovery;
+mod sim_and_recorded;
+mod sim_and_virtual;
+mod sim_virtual_live;
 mod simulated;
 mod store;
-mod three;
 
 use std::fs;
 use std::num::NonZeroUsize;
@@ -40,6 +40,7 @@ use quell_kernel::store::{Kernel, Store as Kernels};
 use quell_lab::World;
 
 use crate::document;
+use crate::error::Error;
 use crate::sheet::Sheet;
 use case::Case;
 use figures::Difference;
@@ -135,7 +136,7 @@ pub fn main() -> ExitCode {
     }
 }
 
-fn compare(arguments: &mut Arguments) -> Result<(), Box<dyn std::error::Error>> {
+fn compare(arguments: &mut Arguments) -> Result<(), Error> {
     // While there is one thread only.
     let has_no_live = arguments.grid
         || arguments.controls
@@ -148,7 +149,7 @@ fn compare(arguments: &mut Arguments) -> Result<(), Box<dyn std::error::Error>> 
     };
     let stop = crate::stop_at_ctrl_c()?;
     if arguments.recorded {
-        return simulated_anew(arguments, &stop);
+        return beside_recorded(arguments, &stop);
     }
     let kernels = Kernels::open().and_then(|kernels| kernels.find(arguments.kernel.as_deref()));
     let kernel = kernels.as_ref().ok();
@@ -170,7 +171,7 @@ fn compare(arguments: &mut Arguments) -> Result<(), Box<dyn std::error::Error>> 
     if arguments.applications {
         kernels?;
         let why = unprepared.as_ref().map(|why| why as &dyn std::fmt::Display);
-        return felt(arguments, &store, why, &stop);
+        return applications_and_live(arguments, &store, why, &stop);
     }
     let points = coexistence(arguments);
     let mut not_run = Vec::new();
@@ -184,12 +185,12 @@ fn compare(arguments: &mut Arguments) -> Result<(), Box<dyn std::error::Error>> 
     if let Some(why) = &unprepared {
         refuse(World::Live, why);
     }
-    let measured = three::measure(points, arguments, &store, not_run, &stop)?;
-    print(&three::differences(&measured));
-    println!("{}", three::facts(&measured, arguments, &store));
-    let sheet = three::sheet(&measured);
+    let measured = sim_virtual_live::measure(points, arguments, &store, not_run, &stop)?;
+    print(&sim_virtual_live::differences(&measured));
+    println!("{}", sim_virtual_live::facts(&measured, arguments, &store));
+    let sheet = sim_virtual_live::sheet(&measured);
     write(arguments, &stop, "make validate", &sheet, |explanations| {
-        three::part(&measured, arguments, &store, explanations)
+        sim_virtual_live::part(&measured, arguments, &store, explanations)
     })
 }
 
@@ -198,7 +199,7 @@ fn whole_grid(
     store: &Store,
     kernel: quell_kernel::Result<Kernel>,
     stop: &AtomicBool,
-) -> Result<(), Box<dyn std::error::Error>> {
+) -> Result<(), Error> {
     kernel?;
     let mut cases: Vec<Case> = grid::points().iter().map(grid::Point::case).collect();
     let grid = cases.len();
@@ -207,17 +208,17 @@ fn whole_grid(
         |case: &Case| (!arguments.quick || case.rate_mbps == 10) && is_named(arguments, &case.id);
     let alone = cases[..grid].iter().filter(|case| is_wanted(case)).count();
     cases.retain(is_wanted);
-    let measured = night::measure(cases, arguments, store, stop)?;
+    let measured = sim_and_virtual::measure(cases, arguments, store, stop)?;
     let (alone, beside) = measured.split_at(alone);
-    print(&night::differences(&measured));
-    println!("{}", night::summary(alone, beside, arguments));
-    let sheet = night::sheet(alone);
+    print(&sim_and_virtual::differences(&measured));
+    println!("{}", sim_and_virtual::summary(alone, beside, arguments));
+    let sheet = sim_and_virtual::sheet(alone);
     write(
         arguments,
         stop,
         "make validate-grid",
         &sheet,
-        |explanations| night::part(alone, beside, arguments, explanations),
+        |explanations| sim_and_virtual::part(alone, beside, arguments, explanations),
     )
 }
 
@@ -225,7 +226,7 @@ fn newer_controls(
     arguments: &mut Arguments,
     store: &Store,
     stop: &AtomicBool,
-) -> Result<(), Box<dyn std::error::Error>> {
+) -> Result<(), Error> {
     arguments.most = arguments.seeds;
     let mut points = controls::points();
     points.retain(|point| {
@@ -233,8 +234,8 @@ fn newer_controls(
         (!arguments.quick || case.rate_mbps == 10) && is_named(arguments, &case.id)
     });
     let cases = points.iter().map(controls::Point::case).collect();
-    let measured = night::measure(cases, arguments, store, stop)?;
-    print(&night::differences(&measured));
+    let measured = sim_and_virtual::measure(cases, arguments, store, stop)?;
+    print(&sim_and_virtual::differences(&measured));
     let runs = measured.into_iter().map(|(_, runs)| runs);
     let measured: Vec<_> = points.into_iter().zip(runs).collect();
     println!("{}", controls::summary(&measured, arguments));
@@ -248,16 +249,12 @@ fn newer_controls(
     )
 }
 
-fn loss_recovery(
-    arguments: &mut Arguments,
-    store: &Store,
-    stop: &AtomicBool,
-) -> Result<(), Box<dyn std::error::Error>> {
+fn loss_recovery(arguments: &mut Arguments, store: &Store, stop: &AtomicBool) -> Result<(), Error> {
     arguments.most = arguments.seeds;
     let mut points = recovery::points();
     points.retain(|point| is_named(arguments, &point.case().id));
     let cases = points.iter().map(recovery::Point::case).collect();
-    let measured = night::measure(cases, arguments, store, stop)?;
+    let measured = sim_and_virtual::measure(cases, arguments, store, stop)?;
     let runs = measured.into_iter().map(|(_, runs)| runs);
     let measured: Vec<_> = points.into_iter().zip(runs).collect();
     print(&recovery::differences(&measured));
@@ -271,18 +268,18 @@ fn loss_recovery(
     )
 }
 
-fn felt(
+fn applications_and_live(
     arguments: &mut Arguments,
     store: &Store,
     unprepared: Option<&dyn std::fmt::Display>,
     stop: &AtomicBool,
-) -> Result<(), Box<dyn std::error::Error>> {
+) -> Result<(), Error> {
     arguments.most = arguments.seeds;
     let mut points = applications::points();
     points.retain(|point| is_named(arguments, &point.case().id));
     let cases = points.iter().map(applications::Point::case).collect();
-    let measured = night::measure(cases, arguments, store, stop)?;
-    print(&night::differences(&measured));
+    let measured = sim_and_virtual::measure(cases, arguments, store, stop)?;
+    print(&sim_and_virtual::differences(&measured));
     let runs = measured.into_iter().map(|(_, runs)| runs);
     let mut measured: Vec<_> = points.into_iter().zip(runs).collect();
     let name = "make validate-applications";
@@ -291,22 +288,22 @@ fn felt(
         let sheet = Sheet::place(&arguments.document, applications::SHEET);
         measured = applications::with_kept(measured, &fs::read_to_string(sheet)?)?;
         let document = fs::read_to_string(&arguments.document)?;
-        before = Some(felt_live::written(&document, name).ok_or("no live part to keep")?);
+        before = Some(applications_live::written(&document, name).ok_or(Error::NoLivePart)?);
     }
     println!("{}", applications::summary(&measured, arguments));
     let compared = measured
         .iter()
-        .filter(|(point, _)| felt_live::is_compared(point));
+        .filter(|(point, _)| applications_live::is_compared(point));
     let cases: Vec<Case> = compared.clone().map(|(point, _)| point.case()).collect();
     let live = match before {
         Some(_) => Vec::new(),
-        None => felt_live::measure(&cases, arguments, store, unprepared, stop)?,
+        None => applications_live::measure(&cases, arguments, store, unprepared, stop)?,
     };
     let beside = cases.into_iter().zip(compared).zip(live);
     let beside: Vec<_> = beside
         .map(|((case, (_, runs)), live)| (case, runs, live))
         .collect();
-    let live = before.unwrap_or_else(|| felt_live::part(&beside, store.kernel()));
+    let live = before.unwrap_or_else(|| applications_live::part(&beside, store.kernel()));
     println!("{live}");
     write(
         arguments,
@@ -317,21 +314,18 @@ fn felt(
     )
 }
 
-fn simulated_anew(
-    arguments: &Arguments,
-    stop: &AtomicBool,
-) -> Result<(), Box<dyn std::error::Error>> {
+fn beside_recorded(arguments: &Arguments, stop: &AtomicBool) -> Result<(), Error> {
     let store = Store::open(&arguments.kept, None, false)?;
-    let measured = anew::measure(arguments, &store, stop)?;
-    print(&anew::differences(&measured));
-    println!("{}", anew::summary(&measured));
-    let sheet = anew::sheet(&measured);
+    let measured = sim_and_recorded::measure(arguments, &store, stop)?;
+    print(&sim_and_recorded::differences(&measured));
+    println!("{}", sim_and_recorded::summary(&measured));
+    let sheet = sim_and_recorded::sheet(&measured);
     write(
         arguments,
         stop,
         "make validate-sim",
         &sheet,
-        |explanations| anew::part(&measured, explanations),
+        |explanations| sim_and_recorded::part(&measured, explanations),
     )
 }
 
@@ -371,7 +365,7 @@ fn write(
     name: &str,
     sheet: &Sheet,
     part: impl FnOnce(&document::Explanations) -> String,
-) -> Result<(), Box<dyn std::error::Error>> {
+) -> Result<(), Error> {
     let path = &arguments.document;
     let old = fs::read_to_string(path)?;
     let is_whole = !arguments.quick && (arguments.points.is_empty() || arguments.keep);
@@ -379,8 +373,7 @@ fn write(
         println!("the document stays as it is: not every point was run");
         return Ok(());
     }
-    let new = document::replace(&old, name, part)
-        .ok_or_else(|| format!("{} lacks the markers of the generated part", path.display()))?;
+    let new = document::replace(&old, name, part).ok_or_else(|| Error::NoMarkers(path.clone()))?;
     fs::write(path, new)?;
     let raw = sheet.write_beside(path)?;
     println!("written: {} and {}", path.display(), raw.display());

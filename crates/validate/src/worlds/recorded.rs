@@ -1,4 +1,4 @@
-//! What earlier comparisons left in `docs/evidence/data`: means of real TCP and their standard errors, to three digits.
+//! The figures that earlier comparisons left in `docs/evidence/data`: means of real TCP and their standard errors, to three digits.
 //!
 //! A rounded mean stands for every value that rounds to it; the nearest to what it is compared with counts.
 
@@ -8,6 +8,7 @@ use std::path::Path;
 
 use quell_measure::Estimate;
 
+use crate::error::{Error, SheetFault};
 use crate::worlds::figures::{APP_FIGURES, Figure, Reference};
 
 /// Runs of each point where the file does not say it: `three-worlds.csv`, whose points all have as many.
@@ -20,7 +21,7 @@ pub(crate) struct Recorded(BTreeMap<String, Point>);
 /// The earlier figures of a point.
 #[derive(Debug, Default)]
 pub(crate) struct Point {
-    /// Its seeds, from 1 on.
+    /// Number of its seeds, which count from 1.
     pub(crate) runs: u64,
     figures: Vec<(Figure, Row)>,
 }
@@ -42,7 +43,7 @@ pub(crate) struct Rounded {
 }
 
 impl Rounded {
-    /// The nearest to `value` of what it may have been.
+    /// The value nearest to `value` that rounds to the written mean.
     pub(crate) fn nearest_to(self, value: f64) -> Estimate {
         let mean = self.written.mean;
         Estimate {
@@ -54,19 +55,23 @@ impl Rounded {
 
 impl Recorded {
     /// Reads a sheet of a comparison.
-    pub(crate) fn read(path: &Path) -> Result<Self, String> {
-        let text = fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()));
-        Self::parse(&text?).map_err(|why| format!("{}: {why}", path.display()))
+    pub(crate) fn read(path: &Path) -> Result<Self, Error> {
+        let text = fs::read_to_string(path).map_err(SheetFault::Unreadable);
+        let parsed = text.and_then(|text| Self::parse(&text));
+        parsed.map_err(|fault| Error::Sheet {
+            path: path.to_owned(),
+            fault,
+        })
     }
 
-    fn parse(text: &str) -> Result<Self, String> {
+    fn parse(text: &str) -> Result<Self, SheetFault> {
         let mut lines = text.lines();
         let head = cells(lines.next().unwrap_or_default());
         let mut points: BTreeMap<String, Point> = BTreeMap::new();
         for line in lines {
             let row = cells(line);
             if row.len() != head.len() {
-                return Err(format!("{line:?} has other columns than the head"));
+                return Err(SheetFault::Columns(line.to_owned()));
             }
             let cell = |name: &str| {
                 let place = head.iter().position(|column| column == name);
@@ -95,7 +100,7 @@ impl Recorded {
                 Some(Rounded { written, half })
             };
             let title = cell("figure").unwrap_or_default();
-            let figure = figure(title).ok_or_else(|| format!("{title:?} is no figure"))?;
+            let figure = figure(title).ok_or_else(|| SheetFault::NoFigure(title.to_owned()))?;
             let of_point = points.entry(name).or_default();
             of_point.runs = runs;
             let row = Row {
@@ -108,14 +113,14 @@ impl Recorded {
         Ok(Self(points))
     }
 
-    /// What is known of a point; `None` where it was not run.
+    /// The earlier figures of a point; `None` where it was not run.
     pub(crate) fn of(&self, point: &str) -> Option<&Point> {
         self.0.get(point)
     }
 }
 
 impl Point {
-    /// Real TCP's mean. What counts events and stands in no row was zero in every world.
+    /// Mean of a figure with real TCP. A figure that counts events and has no row was zero in every world.
     pub(crate) fn real(&self, figure: Figure, reference: Reference) -> Option<Rounded> {
         let Some(row) = self.row(figure) else {
             let written = Estimate {
@@ -133,7 +138,7 @@ impl Point {
         }
     }
 
-    /// What the simulator of that day had.
+    /// Mean of a figure in the simulations of that comparison.
     pub(crate) fn simulated(&self, figure: Figure) -> Option<Estimate> {
         Some(self.row(figure)?.sim?.written)
     }

@@ -13,7 +13,7 @@ use crate::sheet::Sheet;
 use crate::worlds::case::{Base, Case};
 use crate::worlds::cover::cover;
 use crate::worlds::figures::{Difference, Figure, Reference};
-use crate::worlds::night::{self, PointRuns};
+use crate::worlds::sim_and_virtual::{self, PointRuns};
 use crate::worlds::{Arguments, misses};
 
 const FILE: Base = (
@@ -202,12 +202,12 @@ pub(crate) fn part(
 
 /// Each figure of each point.
 pub(crate) fn sheet(measured: &[(Point, PointRuns)]) -> Sheet {
-    let mut sheet = night::sheet_of("recovery.csv", &["point", "held_back", "seeds"]);
+    let mut sheet = sim_and_virtual::sheet_of("recovery.csv", &["point", "held_back", "seeds"]);
     for (point, runs) in measured {
         for (id, one) in named(point, runs) {
             let held_back = if point.is_held_back { "yes" } else { "no" };
             let point = vec![id, held_back.to_owned(), runs.runs().to_string()];
-            sheet.row(&[point, night::cells(&one)].concat());
+            sheet.row(&[point, sim_and_virtual::cells(&one)].concat());
         }
     }
     sheet

@@ -6,6 +6,7 @@ use quell_lab::sim::run_late;
 use quell_lab::{RunError, World};
 use quell_measure::Summary;
 
+use crate::error::Error;
 use crate::worlds::case::Case;
 use crate::worlds::store::{Place, Store};
 
@@ -16,7 +17,7 @@ pub(crate) fn run(
     kind: Place,
     store: &Store,
     stop: &AtomicBool,
-) -> Result<Option<Summary>, Box<dyn std::error::Error>> {
+) -> Result<Option<Summary>, Error> {
     let scenario = case.scenario(World::Sim, seed)?;
     let text = scenario.to_toml();
     if let Some(record) = store.get(case, &kind, seed, &text) {

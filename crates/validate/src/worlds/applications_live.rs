@@ -1,5 +1,5 @@
-//! A few of the applications with this kernel in real time, beside the simulator and the virtual world: whether what a person feels is of
-//! the same size with real packets. Two runs of a point show no more than that.
+//! A few of the applications in the live world, beside the simulator and the virtual world: they show whether the figures that a user
+//! notices are of the same size with real packets. Two runs of a point show no more than that.
 
 use std::fmt::Write as _;
 use std::sync::atomic::AtomicBool;
@@ -8,17 +8,18 @@ use quell_lab::World;
 use quell_measure::{Estimate, Summary};
 
 use crate::document::{digits, estimate};
+use crate::error::Error;
 use crate::worlds::case::Case;
 use crate::worlds::figures::{APP_FIGURES, Difference, Figure, Reference, values};
 use crate::worlds::live;
-use crate::worlds::night::PointRuns;
+use crate::worlds::sim_and_virtual::PointRuns;
 use crate::worlds::store::{Place, Store};
 use crate::worlds::{Arguments, applications};
 
 /// The applications and queues that are compared.
 const APPLICATIONS: [&str; 3] = ["items", "has", "voice"];
 const QUEUES: [&str; 2] = ["fifo", "dualpi2"];
-/// Runs of each.
+/// Most live runs of a point.
 const SEEDS: u64 = 2;
 
 /// The live runs of a point.
@@ -43,7 +44,7 @@ pub(crate) fn measure(
     store: &Store,
     unprepared: Option<&dyn std::fmt::Display>,
     stop: &AtomicBool,
-) -> Result<Vec<LiveRuns>, Box<dyn std::error::Error>> {
+) -> Result<Vec<LiveRuns>, Error> {
     let few = Arguments {
         seeds: arguments.seeds.min(SEEDS),
         no_live: arguments.no_live || unprepared.is_some(),
@@ -71,17 +72,17 @@ pub(crate) fn measure(
     Ok(all)
 }
 
-/// The head of the part.
+/// Heading of the live part.
 const HEAD: &str = "### Beside the live world\n\n";
 
-/// The part as it stands in a document, behind the rest of what `name` wrote.
+/// The live part as a document has it, at the end of the part that `name` wrote.
 pub(crate) fn written(document: &str, name: &str) -> Option<String> {
     let (_, rest) = document.split_once(&format!("<!-- begin: written by {name} -->"))?;
     let (old, _) = rest.split_once(&format!("\n<!-- end: written by {name} -->"))?;
     Some(old[old.find(HEAD)?..].to_owned())
 }
 
-/// A row for each figure that is felt.
+/// The live part of the document: a row for each figure of an application.
 pub(crate) fn part(all: &[(Case, &PointRuns, LiveRuns)], kernel: &str) -> String {
     let made = || all.iter().flat_map(|(.., live)| &live.runs);
     let mut text = String::from(HEAD);
@@ -118,7 +119,7 @@ pub(crate) fn part(all: &[(Case, &PointRuns, LiveRuns)], kernel: &str) -> String
     text
 }
 
-/// `None` where a world does not have the figure, or it is zero in all.
+/// The row of a figure; `None` where a world does not have it, or it is zero in all.
 fn row(case: &Case, figure: Figure, worlds: [&[Summary]; 3]) -> Option<String> {
     let [sim, guest, live] = worlds.map(|runs| values(figure, runs));
     if live.is_empty() || sim.iter().chain(&guest).chain(&live).all(|v| *v == 0.0) {

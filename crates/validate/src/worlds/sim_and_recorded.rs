@@ -1,6 +1,6 @@
-//! `make validate-sim`: the simulations of every comparison made anew, and judged by what earlier comparisons recorded of real TCP.
+//! `make validate-sim`: simulations of every comparison are made anew, and judged by the figures that earlier comparisons recorded of real TCP.
 //!
-//! The runs of real TCP take a night; their means and standard errors are in `docs/evidence/data`. Beside the live world the simulated link
+//! The runs of real TCP take several hours; their means and standard errors are in `docs/evidence/data`. Beside the live world the simulated link
 //! is never late here: how late the live one was in each run is not recorded.
 
 use std::fmt::Write as _;
@@ -14,6 +14,7 @@ use quell_lab::results::facts::Utc;
 use quell_measure::{Estimate, Summary};
 
 use crate::document::Explanations;
+use crate::error::Error;
 use crate::sheet::{self, Sheet};
 use crate::worlds::case::Case;
 use crate::worlds::figures::{APP_FIGURES, Difference, Figure, Reference, values};
@@ -21,12 +22,10 @@ use crate::worlds::recorded::{self, Recorded};
 use crate::worlds::store::{Place, Store};
 use crate::worlds::{Arguments, applications, controls, grid, is_named, misses, point, simulated};
 
-type Failure = Box<dyn std::error::Error>;
-
 /// One point of an earlier comparison.
 #[derive(Debug)]
 struct Point {
-    /// The row of the table.
+    /// Row of the table that the point belongs to.
     row: String,
     case: Case,
     /// Index of its sheet in [`SHEETS`].
@@ -40,15 +39,15 @@ const SHEETS: [&str; 4] = [
     "applications.csv",
 ];
 
-/// What came of one point.
+/// New and recorded differences of one point.
 #[derive(Debug)]
 pub(crate) struct Measured {
     row: String,
     id: String,
     runs: u64,
-    /// Beside each reference, the worst world first.
+    /// Differences between the new simulations and real TCP, the virtual world first.
     pub(crate) differences: Vec<Difference>,
-    /// The same with the simulator of the day when real TCP was run; not beside the live world.
+    /// Differences of the simulations that were recorded with real TCP; only to the virtual world.
     before: Vec<Difference>,
 }
 
@@ -79,7 +78,7 @@ pub(crate) fn measure(
     arguments: &Arguments,
     store: &Store,
     stop: &AtomicBool,
-) -> Result<Vec<Measured>, Failure> {
+) -> Result<Vec<Measured>, Error> {
     let folder = arguments.document.with_file_name("data");
     let sheets = read(&folder)?;
     let mut points = points();
@@ -88,7 +87,7 @@ pub(crate) fn measure(
     });
     let next = AtomicUsize::new(0);
     let done: Mutex<Vec<(usize, Measured)>> = Mutex::default();
-    let failure: Mutex<Option<String>> = Mutex::default();
+    let failure: Mutex<Option<Error>> = Mutex::default();
     together(arguments.jobs.get(), || {
         while !stop.load(Ordering::Relaxed) {
             let index = next.fetch_add(1, Ordering::Relaxed);
@@ -106,21 +105,21 @@ pub(crate) fn measure(
                 }
                 Err(why) => {
                     let mut failure = failure.lock().unwrap_or_else(PoisonError::into_inner);
-                    *failure = Some(why.to_string());
+                    *failure = Some(why);
                     return;
                 }
             }
         }
     });
     if let Some(why) = failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        return Err(why.into());
+        return Err(why);
     }
     let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
     done.sort_by_key(|(index, _)| *index);
     Ok(done.into_iter().map(|(_, measured)| measured).collect())
 }
 
-fn read(folder: &Path) -> Result<Vec<Recorded>, String> {
+fn read(folder: &Path) -> Result<Vec<Recorded>, Error> {
     let sheets = SHEETS.iter();
     sheets
         .map(|name| Recorded::read(&folder.join(name)))
@@ -133,7 +132,7 @@ fn one(
     seeds: u64,
     store: &Store,
     stop: &AtomicBool,
-) -> Result<Measured, Failure> {
+) -> Result<Measured, Error> {
     let mut runs = Vec::new();
     for seed in 1..=seeds {
         runs.extend(simulated::run(
@@ -160,7 +159,7 @@ fn mean(figure: Figure, runs: &[Summary]) -> Option<Estimate> {
     Estimate::new(&values(figure, runs))
 }
 
-/// Every figure that both have; not those that are zero in both.
+/// Differences of every figure that both have, without those that are zero in both.
 fn compare(
     known: &recorded::Point,
     reference: Reference,
@@ -184,7 +183,7 @@ fn compare(
         .collect()
 }
 
-/// Points inside all bounds and bounds that hold, of all.
+/// Number of points inside all bounds, and number of bounds that hold, each with the total.
 #[derive(Debug, Default, Clone, Copy)]
 struct Share {
     points: [usize; 2],
@@ -212,7 +211,7 @@ impl Share {
     }
 }
 
-/// Every difference beside the virtual world, with the name of its point.
+/// Every difference to the virtual world, with the name of its point.
 pub(crate) fn differences(measured: &[Measured]) -> Vec<(String, Difference)> {
     let mut all = Vec::new();
     for of_point in measured {
@@ -229,7 +228,7 @@ impl Measured {
     }
 }
 
-/// What was simulated, and how much of it holds.
+/// A summary: the number of new simulations, and how many bounds hold now and held before.
 pub(crate) fn summary(measured: &[Measured]) -> String {
     let day = Utc::from(SystemTime::now()).extended();
     let runs: u64 = measured.iter().map(|one| one.runs).sum();
@@ -282,7 +281,7 @@ pub(crate) fn part(measured: &[Measured], explanations: &Explanations) -> String
     text
 }
 
-/// Each figure of each point.
+/// The sheet with each figure of each point.
 pub(crate) fn sheet(measured: &[Measured]) -> Sheet {
     let mut sheet = Sheet::new(
         "simulated-anew.csv",

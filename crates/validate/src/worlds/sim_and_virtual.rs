@@ -1,8 +1,8 @@
-//! The simulator against a user-mode kernel, over the grid of [`grid`] and where the control stands beside CUBIC: a night's work.
+//! The simulator against a user-mode kernel, over the grid of [`grid`] and where the control stands beside CUBIC: several hours of work.
 //!
 //! A virtual run has no timing noise, but each seed is a run of its own: starts differ. Every point has the same seeds at first.
 //! Where the standard error of a difference is larger than its bound, chance decides whether it holds: such a point gets further
-//! seeds, in both worlds. Which points do hangs on their scatter, never on whether they agree.
+//! seeds, in both worlds. The scatter alone decides which points those are, never whether they agree.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,6 +12,7 @@ use quell_lab::World;
 use quell_measure::{Estimate, Summary};
 
 use crate::document::Explanations;
+use crate::error::Error;
 use crate::sheet::{self, Sheet};
 use crate::worlds::case::Case;
 use crate::worlds::figures::{Difference, Figure, Reference};
@@ -19,15 +20,13 @@ use crate::worlds::grid::{self, STRENGTH};
 use crate::worlds::store::{Place, Store};
 use crate::worlds::{Arguments, guests, misses, simulated};
 
-type Failure = Box<dyn std::error::Error>;
-
-/// What is known of a point.
+/// The runs of a point in both worlds.
 #[derive(Debug, Default)]
 pub(crate) struct PointRuns {
     pub(crate) sim: Vec<Summary>,
     pub(crate) guest: Vec<Summary>,
     not_run: Option<String>,
-    /// Instead of runs, how many there were and what they gave.
+    /// Number of runs and their differences, where a sheet has them and the runs are not kept.
     read: Option<(usize, Vec<Difference>)>,
 }
 
@@ -39,7 +38,7 @@ impl PointRuns {
         Difference::all(Reference::Virtual, &self.sim, &self.guest)
     }
 
-    /// Virtual runs that were made.
+    /// Number of virtual runs.
     pub(crate) fn runs(&self) -> usize {
         match &self.read {
             Some((runs, _)) => *runs,
@@ -47,7 +46,7 @@ impl PointRuns {
         }
     }
 
-    /// Chance decides whether a bound holds.
+    /// Whether the runs differ so much that chance decides whether a bound holds.
     fn scatters(&self) -> bool {
         self.differences()
             .iter()
@@ -61,7 +60,7 @@ pub(crate) fn measure(
     arguments: &Arguments,
     store: &Store,
     stop: &AtomicBool,
-) -> Result<Vec<(Case, PointRuns)>, Failure> {
+) -> Result<Vec<(Case, PointRuns)>, Error> {
     let measured = cases.iter().map(|_| PointRuns::default());
     let mut all: Vec<PointRuns> = measured.collect();
     let mut wanted: Vec<(usize, u64)> = (1..=arguments.seeds)
@@ -137,7 +136,7 @@ pub(crate) fn part(
     text
 }
 
-/// What the points say together.
+/// A summary of all points: how many runs there are, and how many bounds hold.
 pub(crate) fn summary(
     alone: &[(Case, PointRuns)],
     beside: &[(Case, PointRuns)],
@@ -199,7 +198,7 @@ fn facts(
     text
 }
 
-/// How many points lie inside each bound, and inside all.
+/// Writes a table of how many points lie inside each bound, and inside all.
 fn shares(text: &mut String, title: &str, differences: &[(String, Difference)]) {
     let _ = writeln!(
         text,
@@ -228,7 +227,7 @@ fn shares(text: &mut String, title: &str, differences: &[(String, Difference)]) 
     text.push('\n');
 }
 
-/// What a sheet says of each figure, after the columns that name its point.
+/// Columns of a figure in a sheet, after those that name its point.
 const COLUMNS: [&str; 6] = [
     "figure",
     "sim",
@@ -243,7 +242,7 @@ pub(crate) fn sheet_of(name: &'static str, columns: &[&str]) -> Sheet {
     Sheet::new(name, &[columns, &COLUMNS].concat())
 }
 
-/// The cells of a figure.
+/// Cells of a figure in a sheet, in the order of [`COLUMNS`].
 pub(crate) fn cells(one: &Difference) -> Vec<String> {
     let [sim, sim_error] = sheet::cells(Some(&one.sim));
     let [guest, guest_error] = sheet::cells(Some(&one.other));
@@ -252,14 +251,14 @@ pub(crate) fn cells(one: &Difference) -> Vec<String> {
     vec![title, sim, sim_error, guest, guest_error, missed.to_owned()]
 }
 
-/// A point from its rows in a sheet with the columns "point" and "seeds".
-pub(crate) fn read(rows: &[Vec<String>]) -> Result<PointRuns, String> {
+/// Reads a point from its rows in a sheet that has the columns "point" and "seeds".
+pub(crate) fn read(rows: &[Vec<String>]) -> Result<PointRuns, Error> {
     let mut point = (0, Vec::new());
     for row in rows {
-        let one = read_row(row).ok_or(format!("not a row of a sheet: {row:?}"))?;
+        let one = read_row(row).ok_or_else(|| Error::NoRow(row.clone()))?;
         let (runs, difference, is_missed) = one;
         if difference.holds() == is_missed {
-            return Err(format!("rounded too far, so run it again: {row:?}"));
+            return Err(Error::Rounded(row.clone()));
         }
         point.0 = runs;
         point.1.push(difference);

@@ -1,14 +1,14 @@
-//! What no result holds: a run is simulated once more, and each packet looked at.
+//! The packet log: a run is simulated once more, and each packet is seen, because a result does not hold single losses.
 //!
 //! Losses and samples of the goodput are those of the first seed. The time to the steady rate is that of every seed, from runs that end
-//! when it is known. So are losses of SYNs, in each direction, from whole runs.
+//! when it is known. Losses of SYNs in each direction are also those of every seed, from whole runs.
 
 use std::sync::atomic::AtomicBool;
 
 use quell_aqm::observer::{Drop, MarkReason, Observer, QueueId};
 use quell_aqm::{Departure, Packet as _};
 use quell_lab::scenario::contract::{Listener, Row, Unwritten};
-use quell_lab::sim::{Recording, Running};
+use quell_lab::sim::{Recording, Running, SimError};
 use quell_lab::{Scenario, World};
 use quell_measure::{Labelled as _, Recorder};
 use quell_sim::Packet;
@@ -18,76 +18,72 @@ use crate::directions::Syns;
 use crate::losses::{Gaps, Losses};
 use crate::rates::Rates;
 
-/// What is looked at.
+/// How much of a run is simulated again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub(crate) enum Extent {
     /// The whole run.
     Whole,
-    /// The start alone.
+    /// The run until every class has its steady rate.
     Start,
 }
 
 /// Mean goodputs of a run after its warm-up, in bit/s.
 #[derive(Debug, Clone)]
 pub(crate) struct Means {
-    /// Of all classes of the forward direction.
+    /// Goodput of all classes of the forward direction together.
     pub(crate) all: f64,
-    /// Of each class.
+    /// Goodput of each class.
     pub(crate) classes: Vec<f64>,
 }
 
-/// What was seen.
+/// The figures that single packets give.
 #[derive(Debug, Clone)]
-pub(crate) struct Seen {
-    /// Losses of the whole run.
+pub(crate) struct PacketLog {
+    /// Losses of the whole run; `None` where only its start was simulated.
     pub(crate) losses: Option<Losses>,
     /// Samples of the goodput of the whole run, in bit/s.
     pub(crate) goodput: Vec<f64>,
-    /// When all classes together had their steady rate, in s.
+    /// Time at which all classes together had their steady rate, in s.
     pub(crate) steady_s: Option<f64>,
-    /// The same of each class.
+    /// Time at which each class had its steady rate, in s.
     pub(crate) classes_steady_s: Vec<Option<f64>>,
     /// Share of the SYNs that were lost after the warm-up, forward and then in the reverse direction, if that has a queue; `None` without any.
     pub(crate) syn_loss_ratios: Vec<Option<f64>>,
 }
 
-/// Whether the packets of a world can be looked at.
+/// Whether the packets of a world can be logged.
 pub(crate) fn is_possible(world: World) -> bool {
     world == World::Sim
 }
 
-/// Runs `scenario` with `seed`, and looks at it. `None` if it was stopped.
+/// Simulates `scenario` with `seed`, and logs its packets. `None` if it was stopped.
 ///
 /// # Errors
 ///
 /// The simulation failed.
-pub(crate) fn look(
+pub(crate) fn log_packets(
     scenario: &Scenario,
     seed: u64,
-    wanted: Wanted,
+    wanted: Extent,
     means: &Means,
     stop: &AtomicBool,
-) -> Result<Option<Seen>, String> {
+) -> Result<Option<PacketLog>, SimError> {
     let rtt = scenario.groups.iter().map(|group| group.rtt).max();
     let (rtt, warmup) = (rtt.unwrap_or(Time::ZERO), scenario.run.warmup);
     let rate = scenario.links[0].forward.rate;
-    let running = Running::new(scenario, seed, |recorder| Watch {
+    let running = Running::new(scenario, seed, |recorder| Logger {
         recorder,
         gaps: Gaps::new(rtt, rate, warmup),
         rates: Rates::new(scenario.groups.len(), rtt),
         syns: Syns::new(warmup),
     });
-    let mut running = running.map_err(|error| error.to_string())?;
-    loop {
-        let more = running.advance(stop, &mut Nobody);
-        if !more.map_err(|error| error.to_string())? {
-            break;
-        }
+    let mut running = running?;
+    while running.advance(stop, &mut Nobody)? {
         let now = running.now();
         let mut observers = running.simulator_mut().observers_mut();
         // The forward direction is the first.
         let is_known = observers.next().is_some_and(|one| one.knows(means, now));
-        if wanted == Wanted::Start && is_known {
+        if wanted == Extent::Start && is_known {
             break;
         }
     }
@@ -96,7 +92,7 @@ pub(crate) fn look(
         return Ok(None);
     }
     let now = running.now();
-    let mut observers: Vec<&mut Watch> = running.simulator_mut().observers_mut().collect();
+    let mut observers: Vec<&mut Logger> = running.simulator_mut().observers_mut().collect();
     let syn_loss_ratios = observers.iter().map(|one| one.syns.loss_ratio()).collect();
     let Some(watch) = observers.first_mut() else {
         return Ok(None);
@@ -111,8 +107,8 @@ pub(crate) fn look(
         .collect();
     let steady_s = steady(None, means.all);
     let flows = scenario.groups.iter().map(|group| u64::from(group.count));
-    let is_whole = wanted == Wanted::Whole;
-    Ok(Some(Seen {
+    let is_whole = wanted == Extent::Whole;
+    Ok(Some(PacketLog {
         steady_s,
         classes_steady_s,
         syn_loss_ratios,
@@ -124,7 +120,7 @@ pub(crate) fn look(
     }))
 }
 
-/// Listens to nothing.
+/// A listener that ignores everything.
 pub(crate) struct Nobody;
 
 impl Listener for Nobody {
@@ -134,15 +130,16 @@ impl Listener for Nobody {
     }
 }
 
+/// An observer that records a run as usual, and logs its packets beside.
 #[derive(Debug)]
-struct Watch {
+struct Logger {
     recorder: Recorder,
     gaps: Gaps,
     rates: Rates,
     syns: Syns,
 }
 
-impl Watch {
+impl Logger {
     /// Whether every class had its steady rate before `now`.
     fn knows(&self, means: &Means, now: Time) -> bool {
         let is_known = |class, mean: f64| {
@@ -154,13 +151,13 @@ impl Watch {
     }
 }
 
-impl Recording for Watch {
+impl Recording for Logger {
     fn recorder(&mut self) -> &mut Recorder {
         &mut self.recorder
     }
 }
 
-impl Observer<Packet> for Watch {
+impl Observer<Packet> for Logger {
     fn enqueued(&mut self, queue: QueueId, packet: &Packet, now: Time) {
         self.recorder.enqueued(queue, packet, now);
         self.gaps.entered(packet.len());

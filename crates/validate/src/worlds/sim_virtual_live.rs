@@ -7,6 +7,7 @@ use quell_lab::World;
 use quell_measure::{Estimate, Summary};
 
 use crate::document::Explanations;
+use crate::error::Error;
 use crate::sheet::{self, Sheet};
 use crate::worlds::case::Case;
 use crate::worlds::figures::{Difference, Figure, Reference, values};
@@ -14,32 +15,30 @@ use crate::worlds::point::{CONTROLS, Point, QUEUES};
 use crate::worlds::store::{Place, Store};
 use crate::worlds::{Arguments, guests, live, misses, simulated};
 
-type Failure = Box<dyn std::error::Error>;
-
 /// The live world is judged by its medians up to this rate: beyond it the machine shows.
 const QUIET_MBPS: u32 = 40;
 
-/// Delays that differ by less are told apart from the rest, in ms. Set after the first runs were seen: behind a full drop-tail queue packets wait
+/// Delays that differ by less are counted by themselves, in ms. The value was set after the first runs: behind a full drop-tail queue packets wait
 /// 0.065 to 0.13 ms less in the live world, whatever the control, presumably because real hosts take time to answer. Not measured at the hosts.
 const HOSTS_MS: f64 = 0.15;
 
-/// What is known of a point.
+/// The runs of a point in the three worlds.
 #[derive(Debug, Default)]
 pub(crate) struct PointRuns {
-    /// In the simulator, over a link that is never late.
+    /// Simulations over a link that is never late.
     pub(crate) sim: Vec<Summary>,
-    /// In the simulator, over a link as late as the live one.
+    /// Simulations over a link that is as late as the live one.
     sim_late: Vec<Summary>,
     pub(crate) guest: Vec<Summary>,
     live: Vec<Summary>,
-    /// Live runs that were thrown away because the machine was late.
+    /// Number of live runs that were thrown away because the machine was late.
     late_runs: u32,
-    /// Why there are no runs, by world.
+    /// Worlds that have no runs, with the reason.
     not_run: Vec<(World, String)>,
 }
 
 impl PointRuns {
-    /// To the virtual world the simulator is compared as it is; to the live one over a link as late.
+    /// Differences to both other worlds; those to the live world are of simulations over a link that is as late.
     pub(crate) fn differences(&self) -> Vec<Difference> {
         let mut all = Difference::all(Reference::Virtual, &self.sim, &self.guest);
         all.extend(Difference::all(Reference::Live, &self.sim_late, &self.live));
@@ -54,7 +53,7 @@ pub(crate) fn measure(
     store: &Store,
     mut not_run: Vec<(World, Case, String)>,
     stop: &AtomicBool,
-) -> Result<Vec<(Point, PointRuns)>, Failure> {
+) -> Result<Vec<(Point, PointRuns)>, Error> {
     let cases: Vec<Case> = points.iter().map(Point::case).collect();
     let is_refused = |world| not_run.iter().any(|(other, _, _)| *other == world);
     let mut refused = Vec::new();
@@ -88,7 +87,7 @@ pub(crate) fn measure(
     Ok(measured)
 }
 
-/// The runs of one seed: those of real TCP that are kept, a simulation over a link that is as late as the live one was, and one
+/// Collects the runs of one seed: those of real TCP that are kept, a simulation over a link that is as late as the live one was, and one
 /// over a link that is never late.
 fn collect(
     case: &Case,
@@ -96,7 +95,7 @@ fn collect(
     store: &Store,
     stop: &AtomicBool,
     of_point: &mut PointRuns,
-) -> Result<(), Failure> {
+) -> Result<(), Error> {
     let text = case.scenario(World::Live, seed)?.to_toml();
     if let Some(record) = store.get(case, &Place::Live, seed, &text) {
         of_point.late_runs += record.late_runs;
@@ -140,7 +139,7 @@ pub(crate) fn part(
     text
 }
 
-/// What the tables were made of, and what they say together.
+/// A summary: the runs that there are, and how many bounds hold.
 pub(crate) fn facts(
     measured: &[(Point, PointRuns)],
     arguments: &Arguments,
@@ -180,7 +179,7 @@ pub(crate) fn facts(
     )
 }
 
-/// How many bounds hold, by queue and control.
+/// Writes a table of how many bounds hold, by queue and control, and the worlds that did not run.
 fn table(text: &mut String, measured: &[(Point, PointRuns)]) {
     text.push_str(
         "| queue | control | bounds that hold beside the virtual world | beside the live world |\n",
@@ -230,7 +229,7 @@ fn table(text: &mut String, measured: &[(Point, PointRuns)]) {
     }
 }
 
-/// Each figure of each point, in every world.
+/// The sheet with each figure of each point, in every world.
 pub(crate) fn sheet(measured: &[(Point, PointRuns)]) -> Sheet {
     let mut sheet = Sheet::new(
         "three-worlds.csv",
@@ -281,16 +280,16 @@ pub(crate) fn sheet(measured: &[(Point, PointRuns)]) -> Sheet {
     sheet
 }
 
-/// Whether two worlds of real TCP say the same.
+/// Agreement between the two worlds of real TCP.
 #[derive(Debug, Default)]
 struct Agreement {
-    /// Figures in both worlds.
+    /// Number of figures that both worlds have.
     all: usize,
-    /// Medians no further apart than the live runs among themselves.
+    /// Number of figures whose medians are no further apart than the live runs among themselves.
     agree: usize,
-    /// Delays that are, by no more than [`HOSTS_MS`].
+    /// Number of delays whose medians are further apart, by no more than [`HOSTS_MS`].
     hosts: usize,
-    /// Those that are further apart.
+    /// A line for each figure whose medians are further apart than that.
     apart: Vec<String>,
 }
 
@@ -356,7 +355,7 @@ impl std::fmt::Display for Agreement {
     }
 }
 
-/// Sorts `values`; not of none.
+/// Sorts `values`, of which there is at least one, and returns the median.
 fn median(values: &mut [f64]) -> f64 {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;

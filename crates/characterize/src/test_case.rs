@@ -1,46 +1,46 @@
-//! A scenario of a suite: what it is, and what is done for it.
+//! A test case of a suite: where it comes from, and the traffic that each queue carries in it.
 
 use quell_units::Time;
 
 use crate::profile::Profile;
 use crate::traffic::Traffic;
 
-/// A scenario of a suite.
+/// A test case of a suite.
 #[derive(Debug)]
-pub struct Item {
-    /// Its name, also that of its scenario file. Variants of one scenario share what stands before the first figure: `rtt-5`, `rtt-100`.
+pub struct TestCase {
+    /// Name of the test case, and of its scenario file. Variants of one scenario share what stands before the first figure: `rtt-5`, `rtt-100`.
     pub id: &'static str,
-    /// Where it comes from.
+    /// Document and section that the test case comes from.
     pub source: &'static str,
-    /// What the source says of it: must, should, may …
+    /// Weight that the source gives it: must, should, may …
     pub weight: &'static str,
-    /// What it is, in a line.
+    /// Description in one line.
     pub title: &'static str,
-    /// What is done.
+    /// The action of the test case.
     pub content: Content,
 }
 
-/// What is done for an item.
+/// The action of a test case.
 #[derive(Debug)]
 pub enum Content {
     /// Each queue carries this traffic.
     Runs(Run),
-    /// The queue says what it is.
+    /// The card describes the queue; nothing runs.
     Description,
-    /// Each parameter of the queue, halved and doubled, with this traffic.
+    /// The queue carries this traffic with each of its parameters halved and doubled.
     Parameters(Run),
-    /// Nothing, for this reason.
+    /// Nothing runs, for this reason.
     NotRun(&'static str),
 }
 
-/// Traffic, and what is said of it.
+/// Traffic, and which of its figures are reported.
 #[derive(Debug)]
 pub struct Run {
-    /// The traffic in a setting.
+    /// Function that makes the traffic of a setting.
     pub traffic: fn(&Setting<'_>) -> Traffic,
     /// Whether the standard flows have each of the congestion controls that were asked for; else those of the source.
     pub any_control: bool,
-    /// Which losses are looked at one by one: of the data in the forward direction.
+    /// Whether losses of data in the forward direction are looked at one by one.
     pub losses: bool,
     /// Whether the time from the start to the steady rate is looked at: all flows start at 0 and keep their rate.
     pub start: bool,
@@ -52,27 +52,27 @@ pub struct Run {
     pub phases: bool,
     /// Packets that every queue holds, if not the bandwidth-delay product of the profile.
     pub buffer: Option<u64>,
-    /// Whether it is on the access link of [`access`](crate::access), which has a bandwidth-delay product of its own each way.
+    /// Whether the traffic is on the access link of [`access`](crate::access), which has a bandwidth-delay product of its own each way.
     pub home: bool,
     /// Whether a queue that can choose marks ECN-capable packets, also where it would drop them by default.
     pub marks: bool,
-    /// What stands in the first of two links in a row; `None` with one link. The queue of the card is that of the second.
+    /// Queue of the first of two links in a row; `None` with one link. The queue of the card is that of the second.
     pub first: Option<First>,
 }
 
 /// The queue of the first of two links in a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum First {
-    /// That of the scenario file, whatever the card is of.
+    /// The queue of the scenario file, whatever queue the card is about.
     Written,
-    /// That of the second link.
+    /// The queue of the second link.
     Same,
-    /// The same kind with one parameter doubled: `target`, where it has that, else the first that may be; the same, if none may.
+    /// The queue of the second link with one parameter doubled: `target`, or the first that can be where there is no target; unchanged if none can be.
     Doubled,
 }
 
 impl Run {
-    /// Traffic with the source's controls.
+    /// Traffic with the congestion controls of the source, and no further figures.
     pub const fn new(traffic: fn(&Setting<'_>) -> Traffic) -> Self {
         Self {
             traffic,
@@ -89,68 +89,68 @@ impl Run {
         }
     }
 
-    /// Two links in a row.
+    /// Puts a first link before that of the card.
     pub const fn behind(mut self, first: First) -> Self {
         self.first = Some(first);
         self
     }
 
-    /// Every queue holds so many packets.
+    /// Gives every queue room for this number of packets.
     pub const fn with_buffer(mut self, packets: u64) -> Self {
         self.buffer = Some(packets);
         self
     }
 
-    /// On the access link of [`access`](crate::access), with the queue in both directions.
+    /// Puts the traffic on the access link of [`access`](crate::access), with the queue in both directions.
     pub const fn at_home(mut self) -> Self {
         self.home = true;
         self.in_both_ways()
     }
 
-    /// A queue that has a parameter `ecn` marks.
+    /// Turns on marks of queues that have a parameter `ecn`.
     pub const fn with_marks(mut self) -> Self {
         self.marks = true;
         self
     }
 
-    /// The standard flows have each congestion control that was asked for.
+    /// Gives the standard flows each congestion control that was asked for.
     pub const fn of_any_control(mut self) -> Self {
         self.any_control = true;
         self
     }
 
-    /// Losses are looked at one by one.
+    /// Looks at losses one by one.
     pub const fn with_losses(mut self) -> Self {
         self.losses = true;
         self
     }
 
-    /// The time to the steady rate is looked at.
+    /// Looks for the time to the steady rate.
     pub const fn with_start(mut self) -> Self {
         self.start = true;
         self
     }
 
-    /// The other direction has the queue as well.
+    /// Gives the other direction the queue as well.
     pub const fn in_both_ways(mut self) -> Self {
         self.both_ways = true;
         self
     }
 
-    /// Each direction is reported by itself.
+    /// Reports each direction by itself.
     pub const fn with_directions(mut self) -> Self {
         self.directions = true;
         self
     }
 
-    /// Phases are reported.
+    /// Reports phases.
     pub const fn with_phases(mut self) -> Self {
         self.phases = true;
         self
     }
 }
 
-/// What traffic depends on.
+/// The path and the congestion control that traffic depends on.
 #[derive(Debug, Clone, Copy)]
 pub struct Setting<'a> {
     /// The path.
@@ -160,14 +160,14 @@ pub struct Setting<'a> {
 }
 
 impl Setting<'_> {
-    /// The base RTT.
+    /// Base RTT of the path.
     pub fn rtt(&self) -> Time {
         self.profile.rtt
     }
 }
 
-impl Item {
-    /// Whether `--only` with this word means it: its id, or what variants share.
+impl TestCase {
+    /// Whether `--only WORD` selects the test case: by its name, or by the part that variants share.
     pub fn is_called(&self, word: &str) -> bool {
         self.id == word
             || self

@@ -4,26 +4,28 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
 
 use quell_aqm::disciplines;
+use quell_lab::RunError;
 use quell_lab::at_once::each;
+use quell_lab::sim::{self, SimError};
 use quell_lab::sweep::{Key, PointRecord, Record, Store};
-use quell_lab::{RunError, World, sim};
-use quell_units::Time;
 
 use crate::access;
 use crate::card::{
     Card, Class, Distribution, LinkRecord, NotRun, Outcome, PathRecord, PhaseRecord, QueueRecord,
     SCHEMA, ScenarioRecord, Sensitivity,
 };
-use crate::figures::{Measured, Named, SHARES, over, pooled, quantiles};
-use crate::item::{Content, Item, Run};
+use crate::figures::{Named, SHARES, over, pooled, quantiles};
 use crate::judge::{not_judged, verdicts};
-use crate::look::{self, Means, Nobody, Seen, Wanted, look};
-use crate::profile::{Congestion, Profile};
-use crate::rates::STEADY;
-use crate::request::{Cell, Prepared, Queue};
+use crate::measured::Measured;
+use crate::notes::notes;
+use crate::packet_log::{self, Extent, Means, Nobody, PacketLog, log_packets};
+use crate::prepared::{Cell, Prepared};
+use crate::profile::{Congestion, millis};
+use crate::request::Queue;
 use crate::suite::Suite;
+use crate::test_case::{Content, Run, TestCase};
 
-/// Makes the card from the cells in `store`, which are all there. Losses are looked at on so many threads.
+/// Makes the card from the cells in `store`, which are all there. Packets are logged on `jobs` threads.
 ///
 /// # Errors
 ///
@@ -38,7 +40,7 @@ pub fn card(
     of_runs(prepared, runs, jobs, stop)
 }
 
-/// The same without a store: every cell runs now, in the simulator, on so many threads.
+/// Makes the card without a store: every cell runs now, in the simulator, on `jobs` threads.
 ///
 /// # Errors
 ///
@@ -51,13 +53,13 @@ pub fn simulated(
     let cells: Vec<(usize, u64)> = (0..prepared.cells.len())
         .flat_map(|cell| (1..=prepared.request.seeds).map(move |seed| (cell, seed)))
         .collect();
-    let run = |&(cell, seed): &(usize, u64)| -> Result<Measured, String> {
+    let run = |&(cell, seed): &(usize, u64)| -> Result<Measured, RunError> {
         let cell = &prepared.cells[cell];
         let scenario = prepared.resolved(cell)?;
         let measured = sim::run(&scenario, seed, stop, &mut Nobody);
-        let measured = measured.map_err(|error| error.to_string())?;
+        let measured = measured.map_err(failed)?;
         if measured.summary.partial {
-            return Err(INTERRUPTED.to_owned());
+            return Err(interrupted());
         }
         let back = prepared.back(cell)?;
         Ok(Measured::new(
@@ -68,7 +70,7 @@ pub fn simulated(
     };
     let mut runs: Vec<Vec<Measured>> = vec![Vec::new(); prepared.cells.len()];
     for ((cell, _), measured) in cells.iter().zip(each(&cells, jobs.get(), run)) {
-        runs[*cell].push(measured.map_err(RunError::Failed)?);
+        runs[*cell].push(measured?);
     }
     of_runs(prepared, runs, jobs, stop)
 }
@@ -80,7 +82,7 @@ fn of_runs(
     stop: &AtomicBool,
 ) -> Result<Card, RunError> {
     let request = &prepared.request;
-    let seen = all_seen(prepared, &mut runs, jobs, stop)?;
+    let logs = packet_logs(prepared, &mut runs, jobs, stop)?;
     let mut card = Card {
         schema: SCHEMA,
         suite: request.suite.name().to_owned(),
@@ -97,7 +99,7 @@ fn of_runs(
     };
     for (number, cell) in prepared.cells.iter().enumerate() {
         let runs = &runs[number];
-        if matches!(cell.item.content, Content::Parameters(_)) {
+        if matches!(cell.test_case.content, Content::Parameters(_)) {
             let (parameter, value) = cell.variant.clone().unzip();
             let whole: Vec<&Named> = runs.iter().map(|run| &run.whole).collect();
             card.parameters.push(Sensitivity {
@@ -107,23 +109,24 @@ fn of_runs(
             });
             continue;
         }
-        let outcome = Outcome::new(prepared, cell, runs, seen[number].as_ref());
-        let same =
-            |last: &&mut ScenarioRecord| last.id == cell.item.id && last.control == cell.control;
+        let outcome = Outcome::new(prepared, cell, runs, logs[number].as_ref());
+        let same = |last: &&mut ScenarioRecord| {
+            last.id == cell.test_case.id && last.control == cell.control
+        };
         match card.scenarios.last_mut().filter(same) {
             Some(scenario) => scenario.results.push(outcome),
             None => card.scenarios.push(ScenarioRecord {
-                id: cell.item.id.to_owned(),
+                id: cell.test_case.id.to_owned(),
                 control: cell.control.clone(),
-                source: cell.item.source.to_owned(),
-                weight: cell.item.weight.to_owned(),
-                title: cell.item.title.to_owned(),
+                source: cell.test_case.source.to_owned(),
+                weight: cell.test_case.weight.to_owned(),
+                title: cell.test_case.title.to_owned(),
                 results: vec![outcome],
             }),
         }
     }
-    for (item, why) in &prepared.not_run {
-        card.not_run.push(NotRun::new(item, why));
+    for (test_case, why) in &prepared.not_run {
+        card.not_run.push(NotRun::new(test_case, why));
     }
     card.compare();
     card.verdicts = verdicts(&card, prepared);
@@ -151,10 +154,6 @@ impl PathRecord {
     }
 }
 
-fn millis(time: Time) -> f64 {
-    time.as_nanos() as f64 / 1e6
-}
-
 impl QueueRecord {
     fn new(queue: &Queue) -> Self {
         let kind = queue.name.split(':').next().unwrap_or_default();
@@ -173,18 +172,18 @@ impl QueueRecord {
 }
 
 impl NotRun {
-    fn new(item: &Item, why: &str) -> Self {
+    fn new(test_case: &TestCase, why: &str) -> Self {
         Self {
-            id: item.id.to_owned(),
-            title: item.title.to_owned(),
-            source: item.source.to_owned(),
+            id: test_case.id.to_owned(),
+            title: test_case.title.to_owned(),
+            source: test_case.source.to_owned(),
             why: why.to_owned(),
         }
     }
 }
 
 impl Outcome {
-    fn new(prepared: &Prepared, cell: &Cell, runs: &[Measured], seen: Option<&Seen>) -> Self {
+    fn new(prepared: &Prepared, cell: &Cell, runs: &[Measured], log: Option<&PacketLog>) -> Self {
         let whole: Vec<&Named> = runs.iter().map(|run| &run.whole).collect();
         let first = runs.first();
         let classes = first.map_or(0, |run| run.classes.len());
@@ -227,17 +226,17 @@ impl Outcome {
             links: records(runs, |run| &run.links),
             directions: records(runs, directions),
             phases: (0..phases).map(phase).collect(),
-            distribution: Distribution::new(runs, seen),
-            losses: seen.and_then(|seen| seen.losses),
+            distribution: Distribution::new(runs, log),
+            losses: log.and_then(|log| log.losses),
             warnings,
         }
     }
 }
 
-/// Parts of a run, each with a name.
+/// A function that gives the named parts of a run, such as its links.
 type Records = fn(&Measured) -> &[(String, Named)];
 
-/// Parts that every run has, over the runs.
+/// Figures of the named parts over the runs.
 fn records(runs: &[Measured], of: Records) -> Vec<LinkRecord> {
     let parts = runs.first().map_or(&[][..], of).iter().enumerate();
     let record = |(number, (name, _)): (usize, &(String, Named))| {
@@ -256,11 +255,11 @@ fn points(runs: &[&Named], goodput: &str) -> Vec<(f64, f64)> {
     runs.iter().filter_map(point).collect()
 }
 
-/// What every cell measured, in the order of the cells, each with its seeds.
+/// The measured runs of every cell, one for each seed, in the order of the cells.
 fn runs(prepared: &Prepared, store: &Store) -> Result<Vec<Vec<Measured>>, RunError> {
     let record = Record::read(store.root())?;
     let of = |(point, cell): (&PointRecord, &Cell)| {
-        let back = prepared.back(cell).map_err(RunError::Failed)?;
+        let back = prepared.back(cell)?;
         let keys = point.cells.iter().filter_map(|(_, key)| Key::parse(key));
         let one = |key: Key| {
             let summary = store.json(key, "summary.json")?;
@@ -278,58 +277,60 @@ fn runs(prepared: &Prepared, store: &Store) -> Result<Vec<Vec<Measured>>, RunErr
     record.points.iter().zip(&prepared.cells).map(of).collect()
 }
 
-/// What is seen of the first seed of every cell that is looked at. The times to the steady rate become figures of the runs of all seeds.
-fn all_seen(
+/// The packet log of the first seed of every cell that needs one. Times to the steady rate, and losses of SYNs, become figures of the runs of
+/// all seeds.
+fn packet_logs(
     prepared: &Prepared,
     runs: &mut [Vec<Measured>],
     jobs: NonZeroUsize,
     stop: &AtomicBool,
-) -> Result<Vec<Option<Seen>>, RunError> {
-    let mut all: Vec<Option<Seen>> = vec![None; prepared.cells.len()];
-    if !look::is_possible(prepared.request.world) {
+) -> Result<Vec<Option<PacketLog>>, RunError> {
+    let mut all: Vec<Option<PacketLog>> = vec![None; prepared.cells.len()];
+    if !packet_log::is_possible(prepared.request.world) {
         return Ok(all);
     }
     let mut wanted = Vec::new();
     for (number, cell) in prepared.cells.iter().enumerate() {
-        let Content::Runs(run) = &cell.item.content else {
+        let Content::Runs(run) = &cell.test_case.content else {
             continue;
         };
         for seed in 1..=prepared.request.seeds {
             if (run.losses && seed == 1) || run.directions {
-                wanted.push((number, seed, Wanted::Whole));
+                wanted.push((number, seed, Extent::Whole));
             } else if run.start {
-                wanted.push((number, seed, Wanted::Start));
+                wanted.push((number, seed, Extent::Start));
             }
         }
     }
     let of = |number: usize, seed: u64| &runs[number][seed as usize - 1];
     let found = each(&wanted, jobs.get(), |&(number, seed, what)| {
         let scenario = prepared.resolved(&prepared.cells[number])?;
-        look(&scenario, seed, what, &means(of(number, seed)), stop)
+        let log = log_packets(&scenario, seed, what, &means(of(number, seed)), stop);
+        log.map_err(failed)
     });
-    for ((number, seed, _), seen) in wanted.into_iter().zip(found) {
-        let Some(mut seen) = seen.map_err(RunError::Failed)? else {
-            return Err(RunError::Failed(INTERRUPTED.to_owned()));
+    for ((number, seed, _), log) in wanted.into_iter().zip(found) {
+        let Some(mut log) = log? else {
+            return Err(interrupted());
         };
         let asked = |of: fn(&Run) -> bool| prepared.cells[number].run().is_some_and(of);
         let measured = &mut runs[number][seed as usize - 1];
         if asked(|run| run.start) {
-            measured.started(&seen);
+            measured.started(&log);
         }
         if asked(|run| run.directions) {
-            measured.lost_syns(&seen);
+            measured.lost_syns(&log);
         }
         if !asked(|run| run.losses) {
-            (seen.losses, seen.goodput) = (None, Vec::new());
+            (log.losses, log.goodput) = (None, Vec::new());
         }
         if seed == 1 {
-            all[number] = Some(seen);
+            all[number] = Some(log);
         }
     }
     Ok(all)
 }
 
-/// What the steady rates of a run are, in bit/s.
+/// The steady rates of a run, in bit/s.
 fn means(run: &Measured) -> Means {
     let goodput = |named: &Named| named.get("goodput_bps").copied().unwrap_or(0.0);
     Means {
@@ -343,32 +344,32 @@ fn means(run: &Measured) -> Means {
 }
 
 impl Measured {
-    /// With the times to the steady rate.
-    fn started(&mut self, seen: &Seen) {
+    /// Adds the times to the steady rate.
+    fn started(&mut self, log: &PacketLog) {
         let add = |named: &mut Named, time: Option<f64>| {
             named.extend(time.map(|time| ("steady_after_s".to_owned(), time)));
         };
-        add(&mut self.whole, seen.steady_s);
-        for ((_, named), time) in self.classes.iter_mut().zip(&seen.classes_steady_s) {
+        add(&mut self.whole, log.steady_s);
+        for ((_, named), time) in self.classes.iter_mut().zip(&log.classes_steady_s) {
             add(named, *time);
         }
     }
 }
 
 impl Measured {
-    /// With the losses of SYNs in each direction.
-    fn lost_syns(&mut self, seen: &Seen) {
-        for ((_, named), ratio) in self.directions.iter_mut().zip(&seen.syn_loss_ratios) {
+    /// Adds the losses of SYNs in each direction.
+    fn lost_syns(&mut self, log: &PacketLog) {
+        for ((_, named), ratio) in self.directions.iter_mut().zip(&log.syn_loss_ratios) {
             named.extend(ratio.map(|ratio| ("syn_loss_ratio".to_owned(), ratio)));
         }
     }
 }
 
 impl Distribution {
-    fn new(runs: &[Measured], seen: Option<&Seen>) -> Self {
+    fn new(runs: &[Measured], log: Option<&PacketLog>) -> Self {
         let delays = pooled(runs.iter().map(|run| &run.delays[..]));
         let delays = quantiles(&delays).into_iter();
-        let samples = seen.map_or(&[][..], |seen| &seen.goodput);
+        let samples = log.map_or(&[][..], |log| &log.goodput);
         // Bits per second are whole.
         let mut counts: Vec<(u64, u64)> = samples.iter().map(|&rate| (rate as u64, 1)).collect();
         counts.sort_unstable();
@@ -380,89 +381,11 @@ impl Distribution {
     }
 }
 
-/// Why there is no card.
-const INTERRUPTED: &str = "interrupted";
+/// The error of a card that was stopped.
+fn interrupted() -> RunError {
+    RunError::Failed("interrupted".to_owned())
+}
 
-/// What a reader has to know of every card.
-fn notes(prepared: &Prepared) -> Vec<String> {
-    let request = &prepared.request;
-    let profile = &request.profile;
-    let runs = prepared.cells.iter().filter_map(Cell::run);
-    let (own, usual): (Vec<&Run>, Vec<&Run>) =
-        runs.partition(|run| run.buffer.is_some() || run.home);
-    let mut notes = Vec::new();
-    if !usual.is_empty() {
-        notes.push(format!(
-            "The buffer of every queue is one bandwidth-delay product at {} ms: {} packets of 1500 bytes, also where a flow has a longer RTT.",
-            millis(profile.rtt),
-            profile.buffer()
-        ));
-    }
-    let has_rfc = matches!(request.suite, Suite::Rfc7928 | Suite::All);
-    if has_rfc && !usual.is_empty() {
-        notes.push(
-            "N of heavy congestion is 0.114 S as RFC 7928 prints it; its formula gives 0.1147 S."
-                .to_owned(),
-        );
-    }
-    if matches!(request.suite, Suite::Access | Suite::All) {
-        let [down, up] = access::paths(profile);
-        notes.push(format!(
-            "The home of the suite access has the profile's rate down, a fifth of it up, and {} ms of base RTT. Its queues hold a \
-             bandwidth-delay product: {} packets down, {} up.",
-            millis(down.rtt),
-            down.buffer(),
-            up.buffer()
-        ));
-    }
-    if own.iter().any(|run| run.marks) {
-        notes.push(
-            "In the suite l4s every queue holds 1000 packets, rates and RTTs are those of the scenarios, and a queue with a parameter ecn has \
-             ecn=true, unless it was given otherwise."
-                .to_owned(),
-        );
-    }
-    notes.extend([
-        "Delays are sojourn times in the queue; one-way delays of applications stand with their classes.".to_owned(),
-        "Distributions of the delay are of all seeds together, packet by packet.".to_owned(),
-        "Flow startup time (RFC 7928 section 2.2) runs from a request, with the connection that it opens, to the first byte of its answer at \
-         the user; bulk flows have no request."
-            .to_owned(),
-    ]);
-    if request.world == World::Sim {
-        notes.push(
-            "Losses are looked at one by one in a run of the first seed: gaps between them, and the share of flows that lose at once. \
-             Distributions of the goodput are of the same run, in windows of ten base RTTs, the longest of the scenario."
-                .to_owned(),
-        );
-        notes.push(format!(
-            "A flow or a class is steady from the start of the first ten base RTTs in which it has {} % of its mean goodput; the time counts \
-             from its start, in the warm-up. The RFC has no definition.",
-            100.0 * STEADY
-        ));
-        if request.controls.is_empty() && has_rfc && !usual.is_empty() {
-            notes.push(
-                "NewReno counts ACKs (RFC 5681 equation 3), as the RFC's formula for N assumes; Linux's counts segments and loses about twice as much: --cc reno."
-                    .to_owned(),
-            );
-        }
-    } else {
-        notes.push(
-            "Not measured in this world: gaps between losses, loss synchronisation, distributions of the goodput, and times to the \
-             steady rate."
-                .to_owned(),
-        );
-    }
-    if profile.duration != Profile::DURATION {
-        notes.push(format!(
-            "{} s are measured of each run, not the 60 s of a whole card; times inside the scenarios change in proportion.",
-            millis(profile.duration) / 1e3
-        ));
-    }
-    for queue in &prepared.queues {
-        if let Some(note) = &queue.note {
-            notes.push(format!("{} has {note}.", queue.name));
-        }
-    }
-    notes
+fn failed(error: SimError) -> RunError {
+    RunError::Failed(error.to_string())
 }
