@@ -194,23 +194,7 @@ impl Reader<'_> {
     ) -> Option<Check> {
         let known: Vec<&str> = CHECK_KEYS.into_iter().chain(["guard"]).collect();
         let table = self.table(key, node, &known)?;
-        let figure = match self.text_of(key, table, "figure") {
-            Some(name) => match figures.iter().position(|figure| figure.name == name) {
-                Some(at) => Some((at, name)),
-                None => {
-                    let names: Vec<&str> =
-                        figures.iter().map(|figure| figure.name.as_str()).collect();
-                    let known = names.join(", ");
-                    self.about(
-                        &format!("{key}.figure"),
-                        node,
-                        format!("there is no figure {name}; there are {known}"),
-                    );
-                    return None;
-                }
-            },
-            None => None,
-        };
+        let figure = self.named_figure(key, node, table, figures)?;
         let value = match &figure {
             Some((_, name)) => Some(Expression {
                 at: 0,
@@ -233,20 +217,9 @@ impl Reader<'_> {
         let each = match table.get("each") {
             Some(node) => self.places(&format!("{key}.each"), node, axes),
             None => {
-                let mut used = vec![value.as_ref(), filter.as_ref()];
-                match &form {
-                    Form::Within { percent, of, or } => {
-                        used.extend([Some(percent), Some(of), or.as_ref()])
-                    }
-                    Form::Bounds(bounds) => {
-                        used.extend(bounds.iter().map(|(_, bound)| Some(bound)))
-                    }
-                    Form::Holds(holds) => used.push(Some(holds)),
-                }
-                let depends = used
-                    .into_iter()
-                    .flatten()
-                    .fold(0, |all, one| all | self.names.depends(one));
+                let used = [value.as_ref(), filter.as_ref()].into_iter().flatten();
+                let used = used.chain(form.expressions());
+                let depends = used.fold(0, |all, one| all | self.names.depends(one));
                 self.names.places(depends)
             }
         };
@@ -275,6 +248,34 @@ impl Reader<'_> {
             what,
             guard: guard.and_then(|guard| guard.number()),
         })
+    }
+
+    /// The figure that a check names, if it names one; `None` if there is none of that name.
+    #[expect(
+        clippy::option_option,
+        reason = "none is named, or one is named that is not there"
+    )]
+    fn named_figure(
+        &mut self,
+        key: &str,
+        node: &Node,
+        table: &Table,
+        figures: &[Figure],
+    ) -> Option<Option<(usize, String)>> {
+        let Some(name) = self.text_of(key, table, "figure") else {
+            return Some(None);
+        };
+        if let Some(at) = figures.iter().position(|figure| figure.name == name) {
+            return Some(Some((at, name)));
+        }
+        let names: Vec<&str> = figures.iter().map(|figure| figure.name.as_str()).collect();
+        let known = names.join(", ");
+        self.about(
+            &format!("{key}.figure"),
+            node,
+            format!("there is no figure {name}; there are {known}"),
+        );
+        None
     }
 
     fn form(
@@ -338,5 +339,19 @@ impl Reader<'_> {
             }
         }
         places
+    }
+}
+
+impl Form {
+    /// The expressions in it.
+    fn expressions(&self) -> Vec<&Expression> {
+        match self {
+            Self::Within { percent, of, or } => [Some(percent), Some(of), or.as_ref()]
+                .into_iter()
+                .flatten()
+                .collect(),
+            Self::Bounds(bounds) => bounds.iter().map(|(_, bound)| bound).collect(),
+            Self::Holds(holds) => vec![holds],
+        }
     }
 }
