@@ -12,6 +12,8 @@ use crate::probe::{CUBIC, EXPERIMENT, ITEMS, PATH, ROUNDS, SIZES};
 
 /// Runs at most, with all seeds.
 const MOST_RUNS: usize = 200_000;
+/// What a change takes besides its text, in bytes.
+const OF_A_SETTING: usize = 32;
 /// Bytes of the changes of all runs at most.
 const MOST_SETTINGS: usize = 256 << 20;
 
@@ -80,7 +82,7 @@ impl Engine<'_> {
             }
             let seeds = keys.seeds.unwrap_or_default();
             let settings = cell.settings().iter().chain(cell.settings_over_linux());
-            let length: usize = settings.map(String::len).sum();
+            let length: usize = settings.map(|one| one.len() + OF_A_SETTING).sum();
             written += length * seeds.len();
             if cells.len() + seeds.len() > MOST_RUNS || written > MOST_SETTINGS {
                 let why =

@@ -79,14 +79,7 @@ impl Template {
     pub(crate) fn weight(&self) -> usize {
         let of = |piece: &Piece| match piece {
             Piece::Text(text) | Piece::Table(text) => 1 + text.len() / 16,
-            Piece::Value { of, form, fallback } => {
-                let (mut inner, mut weight) = (vec![of], form.len() + fallback.len());
-                while let Some(one) = inner.pop() {
-                    weight += 4;
-                    inner.extend(one.parts());
-                }
-                weight
-            }
+            Piece::Value { of, form, fallback } => of.weight() + (form.len() + fallback.len()) / 16,
         };
         self.0.iter().map(of).sum()
     }

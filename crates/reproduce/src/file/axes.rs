@@ -253,7 +253,11 @@ impl Reader<'_> {
             self.declare(&format!("{path}, column {head}"), node, head);
         }
         let common = self.common(key, Some(of_all));
-        if !self.is_light(key, node, &common, text.lines().count().min(MOST_VALUES)) {
+        let names: usize = heads.iter().map(|head| 1 + head.len() / 16).sum();
+        let rows = text.lines().count().min(MOST_VALUES);
+        let is_light = self.is_light(key, node, &common, rows);
+        if !is_light || names.saturating_mul(rows) > HEAVIEST_AXIS {
+            self.wrong(&path, node, "its columns and rows are too many");
             return Vec::new();
         }
         let mut values = Vec::new();
@@ -301,6 +305,7 @@ struct Common {
 impl Common {
     /// How much each value has of it.
     fn weight(&self) -> usize {
+        let name = |name: &String| 1 + name.len() / 16;
         fn of(value: &Value) -> usize {
             match value {
                 Value::Text(text) => 1 + text.len() / 16,
@@ -308,20 +313,24 @@ impl Common {
                 Value::None | Value::Number(_) | Value::Flag(_) => 1,
             }
         }
-        let fields: usize = self.value.fields.values().map(of).sum();
+        let fields = self.value.fields.iter();
+        let fields: usize = fields.map(|(key, value)| name(key) + of(value)).sum();
         let runs = &self.value.runs;
         let listed = match &runs.seeds {
             Some(Seeds::List(seeds)) => seeds.len(),
             Some(Seeds::Range(..)) | None => 0,
         };
-        let templates = runs.set.iter().chain(&runs.over_linux);
-        let templates = templates.map(|(_, template)| template);
+        let settings = runs.set.iter().chain(&runs.over_linux);
+        let settings: usize = settings
+            .map(|(key, template)| name(key) + template.weight())
+            .sum();
         let label = match &self.label {
-            Some(Label::Template(template)) => Some(template),
-            Some(Label::Value(_)) | None => None,
+            Some(Label::Template(template)) => template.weight(),
+            Some(Label::Value(value)) => of(value),
+            None => 0,
         };
-        let templates = templates.chain(&runs.scenario).chain(label);
-        fields + listed + templates.map(Template::weight).sum::<usize>()
+        let scenario = runs.scenario.as_ref().map_or(0, Template::weight);
+        fields + listed + settings + label + scenario
     }
 }
 

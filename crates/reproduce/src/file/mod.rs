@@ -34,6 +34,8 @@ const HEAVIEST_AXIS: usize = 2_000_000;
 pub(crate) const MOST_BYTES: usize = 4 << 20;
 /// Figures and names of `[let]` at most.
 const MOST_NAMES: usize = 1_000;
+/// What many places of a file share, copied to each, at most: numbers, and texts of 16 bytes.
+const MOST_COPIED: usize = 4_000_000;
 /// Problems that are reported at most.
 const MOST_PROBLEMS: usize = 100;
 /// Axes at most: a set of axes is a number of 64 bits.

@@ -4,7 +4,7 @@ use quell_lab::scenario::tree::{Node, Table, TomlType, Tree};
 use quell_lab::scenario::{Problem, closest};
 
 use super::names::Names;
-use super::{Files, Label, MOST_PROBLEMS};
+use super::{Files, Label, MOST_COPIED, MOST_PROBLEMS};
 use crate::expression::{Expression, SyntaxError, Template, Value, parse};
 
 /// Collects problems.
@@ -13,6 +13,8 @@ pub(super) struct Reader<'a> {
     pub(super) files: Files<'a>,
     pub(super) problems: Vec<Problem>,
     pub(super) names: Names,
+    /// What was copied so far of what many places share.
+    copied: usize,
 }
 
 impl<'a> Reader<'a> {
@@ -22,6 +24,7 @@ impl<'a> Reader<'a> {
             files,
             problems: Vec::new(),
             names: Names::default(),
+            copied: 0,
         }
     }
 
@@ -46,6 +49,16 @@ impl<'a> Reader<'a> {
             found,
             allowed,
         });
+    }
+
+    /// Whether so much may be copied once more. Many places that share something long would fill the memory.
+    pub(super) fn may_copy(&mut self, key: &str, node: &Node, weight: usize) -> bool {
+        self.copied = self.copied.saturating_add(weight);
+        let may = self.copied <= MOST_COPIED;
+        if !may {
+            self.about(key, node, "too much is repeated in too many places");
+        }
+        may
     }
 
     /// The table at `node`, whose keys are all `known`.

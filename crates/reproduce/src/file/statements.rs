@@ -4,7 +4,7 @@ use quell_lab::scenario::tree::{Node, Table, Tree};
 
 use super::reader::Reader;
 use super::{Axis, Bound, Check, Figure, Form, Statement};
-use crate::expression::{Expression, Node as Part};
+use crate::expression::{Expression, Node as Part, Template};
 
 const CHECK_KEYS: [&str; 21] = [
     "figure",
@@ -67,7 +67,10 @@ impl Reader<'_> {
             }
             let mut read = self.statement(id, node, reasons, axes, figures);
             if let Some(read) = &mut read {
-                read.filter = read.filter.take().or_else(|| judged.cloned());
+                let weight = judged.map_or(0, Expression::weight);
+                if read.filter.is_none() && self.may_copy("judged", node, weight) {
+                    read.filter = judged.cloned();
+                }
             }
             statements.extend(read);
         }
@@ -163,7 +166,11 @@ impl Reader<'_> {
             return Some(text);
         };
         match reasons.and_then(|reasons| reasons.get(name)) {
-            Some(node) => self.text(&format!("reason.{name}"), node),
+            Some(node) => {
+                let text = self.text(&format!("reason.{name}"), node)?;
+                self.may_copy(&path, node, 1 + text.len() / 16)
+                    .then_some(text)
+            }
             None => {
                 self.wrong(&path, node, format!("there is no {name} in [reason]"));
                 None
@@ -224,7 +231,11 @@ impl Reader<'_> {
             }
         };
         let label = self.template_of(key, table, "label");
-        let label = label.or_else(|| figure.as_ref().map(|(at, _)| figures[*at].label.clone()));
+        let of_figure = figure.as_ref().map(|(at, _)| &figures[*at].label);
+        let label = label.or_else(|| {
+            let may = self.may_copy(key, node, of_figure.map_or(0, Template::weight));
+            of_figure.filter(|_| may).cloned()
+        });
         let guard = table
             .get("guard")
             .and_then(|node| self.value(&format!("{key}.guard"), node));

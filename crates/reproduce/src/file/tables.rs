@@ -3,7 +3,9 @@
 use quell_lab::scenario::tree::{Node, Table as Keys, Tree};
 
 use super::reader::Reader;
-use super::{Axis, Column, Curve, Depends, Figure, Pair, Picture, PictureKind, Table, TableKind};
+use super::{
+    Axis, Column, Curve, Depends, Figure, Pair, Picture, PictureKind, Table, TableKind, is_beside,
+};
 use crate::expression::{Expression, Template};
 
 impl Reader<'_> {
@@ -24,6 +26,9 @@ impl Reader<'_> {
             .into_iter()
             .flat_map(Keys::iter)
         {
+            if kind == "csv" && !is_beside(name) {
+                self.about(&format!("{kind}.{name}"), node, "is no name of a file");
+            }
             let table = self.one_table(&format!("{kind}.{name}"), node, axes, figures);
             tables.extend(table.map(|table| (name.to_owned(), table)));
         }
@@ -265,8 +270,13 @@ impl Reader<'_> {
             (None, Some(curves)) => {
                 let mut all = Vec::new();
                 for (at, node) in several(curves).iter().enumerate() {
-                    let curves =
-                        self.curves(&format!("{key}.curves.{}", at + 1), node, table, axes);
+                    let curves = self.curves(
+                        &format!("{key}.curves.{}", at + 1),
+                        node,
+                        table,
+                        filter.as_ref(),
+                        axes,
+                    );
                     all.extend(curves.into_iter().map(|curve| curve.only(filter.clone())));
                 }
                 let names = table
@@ -306,7 +316,11 @@ impl Reader<'_> {
         axes: &[Axis],
     ) -> Vec<Pair> {
         let mut all = Vec::new();
+        let weight = filter.map_or(0, Expression::weight);
         for (at, node) in nodes.iter().enumerate() {
+            if !self.may_copy(key, node, weight) {
+                break;
+            }
             let pair = self.pair(&format!("{key}.pairs.{}", at + 1), node, axes);
             all.extend(pair.map(|pair| pair.only(filter.cloned())));
         }
@@ -331,7 +345,18 @@ impl Reader<'_> {
     }
 
     /// A curve, or what the source printed and ours.
-    fn curves(&mut self, key: &str, node: &Node, picture: &Keys, axes: &[Axis]) -> Vec<Curve> {
+    fn curves(
+        &mut self,
+        key: &str,
+        node: &Node,
+        picture: &Keys,
+        shared: Option<&Expression>,
+        axes: &[Axis],
+    ) -> Vec<Curve> {
+        // What all share is read again for each.
+        if !self.may_copy(key, node, 0) {
+            return Vec::new();
+        }
         let known = ["name", "ours", "published", "x", "over", "each", "where"];
         let Some(table) = self.table(key, node, &known) else {
             return Vec::new();
@@ -357,6 +382,10 @@ impl Reader<'_> {
         });
         let x = self.expression_of(key, table, "x");
         let x = x.or_else(|| self.expression_of(key, picture, "x"));
+        let weight = [x.as_ref(), shared].into_iter().flatten();
+        if !self.may_copy(key, node, weight.map(Expression::weight).sum()) {
+            return Vec::new();
+        }
         let name = self.template_of(key, table, "name").unwrap_or_default();
         let filter = self.expression_of(key, table, "where");
         let mut curves = Vec::new();

@@ -350,3 +350,49 @@ fn a_table_that_would_be_padded_without_end_is_refused() {
     );
     assert_said(&text, "table.main: is too large");
 }
+
+#[test]
+fn what_many_places_share_is_copied_to_few() {
+    let long = "a".repeat(60_000);
+    let many = |line: &dyn Fn(usize) -> String| (0..3_000).map(line).collect::<String>();
+    let list = format!("[{}]", vec!["1"; 20_000].join(", "));
+    let statement = |place: usize, check: &str, more: &str| {
+        format!(
+            "[statement.s{place}]\npublished = \"p\"\nchecked = \"c\"\ncheck = {{ {check} }}\n{more}\n"
+        )
+    };
+    let holds = "holds = \"true\", what = \"w\"";
+    let reasons = many(&|place| statement(place, holds, "differs = \"{old}\""));
+    let judged = many(&|place| statement(place, holds, ""));
+    let labels = many(&|place| statement(place, "figure = \"a\", above = 1", ""));
+    let pairs = vec!["{ label = \"l\", ours = \"1\" }"; 3_000].join(", ");
+    let curves = vec!["{ name = \"l\", ours = \"1\" }"; 3_000].join(", ");
+    for text in [
+        format!("{BEGIN}{reasons}[reason]\nold = \"{long}\"\n"),
+        format!("{BEGIN}judged = \"{list}\"\n{judged}"),
+        format!("{BEGIN}[figure]\na = {{ of = \"1\", label = \"{long}\" }}\n{labels}"),
+        format!(
+            "{BEGIN}{END}[[picture]]\ntitle = \"t\"\naxis = \"x\"\nwhere = \"{list}\"\npairs = [{pairs}]\n"
+        ),
+        format!(
+            "{BEGIN}{END}[[picture]]\ntitle = \"t\"\naxes = [\"x\", \"y\"]\nx = \"{list}\"\ncurves = [{curves}]\n"
+        ),
+    ] {
+        assert_said(&text, "too much is repeated in too many places");
+    }
+    let rows = format!("{}\n{}", "a".repeat(1_000_000), "1\n".repeat(9_000));
+    let text = format!("{BEGIN}[axis.x]\nfile = \"rows.csv\"\n{END}");
+    let files = |name: &str| {
+        Some(if name == "rows.csv" {
+            rows.clone()
+        } else {
+            String::new()
+        })
+    };
+    let problems = Experiment::read("e", &text, &files).unwrap_err();
+    assert!(problems.to_string().contains("too many"), "{problems}");
+    assert_said(
+        &format!("{BEGIN}{END}[csv.\"../x.csv\"]\nheads = []\n"),
+        "is no name of a file",
+    );
+}

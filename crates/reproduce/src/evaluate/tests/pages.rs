@@ -85,8 +85,9 @@ fn deviations_show_each_figure_once() {
 fn what_the_source_printed_is_a_value_in_front_of_its_axis() {
     let text = format!(
         "{BEGIN}seeds = 1\n[axis.who]\nvalues = [\"ours\"]\npublished = \"published\"\n[axis.rate]\nvalues = [10, {{ label = \"20\", a = 7 }}]\n\
-         [figure]\na = \"run.a\"\nb = {{ of = \"run.a\", published = \"5\" }}\n{END}[csv.\"x.csv\"]\n\
-         columns = [[\"who\", \"{{who}}\"], [\"rate\", \"{{rate}}\"], [\"a\", \"{{a:g|–}}\"], [\"b\", \"{{b:g}}\"]]\n\
+         [figure]\na = \"run.a\"\nb = {{ of = \"run.a\", published = \"5\" }}\nc = {{ of = \"8\", published = \"index(rate)\" }}\n{END}[csv.\"x.csv\"]\n\
+         columns = [[\"who\", \"{{who}}\"], [\"rate\", \"{{rate}}\"], [\"a\", \"{{a:g|–}}\"], [\"b\", \"{{b:g}}\"], [\"c\", \"{{c:g}}\"]]\n\
+         [csv.\"y.csv\"]\ncolumns = [[\"rate\", \"{{rate}}\"], {{ each = \"who\", head = \"{{who}}\", cell = \"{{a:g}}\" }}]\n\
          [page]\ntext = \"{{mean(a):g}} {{a[who = 'published', rate = 20]:g}} {{count(a)}}\"\n"
     )
     .replace("seeds = 2\n", "");
@@ -94,9 +95,10 @@ fn what_the_source_printed_is_a_value_in_front_of_its_axis() {
     let (tables, _) = made_of(&text, &results);
     assert_eq!(
         tables[0].1,
-        "who,rate,a,b\npublished,10,–,5\npublished,20,7,5\nours,10,100,100\nours,20,200,200\n"
+        "who,rate,a,b,c\npublished,10,–,5,0\npublished,20,7,5,1\nours,10,100,100,8\nours,20,200,200,8\n"
     );
-    // Lists do not go over what was printed.
+    // Columns and lists do not go over what was printed.
+    assert_eq!(tables[1].1, "rate,ours\n10,100\n20,200\n");
     assert_eq!(page_of(&text, &results).0, "150 7 2.00");
 }
 

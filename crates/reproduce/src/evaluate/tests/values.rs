@@ -97,6 +97,10 @@ fn a_value_is_written_in_its_form() {
             "{1 / 3} {1 / 3:.2} {1 / 3:+.1} {2 / 3:d} {0.25:g}",
             "0.333 0.33 +0.3 0.667 0.25",
         ),
+        (
+            "{each('', '{run.marks.step:g}{run.drops.limit:g}{run.other.x|-}')[rate = 10, queue = 'A']}",
+            "00-",
+        ),
         ("{none|–} {run_none[rate = 10, queue = 'A']|no}", "– no"),
         ("{big[rate = 10, queue = 'B']}", "121.5"),
         ("{big[rate = 10, queue = 'A']|left out}", "left out"),
