@@ -43,8 +43,15 @@ fn main() {
     let is_apart = |path: &PathBuf| {
         path.starts_with(sources.join("probe")) || path.starts_with(sources.join("function"))
     };
-    let (apart, engine): (Vec<PathBuf>, Vec<PathBuf>) =
-        files(&sources, "rs").into_iter().partition(is_apart);
+    // Tests decide nothing.
+    let is_test = |path: &PathBuf| {
+        path.iter()
+            .any(|part| part == "tests" || part == "tests.rs")
+    };
+    let (apart, engine): (Vec<PathBuf>, Vec<PathBuf>) = files(&sources, "rs")
+        .into_iter()
+        .filter(|path| !is_test(&path.strip_prefix(&sources).expect("it is below").to_owned()))
+        .partition(is_apart);
     let (probes, functions): (Vec<PathBuf>, Vec<PathBuf>) = apart
         .into_iter()
         .partition(|path| path.starts_with(sources.join("probe")));

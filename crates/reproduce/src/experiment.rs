@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use quell_lab::scenario::{Origin, Problem, Problems};
@@ -13,7 +14,7 @@ use crate::evaluate::Engine;
 use crate::file::{self, Definition};
 use crate::findings::Findings;
 use crate::shipped;
-use crate::statement::{Expected, Statement};
+use crate::statement::{Expected, Judge, Statement};
 
 /// An experiment: what its source says, the runs that repeat it, and how the results are judged. It is a file, of
 /// [`experiments/`](crate::shipped_experiments) or a user's.
@@ -60,6 +61,10 @@ impl Experiment {
             .rsplit_once('/')
             .map_or(String::new(), |(chapter, _)| format!("{chapter}/"));
         let read = RefCell::new(vec![name.clone()]);
+        let files = |name: &str| match file::is_beside(name) {
+            true => files(name).filter(|text| text.len() <= file::MOST_BYTES),
+            false => None,
+        };
         let noted = |name: &str| {
             let text = files(name)?;
             read.borrow_mut().push(format!("{chapter}{name}"));
@@ -112,10 +117,9 @@ impl Experiment {
     ///
     /// It cannot be read, or everything that is wrong with it.
     pub fn open(path: &Path) -> Result<Self, OpenError> {
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| OpenError::Unreadable(path.to_owned(), error))?;
+        let text = text_of(path).map_err(|error| OpenError::Unreadable(path.to_owned(), error))?;
         let folder = path.parent().unwrap_or(Path::new("")).to_owned();
-        let files = |name: &str| std::fs::read_to_string(folder.join(name)).ok();
+        let files = |name: &str| text_of(&folder.join(name)).ok();
         let id = path.file_stem().unwrap_or_default().to_string_lossy();
         let read = Self::read(&id, &text, &files).map_err(OpenError::Wrong)?;
         Ok(Self { folder, ..read })
@@ -153,6 +157,13 @@ impl Experiment {
         files.sort_unstable();
         files.dedup();
         files
+    }
+
+    /// Judges the results of [`Experiment::cells`], in their order, as those of full runs in the simulated world.
+    pub fn findings(&self, results: &[Stored]) -> Findings<'_> {
+        let mut findings = Findings::new(self, Judge::Simulated);
+        self.find(results, &mut findings);
+        findings
     }
 
     /// Judges the results of [`Experiment::cells`].
@@ -199,6 +210,18 @@ impl std::error::Error for OpenError {
             Self::Wrong(problems) => Some(problems),
         }
     }
+}
+
+/// The text of a file; of one that is too long so much that it is refused. What is no file, such as `/dev/zero`, has none.
+fn text_of(path: &Path) -> std::io::Result<String> {
+    let file = std::fs::File::open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(std::io::Error::other("it is no file"));
+    }
+    let mut text = String::new();
+    file.take(file::MOST_BYTES as u64 + 1)
+        .read_to_string(&mut text)?;
+    Ok(text)
 }
 
 fn statement(statement: &file::Statement) -> Statement {

@@ -1,5 +1,6 @@
 //! Every experiment of the book, by its ID.
 
+use std::fmt;
 use std::sync::LazyLock;
 
 use quell_lab::scenario::closest;
@@ -19,6 +20,22 @@ pub struct Chapter {
     pub source: String,
 }
 
+/// What is wrong with the book or an experiment of it.
+#[derive(Debug)]
+struct Broken(String);
+
+impl Broken {
+    fn new(why: impl fmt::Display) -> Self {
+        Self(why.to_string())
+    }
+}
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
 /// `experiments/book.toml`.
 struct Book {
     chapters: Vec<Chapter>,
@@ -31,9 +48,10 @@ static BOOK: LazyLock<Book> = LazyLock::new(|| match book() {
     Err(why) => panic!("{why}"),
 });
 
-fn book() -> Result<Book, String> {
-    let text = shipped_experiments::text("book.toml").ok_or("there is no book.toml")?;
-    let root = tree::read("book.toml", text).map_err(|problem| problem.to_string())?;
+fn book() -> Result<Book, Broken> {
+    let text = shipped_experiments::text("book.toml")
+        .ok_or_else(|| Broken::new("there is no book.toml"))?;
+    let root = tree::read("book.toml", text).map_err(Broken::new)?;
     let chapter = |node: &Node| {
         Ok(Chapter {
             name: text_of(node, "name")?,
@@ -46,51 +64,53 @@ fn book() -> Result<Book, String> {
         let experiments = experiments.map(|id| shipped(id.found().trim_matches('"')));
         Ok(Section {
             title: text_of(node, "title")?,
-            experiments: experiments.collect::<Result<_, String>>()?,
+            experiments: experiments.collect::<Result<_, Broken>>()?,
         })
     };
     Ok(Book {
         chapters: list_of(&root, "chapter")?
             .iter()
             .map(chapter)
-            .collect::<Result<_, String>>()?,
+            .collect::<Result<_, Broken>>()?,
         sections: list_of(&root, "section")?
             .iter()
             .map(section)
-            .collect::<Result<_, String>>()?,
+            .collect::<Result<_, Broken>>()?,
     })
 }
 
-fn key_of<'n>(node: &'n Node, key: &str) -> Result<&'n Node, String> {
+fn key_of<'n>(node: &'n Node, key: &str) -> Result<&'n Node, Broken> {
     let found = match &node.value {
         Tree::Table(table) => table.get(key),
         Tree::Array(_) | Tree::Scalar(..) => None,
     };
-    found.ok_or_else(|| format!("book.toml: {key} is missing"))
+    found.ok_or_else(|| Broken::new(format!("book.toml: {key} is missing")))
 }
 
-fn text_of(node: &Node, key: &str) -> Result<String, String> {
+fn text_of(node: &Node, key: &str) -> Result<String, Broken> {
     match &key_of(node, key)?.value {
         Tree::Scalar(_, text) => Ok(text.clone()),
-        Tree::Array(_) | Tree::Table(_) => Err(format!("book.toml: {key} is no text")),
+        Tree::Array(_) | Tree::Table(_) => Err(Broken::new(format!("book.toml: {key} is no text"))),
     }
 }
 
-fn list_of<'n>(node: &'n Node, key: &str) -> Result<&'n [Node], String> {
+fn list_of<'n>(node: &'n Node, key: &str) -> Result<&'n [Node], Broken> {
     match &key_of(node, key)?.value {
         Tree::Array(nodes) => Ok(nodes),
-        Tree::Table(_) | Tree::Scalar(..) => Err(format!("book.toml: {key} is no list")),
+        Tree::Table(_) | Tree::Scalar(..) => {
+            Err(Broken::new(format!("book.toml: {key} is no list")))
+        }
     }
 }
 
 /// The experiment with this ID in the program.
-fn shipped(id: &str) -> Result<Experiment, String> {
+fn shipped(id: &str) -> Result<Experiment, Broken> {
     let text = shipped_experiments::text(&format!("{id}.toml"))
-        .ok_or_else(|| format!("there is no experiment {id}"))?;
+        .ok_or_else(|| Broken::new(format!("there is no experiment {id}")))?;
     let chapter = id.split('/').next().unwrap_or_default();
     let files =
         |name: &str| shipped_experiments::text(&format!("{chapter}/{name}")).map(str::to_owned);
-    Experiment::read(id, text, &files).map_err(|problems| problems.to_string())
+    Experiment::read(id, text, &files).map_err(Broken::new)
 }
 
 /// The sections of `docs/evidence/published.md` in their order.

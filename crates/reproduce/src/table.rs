@@ -34,6 +34,23 @@ impl Table {
         self.rows.extend_from_slice(&other.rows[1..]);
     }
 
+    /// Characters of a line in Markdown.
+    pub fn width(&self) -> usize {
+        self.widths().iter().map(|width| width + 3).sum()
+    }
+
+    /// Lines, with that of the heads.
+    pub fn height(&self) -> usize {
+        self.rows.len()
+    }
+
+    fn widths(&self) -> Vec<usize> {
+        let widest = |column: usize| self.rows.iter().map(|row| length(&row[column])).max();
+        (0..self.columns)
+            .map(|column| widest(column).unwrap_or_default().max(3))
+            .collect()
+    }
+
     /// The same as CSV (RFC 4180), heads first.
     pub fn to_csv(&self) -> String {
         let line = |row: &Vec<String>| {
@@ -42,6 +59,10 @@ impl Table {
         };
         self.rows.iter().map(line).collect()
     }
+}
+
+fn length(text: &str) -> usize {
+    text.chars().count()
 }
 
 fn quoted(cell: &str) -> String {
@@ -54,11 +75,7 @@ fn quoted(cell: &str) -> String {
 
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let length = |text: &String| text.chars().count();
-        let widest = |column: usize| self.rows.iter().map(|row| length(&row[column])).max();
-        let widths: Vec<usize> = (0..self.columns)
-            .map(|column| widest(column).unwrap_or_default().max(3))
-            .collect();
+        let widths = self.widths();
         for (index, row) in self.rows.iter().enumerate() {
             for (cell, width) in row.iter().zip(&widths) {
                 write!(f, "| {cell:width$} ")?;

@@ -3,11 +3,11 @@
 use std::any::Any;
 
 use super::Engine;
-use super::case::{Case, Fault, Frame, Mode};
+use super::case::{Case, Fault, Frame, Mode, told};
 use super::over::reduced;
 use crate::expression::{Expression, Node, Template, Value};
 use crate::file::{Meaning, Over};
-use crate::function::{self, Args, Named};
+use crate::function::{self, Args, Named, Unfit};
 use crate::statistics;
 
 impl Engine<'_> {
@@ -44,27 +44,8 @@ impl Engine<'_> {
                 });
             }
             ("seeds", []) => return Ok(self.spread(first, frame)?.into_iter().collect()),
-            ("at", [place]) => {
-                let place = self.value(place, frame)?.number();
-                let values = self.gathered(first, frame)?;
-                let place = place
-                    .filter(|place| *place >= 0.0)
-                    .map(|place| place as usize);
-                return Ok(place
-                    .and_then(|place| values.get(place).cloned())
-                    .unwrap_or_default());
-            }
-            ("text", [form]) => {
-                let value = self.value(first, frame)?;
-                let form = self.value(form, frame)?.plain();
-                let formed = value.formed(&form);
-                let text = formed.ok_or_else(|| Fault::new(at, format!("{form:?} is no form")))?;
-                return Ok(if value == Value::None {
-                    Value::None
-                } else {
-                    Value::Text(text)
-                });
-            }
+            ("at", [place]) => return self.element(first, place, frame),
+            ("text", [form]) => return self.formed(first, form, at, frame),
             ("starts" | "lower" | "replace", _) => return self.of_text(name, arguments, frame),
             ("min" | "max", [_]) => {}
             (
@@ -77,8 +58,52 @@ impl Engine<'_> {
             }
             _ => {}
         }
+        self.of_numbers(name, arguments, at, frame)
+    }
+
+    /// The value at a place of a list, from 0.
+    fn element(
+        &self,
+        of: &Expression,
+        place: &Expression,
+        frame: &Frame<'_>,
+    ) -> Result<Value, Fault> {
+        let place = self.value(place, frame)?.number();
+        let place = place.filter(|place| *place >= 0.0);
+        let values = self.gathered(of, frame)?;
+        let found = place.and_then(|place| values.get(place as usize).cloned());
+        Ok(found.unwrap_or_default())
+    }
+
+    fn formed(
+        &self,
+        of: &Expression,
+        form: &Expression,
+        at: usize,
+        frame: &Frame<'_>,
+    ) -> Result<Value, Fault> {
+        let (value, form) = (self.value(of, frame)?, self.value(form, frame)?);
+        self.may_show(&value, at)?;
+        let form = told(&form);
+        let formed = value.formed(&form);
+        let text = formed.ok_or_else(|| Fault::new(at, format!("{form:?} is no form")))?;
+        self.wrote(text.len())?;
+        Ok(match value {
+            Value::None => Value::None,
+            _ => Value::Text(text),
+        })
+    }
+
+    /// A function of numbers; of none it is none.
+    fn of_numbers(
+        &self,
+        name: &str,
+        arguments: &[Expression],
+        at: usize,
+        frame: &Frame<'_>,
+    ) -> Result<Value, Fault> {
         let values = arguments.iter().map(|one| self.value(one, frame));
-        let values: Vec<Value> = values.collect::<Result<_, _>>()?;
+        let values = self.collected(at, values)?;
         if values.contains(&Value::None) {
             return Ok(Value::None);
         }
@@ -87,7 +112,7 @@ impl Engine<'_> {
             let value = &values[place];
             value
                 .number()
-                .ok_or_else(|| Fault::new(argument.at, format!("{} is no number", value.plain())))
+                .ok_or_else(|| Fault::no_number(argument.at, value))
         };
         let first = number(0)?;
         Ok(Value::Number(match name {
@@ -129,14 +154,23 @@ impl Engine<'_> {
         arguments: &[Expression],
         frame: &Frame<'_>,
     ) -> Result<Value, Fault> {
-        let texts = arguments
-            .iter()
-            .map(|one| Ok(self.value(one, frame)?.plain()));
+        let texts = arguments.iter().map(|one| {
+            let value = self.value(one, frame)?;
+            self.may_show(&value, one.at)?;
+            let text = value.plain();
+            self.wrote(text.len())?;
+            Ok(text)
+        });
         let texts: Vec<String> = texts.collect::<Result<_, _>>()?;
         Ok(match (name, texts.as_slice()) {
             ("starts", [text, start]) => Value::Flag(text.starts_with(start.as_str())),
             ("lower", [text]) => Value::Text(text.to_lowercase()),
-            ("replace", [text, old, new]) => Value::Text(text.replace(old.as_str(), new)),
+            ("replace", [text, old, new]) => {
+                // How long it becomes is known before it is.
+                let times = text.matches(old.as_str()).count();
+                self.wrote(text.len().saturating_add(times.saturating_mul(new.len())))?;
+                Value::Text(text.replace(old.as_str(), new))
+            }
             _ => Value::None,
         })
     }
@@ -166,11 +200,7 @@ impl Engine<'_> {
             "list" => return Ok(Value::List(values)),
             _ => {}
         }
-        let number = |value: &Value| {
-            value
-                .number()
-                .ok_or_else(|| Fault::new(at, format!("{} is no number", value.plain())))
-        };
+        let number = |value: &Value| value.number().ok_or_else(|| Fault::no_number(at, value));
         let mut numbers: Vec<f64> = values.iter().map(number).collect::<Result<_, _>>()?;
         if numbers.is_empty() {
             return Ok(if name == "sum" {
@@ -208,24 +238,42 @@ impl Engine<'_> {
     }
 
     /// The cases over which a list function goes: of the free axes on which its value depends.
-    fn completions(&self, depends: u64, frame: &Frame<'_>) -> Result<Vec<Case>, Fault> {
+    fn completions(
+        &self,
+        depends: u64,
+        frame: &Frame<'_>,
+    ) -> Result<impl Iterator<Item = Result<Case, Fault>>, Fault> {
         let axes = self.definition.names.places(depends).into_iter();
         let axes: Vec<usize> = axes.filter(|axis| frame.case.at(*axis).is_none()).collect();
-        if axes.is_empty() {
-            return Ok(vec![frame.case.clone()]);
-        }
-        self.cases(&axes, frame, false)
+        let is_alone = axes.is_empty();
+        let cases = self.product(&axes, &frame.case, false)?;
+        Ok(cases.filter_map(move |case| {
+            let is_wanted = match is_alone {
+                true => Ok(true),
+                false => self.is_wanted(&case, frame),
+            };
+            match is_wanted {
+                Ok(true) => Some(Ok(case)),
+                Ok(false) => None,
+                Err(fault) => Some(Err(fault)),
+            }
+        }))
     }
 
     /// The values of a list function, those that are none too; lists are joined.
     fn gathered(&self, of: &Expression, frame: &Frame<'_>) -> Result<Vec<Value>, Fault> {
-        let mut values = Vec::new();
+        let (mut values, mut total) = (Vec::new(), 0);
         for case in self.completions(self.definition.names.depends(of), frame)? {
-            match self.value(of, &frame.moved(case))? {
-                Value::List(list) => values.extend(list),
-                value => values.push(value),
+            match self.value(of, &frame.moved(case?))? {
+                Value::List(list) => {
+                    for value in list {
+                        self.collect(of.at, &mut values, &mut total, value)?;
+                    }
+                }
+                value => self.collect(of.at, &mut values, &mut total, value)?,
             }
         }
+        self.spend(of.at, total / 16)?;
         Ok(values)
     }
 
@@ -238,22 +286,25 @@ impl Engine<'_> {
     ) -> Result<Value, Fault> {
         let all = template.expressions().chain(filter);
         let depends = all.fold(0, |all, one| all | self.definition.names.depends(one));
-        let mut texts = Vec::new();
+        let mut joined: Option<String> = None;
         for case in self.completions(depends, frame)? {
-            let frame = frame.moved(case);
+            let frame = frame.moved(case?);
             let is_wanted = match filter {
                 Some(filter) => self.value(filter, &frame)?.holds(),
                 None => true,
             };
             if is_wanted {
-                texts.push(self.render(template, &frame)?);
+                let text = self.render(template, &frame)?;
+                match &mut joined {
+                    Some(joined) => {
+                        self.append(joined, between)?;
+                        self.append(joined, &text)?;
+                    }
+                    None => joined = Some(text),
+                }
             }
         }
-        Ok(if texts.is_empty() {
-            Value::None
-        } else {
-            Value::Text(texts.join(between))
-        })
+        Ok(joined.map_or(Value::None, Value::Text))
     }
 
     /// The numbers behind a mean: of the runs of a figure, or those that `mean` goes over.
@@ -286,6 +337,7 @@ impl Engine<'_> {
             _ => {}
         }
         let mut numbers = Vec::new();
+        self.spend(of.at, 1)?;
         for run in 0..self.runs_of(&frame.case, of.at)?.len() {
             numbers.extend(self.value(of, &frame.of(Mode::Run(run)))?.number());
         }
@@ -299,13 +351,13 @@ impl Engine<'_> {
         at: usize,
         frame: &Frame<'_>,
     ) -> Result<Value, Fault> {
-        let fault = |why: String| Fault::new(at, format!("{name}: {why}"));
+        let fault = |why: Unfit| Fault::new(at, format!("{name}: {why}"));
         let named = function::of_measurement(name)
-            .ok_or_else(|| fault("there is no such function".to_owned()))?;
+            .ok_or_else(|| fault(Unfit::new("there is no such function")))?;
         let figure = match named {
             Named::List(of) => {
                 let [first, rest @ ..] = arguments else {
-                    return Err(fault("has no list".to_owned()));
+                    return Err(fault(Unfit::new("has no list")));
                 };
                 let numbers = |values: Vec<Value>| {
                     values
@@ -314,10 +366,7 @@ impl Engine<'_> {
                         .collect::<Vec<f64>>()
                 };
                 let list = numbers(self.gathered(first, frame)?);
-                let rest = rest
-                    .iter()
-                    .map(|one| self.value(one, frame))
-                    .collect::<Result<Vec<_>, _>>()?;
+                let rest = self.collected(at, rest.iter().map(|one| self.value(one, frame)))?;
                 return of(&list, &numbers(rest)).map(Value::Number).map_err(fault);
             }
             Named::Measurement(figure) => figure,
@@ -325,8 +374,7 @@ impl Engine<'_> {
         if self.is_published(&frame.case) {
             return Ok(Value::None);
         }
-        let values = arguments.iter().map(|one| self.value(one, frame));
-        let values: Vec<Value> = values.collect::<Result<_, _>>()?;
+        let values = self.collected(at, arguments.iter().map(|one| self.value(one, frame)))?;
         let results = self.runs_of(&frame.case, at)?;
         let runs: Vec<&dyn Any> = results
             .iter()
@@ -340,7 +388,7 @@ impl Engine<'_> {
             Mode::Pooled => figure(&runs, &args).map_err(fault),
             Mode::Point => {
                 let all = runs.iter().map(|run| figure(&[*run], &args).map_err(fault));
-                Ok(reduced(Over::Mean, all.collect::<Result<_, _>>()?))
+                Ok(reduced(Over::Mean, self.collected(at, all)?))
             }
         }
     }

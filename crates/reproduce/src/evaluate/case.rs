@@ -121,4 +121,24 @@ impl Fault {
             why: why.into(),
         }
     }
+
+    /// A value is none where a number must stand.
+    pub(super) fn no_number(at: usize, value: &Value) -> Self {
+        Self::new(at, format!("{} is no number", told(value)))
+    }
+}
+
+/// A value in a message: what is long is cut.
+pub(super) fn told(value: &Value) -> String {
+    const LONGEST: usize = 80;
+    match value {
+        Value::List(values) if values.len() > LONGEST / 2 => {
+            format!("a list of {} values", values.len())
+        }
+        Value::Text(text) if text.chars().count() > LONGEST => {
+            let begin: String = text.chars().take(LONGEST).collect();
+            format!("{begin}…")
+        }
+        value => value.plain(),
+    }
 }

@@ -6,6 +6,9 @@ use crate::expression::{Expression, Piece, Template, Value};
 use crate::file::{Bound, Check, Form, Statement};
 use crate::statement::Checks;
 
+/// Bytes of two numbers in what is said of a check, at most.
+const LONGEST_NUMBERS: usize = 700;
+
 /// Whether a check decides the verdict.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Role {
@@ -48,6 +51,10 @@ impl Engine<'_> {
         frame: &Frame<'_>,
         checks: &mut Checks,
     ) -> Result<(), Fault> {
+        self.spend(
+            0,
+            1 + check.except.len() + check.only.as_ref().map_or(0, Vec::len),
+        )?;
         if !self.exists(check.filter.as_ref(), frame)? || !self.is_labelled(check, &frame.case) {
             return Ok(());
         }
@@ -103,6 +110,8 @@ impl Engine<'_> {
             ..frame.clone()
         };
         let what = self.what(check, &frame)?;
+        // With numbers in it.
+        self.wrote(2 * what.len() + LONGEST_NUMBERS)?;
         let number = |expression: &Expression| Ok(self.value(expression, &frame)?.number());
         match &check.form {
             Form::Holds(condition) => {

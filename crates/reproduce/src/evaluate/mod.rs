@@ -4,6 +4,7 @@ mod calls;
 mod case;
 mod column;
 mod judge;
+mod limits;
 mod over;
 mod plan;
 mod points;
@@ -11,7 +12,7 @@ mod present;
 mod render;
 
 use std::any::Any;
-use std::cell::{Cell as Counter, RefCell};
+use std::cell::RefCell;
 use std::collections::HashMap;
 
 use serde_json::Value as Json;
@@ -19,14 +20,10 @@ use serde_json::Value as Json;
 use crate::expression::{Binary, Expression, Node, Unary, Value};
 use crate::file::{Axis, AxisKind, AxisValue, Definition, Depends, Label, Meaning, Over, Parts};
 pub(crate) use case::Fault;
-use case::{Case, Frame, Key, Mode};
+use case::{Case, Frame, Key, Mode, told};
 use column::Part;
+use limits::Spent;
 use over::reduced;
-
-/// Steps of an evaluation at most: a file must not keep a program busy for ever.
-const MOST_STEPS: u64 = 400_000_000;
-/// Figures in figures at most.
-const DEEPEST: usize = 64;
 
 /// What evaluates a file's expressions.
 pub(crate) struct Engine<'a> {
@@ -40,8 +37,7 @@ pub(crate) struct Engine<'a> {
     figures: RefCell<HashMap<(usize, Key, Mode), Value>>,
     /// Whether points are left out.
     passing: RefCell<HashMap<(usize, Key), bool>>,
-    steps: Counter<u64>,
-    depth: Counter<usize>,
+    spent: Spent,
 }
 
 /// What a run gave.
@@ -66,8 +62,7 @@ impl<'a> Engine<'a> {
             results: HashMap::new(),
             figures: RefCell::default(),
             passing: RefCell::default(),
-            steps: Counter::new(0),
-            depth: Counter::new(0),
+            spent: Spent::default(),
         };
         for axis in 0..engine.axes.len() {
             for value in 0..engine.axes[axis].values.len() {
@@ -78,10 +73,19 @@ impl<'a> Engine<'a> {
                         Value::Text(engine.render(&template, &Frame::at(case))?)
                     }
                 };
+                engine.may_show(&label, 0)?;
                 engine.labels[axis][value] = label;
             }
         }
+        engine.forget();
         Ok(engine)
+    }
+
+    /// Forgets what was evaluated, because there are other labels or results now.
+    fn forget(&mut self) {
+        self.figures.get_mut().clear();
+        self.passing.get_mut().clear();
+        self.spent.forget();
     }
 
     /// Gives parts their values: those that any result has.
@@ -131,16 +135,22 @@ impl<'a> Engine<'a> {
 
     /// The value of an expression.
     fn value(&self, expression: &Expression, frame: &Frame<'_>) -> Result<Value, Fault> {
-        self.steps.set(self.steps.get() + 1);
         let at = expression.at;
-        if self.steps.get() > MOST_STEPS {
-            return Err(Fault::new(at, "this takes too long"));
+        self.spend(at, 1)?;
+        let value = self.deeper(at, || self.evaluated(expression, frame))?;
+        if let Value::Text(_) | Value::List(_) = value {
+            self.spend(at, self.weigh(&value, at)? / 16)?;
         }
+        Ok(value)
+    }
+
+    fn evaluated(&self, expression: &Expression, frame: &Frame<'_>) -> Result<Value, Fault> {
+        let at = expression.at;
         match &expression.node {
             Node::Value(value) => Ok(value.clone()),
             Node::List(all) => {
                 let values = all.iter().map(|one| self.value(one, frame));
-                Ok(Value::List(values.collect::<Result<_, _>>()?))
+                Ok(Value::List(self.collected(at, values)?))
             }
             Node::Name(name) => self.name(name, at, frame),
             Node::Published(name) => match self.definition.names.field(name) {
@@ -166,9 +176,7 @@ impl<'a> Engine<'a> {
                     (Unary::Not, value) => Ok(Value::Flag(!value.holds())),
                     (Unary::Minus, Value::Number(number)) => Ok(Value::Number(-number)),
                     (Unary::Minus, Value::None) => Ok(Value::None),
-                    (Unary::Minus, other) => {
-                        Err(Fault::new(at, format!("{} is no number", other.plain())))
-                    }
+                    (Unary::Minus, other) => Err(Fault::no_number(at, &other)),
                 }
             }
             Node::Binary(operation, left, right) => self.binary(*operation, left, right, frame),
@@ -198,10 +206,7 @@ impl<'a> Engine<'a> {
                     Value::List(values) => {
                         Ok(Value::Flag(values.iter().any(|value| value.is(&first))))
                     }
-                    other => Err(Fault::new(
-                        right.at,
-                        format!("{} is no list", other.plain()),
-                    )),
+                    other => Err(Fault::new(right.at, format!("{} is no list", told(&other)))),
                 };
             }
             _ => {}
@@ -215,16 +220,10 @@ impl<'a> Engine<'a> {
             (Value::None, _) | (_, Value::None) if is_comparison => return Ok(Value::Flag(false)),
             (Value::None, _) | (_, Value::None) => return Ok(Value::None),
             (Value::Number(_), other) => {
-                return Err(Fault::new(
-                    right.at,
-                    format!("{} is no number", other.plain()),
-                ));
+                return Err(Fault::no_number(right.at, other));
             }
             (other, _) => {
-                return Err(Fault::new(
-                    left.at,
-                    format!("{} is no number", other.plain()),
-                ));
+                return Err(Fault::no_number(left.at, other));
             }
         };
         Ok(match operation {
@@ -252,7 +251,7 @@ impl<'a> Engine<'a> {
         match self.definition.names.meaning(name) {
             Some(Meaning::Figure(figure)) => self.figure(figure, at, frame),
             Some(Meaning::Let) => match self.definition.lets.get(name) {
-                Some(expression) => self.deeper(at, || self.value(expression, frame)),
+                Some(expression) => self.value(expression, frame),
                 None => Ok(Value::None),
             },
             Some(Meaning::Field(axis)) => self.field(axis, name, at, frame),
@@ -262,20 +261,6 @@ impl<'a> Engine<'a> {
             },
             None => Err(Fault::new(at, format!("{name} has no value here"))),
         }
-    }
-
-    fn deeper<T>(
-        &self,
-        at: usize,
-        evaluate: impl FnOnce() -> Result<T, Fault>,
-    ) -> Result<T, Fault> {
-        if self.depth.get() >= DEEPEST {
-            return Err(Fault::new(at, "figures are nested too deeply"));
-        }
-        self.depth.set(self.depth.get() + 1);
-        let value = evaluate();
-        self.depth.set(self.depth.get() - 1);
-        value
     }
 
     fn is_free(&self, axis: usize, at: usize) -> Fault {
@@ -349,11 +334,13 @@ impl<'a> Engine<'a> {
                 (Mode::Point, over) => {
                     let runs = 0..self.runs_of(&inner.case, at)?.len();
                     let values = runs.map(|run| self.value(&figure.of, &inner.of(Mode::Run(run))));
-                    Ok(reduced(over, values.collect::<Result<_, _>>()?))
+                    Ok(reduced(over, self.collected(at, values)?))
                 }
             }
         })?;
-        self.figures.borrow_mut().insert(key, value.clone());
+        if self.may_keep(&value) {
+            self.figures.borrow_mut().insert(key, value.clone());
+        }
         Ok(value)
     }
 
@@ -386,10 +373,10 @@ impl<'a> Engine<'a> {
                 }
                 Ok(sum)
             }
-            Mode::Point => Ok(reduced(
-                Over::Mean,
-                results.iter().map(of).collect::<Result<_, _>>()?,
-            )),
+            Mode::Point => {
+                let values = self.collected(at, results.iter().map(of))?;
+                Ok(reduced(Over::Mean, values))
+            }
         }
     }
 
@@ -440,3 +427,6 @@ impl<'a> Engine<'a> {
         axes.find(|(_, axis)| axis.kind == AxisKind::Parts(parts))
     }
 }
+
+#[cfg(test)]
+mod tests;

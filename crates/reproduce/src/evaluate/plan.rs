@@ -10,6 +10,13 @@ use crate::file::{Measure, RunKeys};
 use crate::function;
 use crate::probe::{CUBIC, EXPERIMENT, ITEMS, PATH, ROUNDS, SIZES};
 
+/// Runs at most, with all seeds.
+const MOST_RUNS: usize = 200_000;
+/// What a change takes besides its text, in bytes.
+const OF_A_SETTING: usize = 32;
+/// Bytes of the changes of all runs at most.
+const MOST_SETTINGS: usize = 256 << 20;
+
 impl Measure {
     fn probe(self) -> Option<Probe> {
         match self {
@@ -48,7 +55,7 @@ impl Engine<'_> {
 
     /// The runs, seeds innermost.
     pub(crate) fn cells(&self) -> Result<Vec<Cell>, Fault> {
-        let mut cells = Vec::new();
+        let (mut cells, mut written) = (Vec::new(), 0);
         for case in self.run_cases()? {
             let keys = self.keys_of(&case)?;
             let frame = Frame::at(case);
@@ -73,7 +80,16 @@ impl Engine<'_> {
             if keys.is_slow == Some(true) {
                 cell = cell.slow();
             }
-            cells.extend(cell.seeds(keys.seeds.unwrap_or_else(|| vec![1])));
+            let seeds = keys.seeds.unwrap_or_default();
+            let settings = cell.settings().iter().chain(cell.settings_over_linux());
+            let length: usize = settings.map(|one| one.len() + OF_A_SETTING).sum();
+            written += length * seeds.len();
+            if cells.len() + seeds.len() > MOST_RUNS || written > MOST_SETTINGS {
+                let why =
+                    format!("this makes more than {MOST_RUNS} runs, or their changes are too long");
+                return Err(Fault::new(0, why));
+            }
+            cells.extend(cell.seeds(seeds.iter()));
         }
         Ok(cells)
     }
@@ -83,22 +99,24 @@ impl Engine<'_> {
         let mut text = String::new();
         for piece in &template.0 {
             match piece {
-                Piece::Text(plain) => text.push_str(plain),
+                Piece::Text(plain) => self.append(&mut text, plain)?,
                 Piece::Table(_) => {}
                 Piece::Value { of, form, .. } => {
                     let value = self.value(of, frame)?;
                     if value == Value::None {
                         return Ok(None);
                     }
+                    self.may_show(&value, of.at)?;
                     let formed = if form.is_empty() {
                         None
                     } else {
                         value.formed(form)
                     };
-                    text.push_str(&formed.unwrap_or_else(|| value.plain()));
+                    self.append(&mut text, &formed.unwrap_or_else(|| value.plain()))?;
                 }
             }
         }
+        self.wrote(text.len())?;
         Ok(Some(text))
     }
 
@@ -108,10 +126,10 @@ impl Engine<'_> {
         let mut rest = stored.iter();
         for case in self.run_cases()? {
             let keys = self.keys_of(&case)?;
-            let seeds = keys.seeds.unwrap_or_else(|| vec![1]);
+            let seeds = keys.seeds.unwrap_or_default();
             let measure = keys.measure.unwrap_or(Measure::Summary);
             let mut results = Vec::new();
-            for (seed, stored) in seeds.into_iter().zip(rest.by_ref()) {
+            for (seed, stored) in seeds.iter().zip(rest.by_ref()) {
                 let (json, measured) = match stored {
                     Stored::Summary(summary) => (serde_json::to_value(summary), Ok(None)),
                     Stored::Figures(text) => {
@@ -129,6 +147,7 @@ impl Engine<'_> {
             self.results.insert(case.key(runs), results);
         }
         self.divide();
+        self.forget();
         Ok(())
     }
 

@@ -1,10 +1,10 @@
 //! The points of an experiment: which there are, which a condition leaves, which a selection chooses.
 
 use super::Engine;
-use super::case::{Case, Fault, Frame};
+use super::case::{Case, Fault, Frame, told};
 use super::column;
 use crate::expression::{Expression, Value};
-use crate::file::{AxisKind, Parts};
+use crate::file::{AxisKind, MOST_POINTS, Parts};
 
 impl Engine<'_> {
     /// The case that a selection makes; `None` where there is no such point.
@@ -27,6 +27,7 @@ impl Engine<'_> {
             if value == Value::None {
                 return Ok(None);
             }
+            self.spend(expression.at, self.labels[axis].len() / 4)?;
             let place = self.labels[axis].iter().position(|label| label.is(&value));
             let Some(place) = place else {
                 let at = expression.at;
@@ -34,7 +35,7 @@ impl Engine<'_> {
                     AxisKind::Parts(_) => Ok(None),
                     _ => Err(Fault::new(
                         at,
-                        format!("{name} has no value {}", value.plain()),
+                        format!("{name} has no value {}", told(&value)),
                     )),
                 };
             };
@@ -48,6 +49,7 @@ impl Engine<'_> {
     pub(super) fn is_there(&self, case: &Case) -> Result<bool, Fault> {
         let published = self.is_published(case);
         for skip in self.definition.skip.iter().filter(|_| !published) {
+            self.spend(skip.at, 1)?;
             let place = std::ptr::from_ref(skip) as usize;
             let key = (place, case.key(self.definition.names.depends(skip)));
             let known = self.passing.borrow().get(&key).copied();
@@ -55,7 +57,9 @@ impl Engine<'_> {
                 Some(left) => left,
                 None => {
                     let left = self.any_completion(skip, case, &|value| !value.holds())?;
-                    self.passing.borrow_mut().insert(key, left);
+                    if self.may_keep(&Value::Flag(left)) {
+                        self.passing.borrow_mut().insert(key, left);
+                    }
                     left
                 }
             };
@@ -101,14 +105,7 @@ impl Engine<'_> {
             .into_iter()
             .filter(|axis| case.at(*axis).is_none())
             .collect();
-        let mut cases = vec![case.clone()];
-        for axis in free {
-            let values: Vec<usize> = self.ours(axis).collect();
-            cases = cases
-                .iter()
-                .flat_map(|case| values.iter().map(|value| case.with(axis, *value)))
-                .collect();
-        }
+        let cases = self.product(&free, case, false)?;
         for case in cases {
             if is(&self.value(expression, &Frame::at(case))?) {
                 return Ok(true);
@@ -149,23 +146,53 @@ impl Engine<'_> {
         frame: &Frame<'_>,
         with_published: bool,
     ) -> Result<Vec<Case>, Fault> {
-        let mut cases = vec![frame.case.clone()];
-        for &axis in axes {
-            let values: Vec<usize> = match with_published {
-                true => (0..self.axes[axis].values.len()).collect(),
-                false => self.ours(axis).collect(),
-            };
-            cases = cases
-                .iter()
-                .flat_map(|case| values.iter().map(|value| case.with(axis, *value)))
-                .collect();
-        }
         let mut kept = Vec::new();
-        for case in cases {
-            if self.is_there(&case)? && self.exists(frame.filter, &frame.moved(case.clone()))? {
+        for case in self.product(axes, &frame.case, with_published)? {
+            if self.is_wanted(&case, frame)? {
                 kept.push(case);
             }
         }
         Ok(kept)
+    }
+
+    /// Whether a case is there and not left out by the frame.
+    pub(super) fn is_wanted(&self, case: &Case, frame: &Frame<'_>) -> Result<bool, Fault> {
+        self.spend(0, 1)?;
+        Ok(self.is_there(case)? && self.exists(frame.filter, &frame.moved(case.clone()))?)
+    }
+
+    /// The cases with every value of some axes, the first outermost. They are made one by one: there may be many.
+    pub(super) fn product(
+        &self,
+        axes: &[usize],
+        case: &Case,
+        with_published: bool,
+    ) -> Result<impl Iterator<Item = Case> + use<>, Fault> {
+        let values = |&axis: &usize| {
+            let places: Vec<usize> = match with_published {
+                true => (0..self.axes[axis].values.len()).collect(),
+                false => self.ours(axis).collect(),
+            };
+            (axis, places)
+        };
+        let mut count = 1_usize;
+        for axis in axes {
+            count = count.saturating_mul(self.axes[*axis].values.len());
+        }
+        if count > MOST_POINTS || axes.len() > MOST_POINTS {
+            let why = format!("the axes make more than {MOST_POINTS} points together");
+            return Err(Fault::new(0, why));
+        }
+        let axes: Vec<(usize, Vec<usize>)> = axes.iter().map(values).collect();
+        let count: usize = axes.iter().map(|(_, places)| places.len()).product();
+        let base = case.clone();
+        Ok((0..count).map(move |number| {
+            let (mut case, mut number) = (base.clone(), number);
+            for (axis, places) in axes.iter().rev() {
+                case.fixed[*axis] = Some(places[number % places.len()] as u32);
+                number /= places.len();
+            }
+            case
+        }))
     }
 }

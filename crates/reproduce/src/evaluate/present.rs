@@ -9,6 +9,9 @@ use crate::file::{Column, Curve, Pair, Picture, PictureKind, Table, TableKind};
 use crate::findings::Findings;
 use crate::table::Table as Written;
 
+/// Characters of a table on the page at most.
+const WIDEST_TABLE: usize = 16 << 20;
+
 /// The numbers of a curve.
 type Points = Vec<(f64, f64)>;
 
@@ -37,6 +40,9 @@ impl Engine<'_> {
         let mut tables: Vec<(&str, String)> = Vec::new();
         for (name, table) in &self.definition.tables {
             match self.table(table) {
+                Ok(table) if table.width().saturating_mul(table.height()) > WIDEST_TABLE => {
+                    faults.push((format!("table.{name}"), "is too large".to_owned()));
+                }
                 Ok(table) => tables.push((name, table.to_string().trim_end().to_owned())),
                 Err(fault) => faults.push((format!("table.{name}"), fault.why)),
             }
@@ -217,14 +223,20 @@ impl Engine<'_> {
         if !self.exists(pair.filter.as_ref(), frame)? {
             return Ok(drawn);
         }
-        let Some(ours) = self.value(&pair.ours, frame)?.number() else {
+        let Some(ours) = self.drawn(&pair.ours, frame)? else {
             return Ok(drawn);
         };
         let published = match &pair.published {
-            Some(published) => self.value(published, frame)?.number(),
+            Some(published) => self.drawn(published, frame)?,
             None => None,
         };
         Ok(drawn.pair(&self.render(&pair.label, frame)?, published, ours))
+    }
+
+    /// A number that has a place on an axis.
+    fn drawn(&self, of: &Expression, frame: &Frame<'_>) -> Result<Option<f64>, Fault> {
+        let number = self.value(of, frame)?.number();
+        Ok(number.filter(|number| number.is_finite()))
     }
 
     fn curve(&self, drawn: Drawn, curve: &Curve, frame: &Frame<'_>) -> Result<Drawn, Fault> {
@@ -245,9 +257,9 @@ impl Engine<'_> {
         for case in self.cases(&[axis], &frame.only(curve.filter.as_ref()), false)? {
             let value = case.at(axis).unwrap_or_default();
             let frame = frame.moved(case);
-            let y = self.value(&curve.y, &frame)?.number();
+            let y = self.drawn(&curve.y, &frame)?;
             let x = match &curve.x {
-                Some(x) => self.value(x, &frame)?.number(),
+                Some(x) => self.drawn(x, &frame)?,
                 None => {
                     let label = &self.labels[axis][value];
                     label.number().or_else(|| label.plain().parse().ok())
@@ -277,6 +289,7 @@ impl Engine<'_> {
         let both = xs.iter().zip(&ys);
         Ok(both
             .filter_map(|(x, y)| Some((x.number()?, y.number()?)))
+            .filter(|(x, y)| x.is_finite() && y.is_finite())
             .collect())
     }
 }

@@ -20,14 +20,15 @@ impl Engine<'_> {
         let mut text = String::new();
         for piece in &template.0 {
             match piece {
-                Piece::Text(plain) => text.push_str(plain),
-                Piece::Table(name) => text.push_str(&table(name)),
+                Piece::Text(plain) => self.append(&mut text, plain)?,
+                Piece::Table(name) => self.append(&mut text, &table(name))?,
                 Piece::Value { of, form, fallback } => match self.shown(of, form, frame)? {
-                    Some(shown) => text.push_str(&shown),
-                    None => text.push_str(fallback),
+                    Some(shown) => self.append(&mut text, &shown)?,
+                    None => self.append(&mut text, fallback)?,
                 },
             }
         }
+        self.wrote(text.len())?;
         Ok(text)
     }
 
@@ -40,14 +41,15 @@ impl Engine<'_> {
         let mut text = String::new();
         for piece in &template.0 {
             match piece {
-                Piece::Text(plain) => text.push_str(plain),
+                Piece::Text(plain) => self.append(&mut text, plain)?,
                 Piece::Table(_) => {}
                 Piece::Value { of, form, .. } => match self.shown(of, form, frame)? {
-                    Some(shown) => text.push_str(&shown),
+                    Some(shown) => self.append(&mut text, &shown)?,
                     None => return Ok(None),
                 },
             }
         }
+        self.wrote(text.len())?;
         Ok(Some(text))
     }
 
@@ -69,6 +71,7 @@ impl Engine<'_> {
         if value == Value::None {
             return Ok(None);
         }
+        self.may_show(&value, of.at)?;
         if !form.is_empty() {
             return Ok(value.formed(form));
         }

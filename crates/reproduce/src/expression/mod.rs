@@ -20,6 +20,8 @@ pub(crate) use value::Value;
 pub(crate) const LONGEST: usize = 65_536;
 /// The deepest nesting.
 const DEEPEST: usize = 48;
+/// Operations in operations at most, those of a long sum too.
+const HIGHEST: usize = 150;
 
 /// Why a text is no expression, and where: the byte.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,24 +4,25 @@ use super::lexer::{Token, tokens};
 use super::template::Template;
 use super::tree::{Binary, Expression, Node, Unary};
 use super::value::Value;
-use super::{DEEPEST, SyntaxError};
+use super::{DEEPEST, HIGHEST, SyntaxError};
 
 /// Reads an expression.
 pub(crate) fn parse(text: &str) -> Result<Expression, SyntaxError> {
-    nested(text, 0)
+    Ok(nested(text, 0)?.0)
 }
 
-/// Reads an expression that stands in others, so deep.
-pub(super) fn nested(text: &str, depth: usize) -> Result<Expression, SyntaxError> {
+/// Reads an expression that stands in others, so deep; and how high it is.
+pub(super) fn nested(text: &str, depth: usize) -> Result<(Expression, usize), SyntaxError> {
     let mut parser = Parser {
         tokens: tokens(text)?,
         next: 0,
         end: text.len(),
         depth,
+        height: 0,
     };
     let expression = parser.expression(0)?;
     match parser.tokens.get(parser.next) {
-        None => Ok(expression),
+        None => Ok((expression, parser.height)),
         Some((at, token)) => Err(SyntaxError::new(
             *at,
             format!("{} is too much", shown(token)),
@@ -34,6 +35,8 @@ struct Parser {
     next: usize,
     end: usize,
     depth: usize,
+    /// Of what was read last: the expressions in expressions.
+    height: usize,
 }
 
 /// How strongly `not` and the minus bind what follows.
@@ -113,6 +116,7 @@ impl Parser {
             ));
         }
         let mut left = self.unary()?;
+        let mut height = self.height;
         while let Some((operation, strength)) = self.peek().and_then(binary) {
             if strength < least {
                 break;
@@ -132,13 +136,27 @@ impl Parser {
                     "comparisons have no order; write a < b and b < c",
                 ));
             }
+            // A long sum is high, though nothing in it is in brackets.
+            height = height.max(self.height) + 1;
+            self.bound(height, at)?;
             left = Expression {
                 at: left.at,
                 node: Node::Binary(operation, Box::new(left), Box::new(right)),
             };
         }
         self.depth -= 1;
+        self.height = height;
         Ok(left)
+    }
+
+    fn bound(&self, height: usize, at: usize) -> Result<(), SyntaxError> {
+        match height > HIGHEST {
+            true => {
+                let why = format!("this has more than {HIGHEST} operations in each other");
+                Err(SyntaxError::new(at, why))
+            }
+            false => Ok(()),
+        }
     }
 
     fn unary(&mut self) -> Result<Expression, SyntaxError> {
@@ -150,6 +168,7 @@ impl Parser {
         };
         self.next += 1;
         let of = Box::new(self.expression(strength)?);
+        self.height += 1;
         Ok(Expression {
             at,
             node: Node::Unary(operation, of),
@@ -159,6 +178,7 @@ impl Parser {
     /// A value, and the choice of other points behind it.
     fn postfix(&mut self) -> Result<Expression, SyntaxError> {
         let mut of = self.primary()?;
+        let mut height = self.height;
         let may_select = matches!(
             of.node,
             Node::Name(_)
@@ -187,17 +207,21 @@ impl Parser {
                     true => None,
                     false => Some(self.expression(0)?),
                 };
+                height = height.max(self.height);
                 axes.push((axis, value));
                 if !self.accept(",") {
                     break;
                 }
             }
             self.expect("]")?;
+            height += 1;
+            self.bound(height, of.at)?;
             of = Expression {
                 at: of.at,
                 node: Node::Select(Box::new(of), axes),
             };
         }
+        self.height = height;
         Ok(of)
     }
 
@@ -210,6 +234,7 @@ impl Parser {
             ));
         };
         self.next += 1;
+        self.height = 0;
         let node = match token {
             Token::Number(number) => Node::Value(Value::Number(number)),
             Token::Text(text) => Node::Value(Value::Text(text)),
@@ -249,15 +274,19 @@ impl Parser {
             "each" | "text" if self.accept("(") => {
                 let depth = self.depth + 1;
                 let arguments = self.list(")")?;
-                let template = |text: &str, at: usize| {
-                    Template::nested(text, depth).map_err(|error| error.later(at + 1))
+                let mut highest = self.height;
+                let mut template = |text: &str, at: usize| {
+                    let read = Template::nested(text, depth);
+                    let (read, height) = read.map_err(|error| error.later(at + 1))?;
+                    highest = highest.max(height + 1);
+                    Ok::<_, SyntaxError>(read)
                 };
                 let text = |one: &Expression| match &one.node {
                     Node::Value(Value::Text(text)) => Some((text.clone(), one.at)),
                     _ => None,
                 };
                 let texts: Vec<_> = arguments.iter().map(text).collect();
-                match (name.as_str(), texts.as_slice()) {
+                let node = match (name.as_str(), texts.as_slice()) {
                     ("text", [Some((pattern, at))]) => Node::Written(template(pattern, *at)?),
                     ("text", _) => Node::Call(name, arguments),
                     (_, [Some((between, _)), Some((pattern, at)), rest @ ..]) if rest.len() < 2 => {
@@ -272,7 +301,9 @@ impl Parser {
                         let why = "each has two texts, what stands between and a template, and perhaps a condition";
                         return Err(SyntaxError::new(at, why));
                     }
-                }
+                };
+                self.height = highest;
+                node
             }
             _ if self.accept("(") => Node::Call(name, self.list(")")?),
             _ => Node::Name(name),
@@ -281,12 +312,14 @@ impl Parser {
 
     /// Expressions with commas between, until `end`.
     fn list(&mut self, end: &str) -> Result<Vec<Expression>, SyntaxError> {
-        let mut all = Vec::new();
+        let (mut all, mut highest) = (Vec::new(), 0);
         if self.accept(end) {
             return Ok(all);
         }
         loop {
             all.push(self.expression(0)?);
+            highest = highest.max(self.height);
+            self.height = highest + 1;
             if self.accept(end) {
                 return Ok(all);
             }

@@ -27,16 +27,16 @@ pub(crate) enum Piece {
 impl Template {
     /// Reads it.
     pub(crate) fn read(text: &str) -> Result<Self, SyntaxError> {
-        Self::nested(text, 0)
+        Ok(Self::nested(text, 0)?.0)
     }
 
-    /// Reads one that stands in expressions, so deep.
-    pub(super) fn nested(text: &str, depth: usize) -> Result<Self, SyntaxError> {
+    /// Reads one that stands in expressions, so deep; and how high its highest expression is.
+    pub(super) fn nested(text: &str, depth: usize) -> Result<(Self, usize), SyntaxError> {
         if text.len() > LONGEST {
             let why = format!("the text is longer than {LONGEST} bytes");
             return Err(SyntaxError::new(0, why));
         }
-        let (mut pieces, mut plain) = (Vec::new(), String::new());
+        let (mut pieces, mut plain, mut highest) = (Vec::new(), String::new(), 0);
         let mut rest = text.char_indices().peekable();
         while let Some((at, next)) = rest.next() {
             let is_doubled = rest.peek().is_some_and(|(_, other)| *other == next);
@@ -57,11 +57,10 @@ impl Template {
                     }
                     let inner = &text[at + 1..];
                     let parts = Parts::of(inner).map_err(|error| error.later(at + 1))?;
-                    pieces.push(
-                        parts
-                            .piece(inner, depth)
-                            .map_err(|error| error.later(at + 1))?,
-                    );
+                    let piece = parts.piece(inner, depth);
+                    let (piece, height) = piece.map_err(|error| error.later(at + 1))?;
+                    pieces.push(piece);
+                    highest = highest.max(height);
                     let end = at + 1 + parts.end;
                     while rest.peek().is_some_and(|(at, _)| *at <= end) {
                         rest.next();
@@ -73,7 +72,16 @@ impl Template {
         if !plain.is_empty() {
             pieces.push(Piece::Text(plain));
         }
-        Ok(Self(pieces))
+        Ok((Self(pieces), highest))
+    }
+
+    /// About how much memory it takes, in numbers.
+    pub(crate) fn weight(&self) -> usize {
+        let of = |piece: &Piece| match piece {
+            Piece::Text(text) | Piece::Table(text) => 1 + text.len() / 16,
+            Piece::Value { of, form, fallback } => of.weight() + (form.len() + fallback.len()) / 16,
+        };
+        self.0.iter().map(of).sum()
     }
 
     /// The expressions in it.
@@ -117,12 +125,12 @@ impl Parts {
         ))
     }
 
-    fn piece(&self, text: &str, depth: usize) -> Result<Piece, SyntaxError> {
+    fn piece(&self, text: &str, depth: usize) -> Result<(Piece, usize), SyntaxError> {
         let expression = &text[..self.expression];
         if let Some(name) = expression.strip_prefix("table.")
             && self.expression == self.end
         {
-            return Ok(Piece::Table(name.to_owned()));
+            return Ok((Piece::Table(name.to_owned()), 0));
         }
         let form = text[self.expression..self.form].trim_start_matches(':');
         if Value::Number(0.0).formed(form).is_none() {
@@ -130,10 +138,12 @@ impl Parts {
             return Err(SyntaxError::new(self.expression, why));
         }
         let fallback = text[self.form..self.end].trim_start_matches('|');
-        Ok(Piece::Value {
-            of: parser::nested(expression, depth)?,
+        let (of, height) = parser::nested(expression, depth)?;
+        let piece = Piece::Value {
+            of,
             form: form.to_owned(),
             fallback: fallback.to_owned(),
-        })
+        };
+        Ok((piece, height))
     }
 }

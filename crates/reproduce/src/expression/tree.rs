@@ -87,6 +87,19 @@ impl Expression {
         matches!(self.node, Node::Name(_) | Node::Published(_))
     }
 
+    /// About how much memory it takes, in numbers.
+    pub(crate) fn weight(&self) -> usize {
+        let (mut inner, mut weight) = (vec![self], 0);
+        while let Some(one) = inner.pop() {
+            weight += 4;
+            if let Node::Value(Value::Text(text)) = &one.node {
+                weight += text.len() / 16;
+            }
+            inner.extend(one.parts());
+        }
+        weight
+    }
+
     /// The expressions directly inside of this one.
     pub(crate) fn parts(&self) -> Vec<&Self> {
         match &self.node {

@@ -7,9 +7,10 @@ use quell_lab::scenario::tree::{Node, Table, Tree};
 use super::reader::Reader;
 use super::runs::RUN_KEYS;
 use super::{
-    Axis, AxisKind, AxisValue, Label, MOST_AXES, MOST_POINTS, MOST_VALUES, Parts, RunKeys,
+    Axis, AxisKind, AxisValue, HEAVIEST_AXIS, Label, MOST_AXES, MOST_POINTS, MOST_VALUES, Parts,
+    RunKeys, Seeds,
 };
-use crate::expression::Value;
+use crate::expression::{Template, Value};
 
 const PARTS: [(&str, Parts); 3] = [
     ("phases", Parts::Phases),
@@ -26,7 +27,7 @@ impl Reader<'_> {
         };
         let mut axes = Vec::new();
         let mut points = 1_usize;
-        for (name, node) in table.iter() {
+        for (name, node) in table.iter().take(MOST_AXES) {
             let key = format!("axis.{name}");
             self.declare(&key, node, name);
             let Some(axis) = self.axis(&key, name, node) else {
@@ -37,7 +38,7 @@ impl Reader<'_> {
             }
             axes.push(axis);
         }
-        if axes.len() > MOST_AXES {
+        if table.iter().count() > MOST_AXES {
             self.about("axis", node, format!("has more than {MOST_AXES} axes"));
         }
         if points > MOST_POINTS {
@@ -118,6 +119,9 @@ impl Reader<'_> {
             );
         }
         let common = self.common(key, of_all);
+        if !self.is_light(key, node, &common, nodes.len().min(MOST_VALUES)) {
+            return Vec::new();
+        }
         let mut values = Vec::new();
         for (number, node) in nodes.iter().take(MOST_VALUES).enumerate() {
             let place = format!("{key}.{}", number + 1);
@@ -184,6 +188,15 @@ impl Reader<'_> {
         common
     }
 
+    /// Whether so many values may each have what they share.
+    fn is_light(&mut self, key: &str, node: &Node, common: &Common, values: usize) -> bool {
+        let is_light = common.weight().saturating_mul(values) <= HEAVIEST_AXIS;
+        if !is_light {
+            self.about(key, node, "has too much that all of its values share");
+        }
+        is_light
+    }
+
     /// `{ from = 52500, to = 67500, steps = 501 }`, ends included.
     fn steps(&mut self, key: &str, node: &Node, of_all: &Table) -> Vec<AxisValue> {
         let form = "must be a list, or { from = …, to = …, steps = … } with numbers";
@@ -200,6 +213,10 @@ impl Reader<'_> {
             self.about(&path, node, form);
             return Vec::new();
         };
+        if !(to - from).is_finite() {
+            self.about(&path, node, "from and to are too far apart");
+            return Vec::new();
+        }
         if steps.fract() != 0.0 || !(2.0..=MOST_VALUES as f64).contains(&steps) {
             self.about(
                 &path,
@@ -209,6 +226,9 @@ impl Reader<'_> {
             return Vec::new();
         }
         let common = self.common(key, Some(of_all));
+        if !self.is_light(key, node, &common, steps as usize) {
+            return Vec::new();
+        }
         let at = |step: usize| from + (to - from) * step as f64 / (steps - 1.0);
         let value = |step: usize| AxisValue {
             label: Label::Value(Value::Number(at(step))),
@@ -233,6 +253,13 @@ impl Reader<'_> {
             self.declare(&format!("{path}, column {head}"), node, head);
         }
         let common = self.common(key, Some(of_all));
+        let names: usize = heads.iter().map(|head| 1 + head.len() / 16).sum();
+        let rows = text.lines().count().min(MOST_VALUES);
+        let is_light = self.is_light(key, node, &common, rows);
+        if !is_light || names.saturating_mul(rows) > HEAVIEST_AXIS {
+            self.wrong(&path, node, "its columns and rows are too many");
+            return Vec::new();
+        }
         let mut values = Vec::new();
         for (number, line) in lines.enumerate() {
             let cells = split(line);
@@ -273,6 +300,38 @@ impl Reader<'_> {
 struct Common {
     value: AxisValue,
     label: Option<Label>,
+}
+
+impl Common {
+    /// How much each value has of it.
+    fn weight(&self) -> usize {
+        let name = |name: &String| 1 + name.len() / 16;
+        fn of(value: &Value) -> usize {
+            match value {
+                Value::Text(text) => 1 + text.len() / 16,
+                Value::List(values) => values.iter().map(of).sum::<usize>() + 1,
+                Value::None | Value::Number(_) | Value::Flag(_) => 1,
+            }
+        }
+        let fields = self.value.fields.iter();
+        let fields: usize = fields.map(|(key, value)| name(key) + of(value)).sum();
+        let runs = &self.value.runs;
+        let listed = match &runs.seeds {
+            Some(Seeds::List(seeds)) => seeds.len(),
+            Some(Seeds::Range(..)) | None => 0,
+        };
+        let settings = runs.set.iter().chain(&runs.over_linux);
+        let settings: usize = settings
+            .map(|(key, template)| name(key) + template.weight())
+            .sum();
+        let label = match &self.label {
+            Some(Label::Template(template)) => template.weight(),
+            Some(Label::Value(value)) => of(value),
+            None => 0,
+        };
+        let scenario = runs.scenario.as_ref().map_or(0, Template::weight);
+        fields + listed + settings + label + scenario
+    }
 }
 
 impl RunKeys {

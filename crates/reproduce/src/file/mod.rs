@@ -4,15 +4,18 @@
 //! each with its line and key; names in expressions are checked too.
 
 mod axes;
+mod figures;
 mod names;
 mod reader;
 mod runs;
 mod statements;
 mod tables;
+mod whole;
 
 use std::collections::BTreeMap;
+use std::path::{Component, Path};
 
-use quell_lab::scenario::{Problems, tree};
+use quell_lab::scenario::{Origin, Problem, Problems, tree};
 
 use crate::expression::{Expression, Template, Value};
 
@@ -24,7 +27,17 @@ const SCHEMA: &str = "1";
 /// Values of an axis at most.
 const MOST_VALUES: usize = 10_000;
 /// Points at most.
-const MOST_POINTS: usize = 200_000;
+pub(crate) const MOST_POINTS: usize = 200_000;
+/// What the values of an axis may weigh together, with what they all have: numbers, and texts of 16 bytes.
+const HEAVIEST_AXIS: usize = 2_000_000;
+/// Bytes of a file at most, and of a file that it names.
+pub(crate) const MOST_BYTES: usize = 4 << 20;
+/// Figures and names of `[let]` at most.
+const MOST_NAMES: usize = 1_000;
+/// What many places of a file share, copied to each, at most: numbers, and texts of 16 bytes.
+const MOST_COPIED: usize = 4_000_000;
+/// Problems that are reported at most.
+const MOST_PROBLEMS: usize = 100;
 /// Axes at most: a set of axes is a number of 64 bits.
 const MOST_AXES: usize = 32;
 
@@ -87,10 +100,43 @@ pub(crate) struct RunKeys {
     pub(crate) scenario: Option<Template>,
     pub(crate) set: Vec<(String, Template)>,
     pub(crate) over_linux: Vec<(String, Template)>,
-    pub(crate) seeds: Option<Vec<u64>>,
+    pub(crate) seeds: Option<Seeds>,
     pub(crate) measure: Option<Measure>,
     /// A quick run lasts 20 s and not 2 s, because the application needs time to begin.
     pub(crate) is_slow: Option<bool>,
+}
+
+/// The seeds of a point: different ones.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Seeds {
+    /// From one on, so many.
+    Range(u64, u64),
+    /// These.
+    List(Vec<u64>),
+}
+
+impl Default for Seeds {
+    fn default() -> Self {
+        Self::Range(1, 1)
+    }
+}
+
+impl Seeds {
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::Range(_, count) => *count as usize,
+            Self::List(seeds) => seeds.len(),
+        }
+    }
+
+    /// The seeds in their order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = u64> + '_ {
+        (0..self.len()).map(|place| match self {
+            Self::Range(from, _) => from + place as u64,
+            Self::List(seeds) => seeds[place],
+        })
+    }
 }
 
 /// What is measured of a run.
@@ -356,8 +402,26 @@ pub(crate) struct Curve {
 /// Where the files lie that an experiment file names: their text by the name that it has there.
 pub(crate) type Files<'a> = &'a dyn Fn(&str) -> Option<String>;
 
+/// Whether a name is that of a file beside another one or below it, and not elsewhere.
+pub(crate) fn is_beside(name: &str) -> bool {
+    let parts = Path::new(name).components();
+    !name.is_empty()
+        && parts
+            .into_iter()
+            .all(|part| matches!(part, Component::Normal(_)))
+}
+
 /// Reads the text of the experiment file `file`; CSV files come from `files`.
 pub(crate) fn read(file: &str, text: &str, files: Files<'_>) -> Result<Definition, Problems> {
+    if text.len() > MOST_BYTES {
+        return Err(Problems::new(vec![Problem {
+            file: file.to_owned(),
+            origin: Origin::Line(1),
+            key: String::new(),
+            found: None,
+            allowed: format!("has more than {MOST_BYTES} bytes"),
+        }]));
+    }
     let root = tree::read(file, text).map_err(|problem| Problems::new(vec![problem]))?;
     let mut reader = Reader::new(file, files);
     let definition = reader.definition(&root);

@@ -1,12 +1,12 @@
 //! What the names of expressions mean, and on which axes an expression depends.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use quell_lab::scenario::tree::Node as Place;
 use quell_lab::scenario::{Problem, closest};
 
 use super::axes::fields;
-use super::{Axis, AxisKind, Figure, Parts};
+use super::{Axis, AxisKind, Figure, MOST_NAMES, MOST_PROBLEMS, Parts};
 use crate::expression::{Expression, Node};
 use crate::function;
 
@@ -43,6 +43,8 @@ pub(crate) struct Names {
 
 /// What functions of lists begin with; those of measurements begin with the measurement.
 pub(crate) const LIST: &str = "list.";
+/// Bytes of a name at most for which a similar one is looked for.
+const LONGEST_MEANT: usize = 64;
 /// Words that have a meaning where a check or a number is shown.
 const SHOWN: [&str; 4] = ["seconds", "seed", "value", "label"];
 
@@ -99,25 +101,9 @@ impl Names {
                 self.mean(&name, Meaning::Field(at));
             }
         }
-        // A name may depend on another that comes later: until nothing changes. What goes in a circle is found apart.
         self.figures = vec![0; figures.len()];
-        self.lets = lets.keys().map(|name| (name.clone(), 0)).collect();
-        for _ in 0..=figures.len() + lets.len() {
-            let of_lets: Vec<Depends> = lets.values().map(|one| self.depends(one)).collect();
-            let of_figures: Vec<Depends> = figures
-                .iter()
-                .map(|one| {
-                    self.depends(&one.of)
-                        | one.filter.as_ref().map_or(0, |filter| self.depends(filter))
-                })
-                .collect();
-            let of_lets: BTreeMap<String, Depends> = lets.keys().cloned().zip(of_lets).collect();
-            if of_lets == self.lets && of_figures == self.figures {
-                break;
-            }
-            (self.lets, self.figures) = (of_lets, of_figures);
-        }
-        self.find_circles(lets, figures);
+        self.lets = BTreeMap::new();
+        self.follow(lets, figures);
     }
 
     fn mean(&mut self, name: &str, meaning: Meaning) {
@@ -127,9 +113,11 @@ impl Names {
         }
     }
 
-    fn find_circles(&mut self, lets: &BTreeMap<String, Expression>, figures: &[Figure]) {
+    /// Finds on what lets and figures depend, those before them on which they are built, and what goes in a circle.
+    fn follow(&mut self, lets: &BTreeMap<String, Expression>, figures: &[Figure]) {
+        let meanings = self.meanings.clone();
         let of = |name: &str| -> Vec<&Expression> {
-            match self.meanings.get(name) {
+            match meanings.get(name) {
                 Some(Meaning::Let) => lets.get(name).into_iter().collect(),
                 Some(Meaning::Figure(at)) => {
                     let figure = &figures[*at];
@@ -140,13 +128,19 @@ impl Names {
         };
         let mut found = Vec::new();
         let mut known: BTreeMap<&str, bool> = BTreeMap::new();
-        let all: Vec<&str> = self.meanings.keys().map(String::as_str).collect();
-        for name in all {
+        for name in meanings.keys().map(String::as_str) {
             // Depth first, without recursion: names in progress are `false`.
             let mut stack = vec![(name, false)];
             while let Some((name, is_left)) = stack.pop() {
                 if is_left {
                     known.insert(name, true);
+                    let depends = of(name).into_iter();
+                    let depends = depends.fold(0, |all, one| all | self.depends(one));
+                    match meanings.get(name) {
+                        Some(Meaning::Figure(at)) => self.figures[*at] = depends,
+                        Some(Meaning::Let) => drop(self.lets.insert(name.to_owned(), depends)),
+                        _ => {}
+                    }
                     continue;
                 }
                 match known.get(name) {
@@ -162,7 +156,7 @@ impl Names {
                 let mut inner: Vec<&Expression> = of(name);
                 while let Some(one) = inner.pop() {
                     if let Node::Name(used) = &one.node
-                        && let Some((used, _)) = self.meanings.get_key_value(used)
+                        && let Some((used, _)) = meanings.get_key_value(used)
                     {
                         stack.push((used, false));
                     }
@@ -177,10 +171,15 @@ impl Names {
     pub(super) fn problems(&mut self, file: &str) -> Vec<Problem> {
         let mut problems = Vec::new();
         for (place, expression) in std::mem::take(&mut self.used) {
+            if problems.len() >= MOST_PROBLEMS {
+                break;
+            }
             let mut inner = vec![&expression];
             while let Some(one) = inner.pop() {
                 self.uses_functions |= matches!(one.node, Node::Measured(..));
-                if let Some(why) = self.problem(one) {
+                if problems.len() < MOST_PROBLEMS
+                    && let Some(why) = self.problem(one)
+                {
                     let allowed = format!("at character {}: {why}", one.at + 1);
                     problems.push(Problem {
                         allowed,
@@ -190,7 +189,10 @@ impl Names {
                 inner.extend(one.parts());
             }
         }
-        for allowed in std::mem::take(&mut self.repeated) {
+        for allowed in std::mem::take(&mut self.repeated)
+            .into_iter()
+            .take(MOST_PROBLEMS)
+        {
             problems.push(Problem {
                 file: file.to_owned(),
                 origin: quell_lab::scenario::Origin::Line(1),
@@ -204,7 +206,9 @@ impl Names {
 
     fn problem(&self, one: &Expression) -> Option<String> {
         let unknown = |what: &str, name: &str, known: Vec<&str>| {
-            let meant = closest(name, known.iter().copied());
+            let usual = |name: &&str| name.len() <= LONGEST_MEANT;
+            let known = known.into_iter().filter(usual).take(MOST_NAMES);
+            let meant = usual(&name).then(|| closest(name, known)).flatten();
             let meant = meant.map_or(String::new(), |meant| format!("; did you mean {meant}?"));
             Some(format!("there is no {what} {name}{meant}"))
         };
@@ -329,23 +333,16 @@ impl Names {
             .collect()
     }
 
-    /// Whether an expression reads results itself, and not only through figures.
-    pub(super) fn reads(
-        expression: &Expression,
-        lets: &BTreeMap<String, Expression>,
-        depth: usize,
-    ) -> bool {
+    /// Whether an expression reads results itself, and not only through figures; `lets` are the names of `[let]` that do.
+    pub(super) fn reads(expression: &Expression, lets: &BTreeSet<String>) -> bool {
         match &expression.node {
             Node::Column(_) => true,
             Node::Measured(name, _) if !name.starts_with(LIST) => true,
-            Node::Name(name) if name == "seconds" => true,
-            Node::Name(name) if depth < 16 => lets
-                .get(name)
-                .is_some_and(|one| Self::reads(one, lets, depth + 1)),
+            Node::Name(name) => name == "seconds" || lets.contains(name),
             _ => expression
                 .parts()
                 .into_iter()
-                .any(|one| Self::reads(one, lets, depth)),
+                .any(|one| Self::reads(one, lets)),
         }
     }
 }

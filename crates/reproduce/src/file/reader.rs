@@ -1,20 +1,20 @@
-//! The parts of a file that all others are made of, and the file as a whole.
+//! The parts of a file that all others are made of.
 
-use std::collections::BTreeMap;
-
-use quell_lab::scenario::tree::{self, Node, Table, TomlType, Tree};
+use quell_lab::scenario::tree::{Node, Table, TomlType, Tree};
 use quell_lab::scenario::{Problem, closest};
 
 use super::names::Names;
-use super::{Definition, Figure, Files, KEYS, Label, Over, RunKeys, SCHEMA};
-use crate::expression::{Expression, Piece, SyntaxError, Template, Value, parse};
+use super::{Files, Label, MOST_COPIED, MOST_PROBLEMS};
+use crate::expression::{Expression, SyntaxError, Template, Value, parse};
 
 /// Collects problems.
 pub(super) struct Reader<'a> {
-    file: String,
+    pub(super) file: String,
     pub(super) files: Files<'a>,
     pub(super) problems: Vec<Problem>,
     pub(super) names: Names,
+    /// What was copied so far of what many places share.
+    copied: usize,
 }
 
 impl<'a> Reader<'a> {
@@ -24,6 +24,7 @@ impl<'a> Reader<'a> {
             files,
             problems: Vec::new(),
             names: Names::default(),
+            copied: 0,
         }
     }
 
@@ -38,6 +39,9 @@ impl<'a> Reader<'a> {
     }
 
     fn push(&mut self, key: &str, node: &Node, found: Option<String>, allowed: String) {
+        if self.problems.len() >= MOST_PROBLEMS {
+            return;
+        }
         self.problems.push(Problem {
             file: self.file.clone(),
             origin: node.origin.clone(),
@@ -45,6 +49,16 @@ impl<'a> Reader<'a> {
             found,
             allowed,
         });
+    }
+
+    /// Whether so much may be copied once more. Many places that share something long would fill the memory.
+    pub(super) fn may_copy(&mut self, key: &str, node: &Node, weight: usize) -> bool {
+        self.copied = self.copied.saturating_add(weight);
+        let may = self.copied <= MOST_COPIED;
+        if !may {
+            self.about(key, node, "too much is repeated in too many places");
+        }
+        may
     }
 
     /// The table at `node`, whose keys are all `known`.
@@ -260,132 +274,6 @@ impl<'a> Reader<'a> {
         self.text_of(path, table, key).unwrap_or_default()
     }
 
-    /// The file whose runs and figures this one has too: `like = "m3"`.
-    fn like(&mut self, table: &Table) -> Option<Node> {
-        let node = table.get("like")?;
-        let name = self.text("like", node)?;
-        let file = format!("{name}.toml");
-        let read = (self.files)(&file).map(|text| tree::read(&file, &text));
-        match read {
-            Some(Ok(root)) => return Some(root),
-            Some(Err(problem)) => self.problems.push(problem),
-            None => self.wrong("like", node, format!("there is no {file} beside this file")),
-        }
-        None
-    }
-
-    pub(super) fn definition(&mut self, root: &Node) -> Option<Definition> {
-        let table = self.table("", root, KEYS)?;
-        match table.get("schema") {
-            None => self.about("schema", root, "is missing; must be 1"),
-            Some(node) if node.found() != SCHEMA => self.wrong("schema", node, "must be 1"),
-            Some(_) => {}
-        }
-        let title = self.needed("", root, table, "title");
-        let source = self.needed("", root, table, "source");
-        self.text_of("", table, "description");
-        let like = self.like(table);
-        let other = like
-            .as_ref()
-            .and_then(|root| self.any_table("like", root, "of keys"));
-        // A key of this file, else of that one.
-        let get = |key: &str| {
-            table
-                .get(key)
-                .or_else(|| other.and_then(|other| other.get(key)))
-        };
-        let runs = other.map_or_else(RunKeys::default, |other| self.run_keys("", other));
-        let runs = runs.then(self.run_keys("", table));
-        // Names are declared before they are looked up.
-        let axes = get("axis").map_or_else(Vec::new, |node| self.axes(node));
-        let mut lets = BTreeMap::new();
-        let all = [other.and_then(|other| other.get("let")), table.get("let")];
-        for node in all.into_iter().flatten() {
-            for (name, node) in self
-                .any_table("let", node, "of names")
-                .into_iter()
-                .flat_map(Table::iter)
-            {
-                self.declare(&format!("let.{name}"), node, name);
-                if let Some(read) = self.expression(&format!("let.{name}"), node) {
-                    lets.insert(name.to_owned(), read);
-                }
-            }
-        }
-        let all = [
-            other.and_then(|other| other.get("figure")),
-            table.get("figure"),
-        ];
-        let mut figures: Vec<Figure> = Vec::new();
-        for node in all.into_iter().flatten() {
-            for figure in self.figures(node, &lets) {
-                figures.retain(|known| known.name != figure.name);
-                figures.push(figure);
-            }
-        }
-        let skip = match get("skip") {
-            Some(node) => {
-                let nodes = self.list("skip", node).iter();
-                nodes
-                    .filter_map(|node| self.expression("skip", node))
-                    .collect()
-            }
-            None => Vec::new(),
-        };
-        let whens = get("when").map_or_else(Vec::new, |node| self.whens(node));
-        self.names.declare(&axes, &lets, &figures);
-        let what = get("what").and_then(|node| self.template("what", node));
-        let judged = get("judged").and_then(|node| self.expression("judged", node));
-        let statements = match table.get("statement") {
-            Some(node) => self.statements(node, table, judged.as_ref(), &axes, &figures),
-            None => {
-                self.about(
-                    "statement",
-                    root,
-                    "is missing; an experiment has statements",
-                );
-                Vec::new()
-            }
-        };
-        let tables = self.tables("table", table, &axes, &figures);
-        let files = self.tables("csv", table, &axes, &figures);
-        let pictures = table
-            .get("picture")
-            .map_or_else(Vec::new, |node| self.pictures(node, &axes, &figures));
-        let page = table.get("page").and_then(|node| {
-            let page = self.table("page", node, &["text"])?;
-            self.template_of("page", page, "text")
-        });
-        if let Some((page, node)) = page.as_ref().zip(table.get("page")) {
-            for piece in &page.0 {
-                if let Piece::Table(name) = piece
-                    && !tables.iter().any(|(known, _)| known == name)
-                {
-                    self.about("page.text", node, format!("there is no table {name}"));
-                }
-            }
-        }
-        let found = self.names.problems(&self.file);
-        self.problems.extend(found);
-        Some(Definition {
-            title,
-            source,
-            runs,
-            skip,
-            what: what.unwrap_or_default(),
-            lets,
-            axes,
-            whens,
-            figures,
-            statements,
-            tables,
-            files,
-            pictures,
-            page: page.unwrap_or_default(),
-            names: std::mem::take(&mut self.names),
-        })
-    }
-
     /// A name of the file's own.
     pub(super) fn declare(&mut self, key: &str, node: &Node, name: &str) {
         const TAKEN: [&str; 12] = [
@@ -411,78 +299,6 @@ impl<'a> Reader<'a> {
             let allowed = "is no name; a name has letters, digits and _, begins with a letter, and is no word of expressions";
             self.about(key, node, allowed);
         }
-    }
-
-    fn figures(&mut self, node: &Node, lets: &BTreeMap<String, Expression>) -> Vec<Figure> {
-        let Some(table) = self.any_table("figure", node, "of names with expressions") else {
-            return Vec::new();
-        };
-        let mut figures = Vec::new();
-        for (name, node) in table.iter() {
-            let key = format!("figure.{name}");
-            self.declare(&key, node, name);
-            if let Some(figure) = self.figure(&key, name, node, lets) {
-                figures.push(figure);
-            }
-        }
-        figures
-    }
-
-    fn usual_over(&self, of: &Expression, lets: &BTreeMap<String, Expression>) -> Over {
-        match Names::reads(of, lets, 0) {
-            true => Over::Mean,
-            false => Over::Point,
-        }
-    }
-
-    fn figure(
-        &mut self,
-        key: &str,
-        name: &str,
-        node: &Node,
-        lets: &BTreeMap<String, Expression>,
-    ) -> Option<Figure> {
-        let plain = |of, over| Figure {
-            name: name.to_owned(),
-            of,
-            over,
-            filter: None,
-            label: Template(vec![Piece::Text(name.to_owned())]),
-            show: None,
-            published: None,
-        };
-        let Tree::Table(_) = &node.value else {
-            let of = self.expression(key, node)?;
-            let over = self.usual_over(&of, lets);
-            return Some(plain(of, over));
-        };
-        let known = ["of", "over", "where", "label", "show", "published"];
-        let table = self.table(key, node, &known)?;
-        if table.get("of").is_none() {
-            self.about(key, node, "needs of = an expression");
-        }
-        let of = self.expression_of(key, table, "of")?;
-        let over = table
-            .get("over")
-            .and_then(|node| self.word(&format!("{key}.over"), node, &Over::ALL));
-        let show = self.text_of(key, table, "show");
-        if let Some(form) = show
-            .as_deref()
-            .filter(|form| Value::Number(0.0).formed(form).is_none())
-        {
-            let form = format!("{form:?} is no form; there are d, g, .2, +.1");
-            self.about(&format!("{key}.show"), node, form);
-        }
-        let over = over.unwrap_or_else(|| self.usual_over(&of, lets));
-        Some(Figure {
-            filter: self.expression_of(key, table, "where"),
-            label: self
-                .template_of(key, table, "label")
-                .unwrap_or_else(|| Template(vec![Piece::Text(name.to_owned())])),
-            show,
-            published: self.expression_of(key, table, "published"),
-            ..plain(of, over)
-        })
     }
 
     /// The label of an axis's value.

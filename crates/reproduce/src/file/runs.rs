@@ -3,7 +3,7 @@
 use quell_lab::scenario::tree::{Node, Table, TomlType, Tree};
 
 use super::reader::Reader;
-use super::{Measure, RunKeys};
+use super::{Measure, RunKeys, Seeds};
 use crate::expression::{Expression, Piece, Template};
 
 /// The keys of runs.
@@ -122,7 +122,7 @@ impl Reader<'_> {
     }
 
     /// `5`, `[1, 2, 3]` or `{ from = 1, count = 3 }`.
-    fn seeds(&mut self, key: &str, node: &Node) -> Option<Vec<u64>> {
+    fn seeds(&mut self, key: &str, node: &Node) -> Option<Seeds> {
         let form = "must be a number of seeds, a list of different whole numbers, or { from = 1, count = 3 }";
         let whole = |node: &Node| match &node.value {
             Tree::Scalar(TomlType::Integer, text) => text.parse::<u64>().ok(),
@@ -130,20 +130,21 @@ impl Reader<'_> {
         };
         let range = |from: u64, count: u64| {
             let is_usual = (1..=MOST_SEEDS).contains(&count) && from.checked_add(count).is_some();
-            is_usual.then(|| (from..from + count).collect::<Vec<u64>>())
+            is_usual.then_some(Seeds::Range(from, count))
         };
         let seeds = match &node.value {
             Tree::Scalar(..) => whole(node).and_then(|count| range(1, count)),
             Tree::Array(nodes) => {
                 let seeds: Option<Vec<u64>> = nodes.iter().map(whole).collect();
-                seeds.filter(|seeds| {
+                let seeds = seeds.filter(|seeds| {
                     let mut different = seeds.clone();
                     different.sort_unstable();
                     different.dedup();
                     !seeds.is_empty()
                         && different.len() == seeds.len()
                         && seeds.len() as u64 <= MOST_SEEDS
-                })
+                });
+                seeds.map(Seeds::List)
             }
             Tree::Table(_) => {
                 let table = self.table(key, node, &["from", "count"])?;

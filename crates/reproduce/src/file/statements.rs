@@ -4,7 +4,7 @@ use quell_lab::scenario::tree::{Node, Table, Tree};
 
 use super::reader::Reader;
 use super::{Axis, Bound, Check, Figure, Form, Statement};
-use crate::expression::{Expression, Node as Part};
+use crate::expression::{Expression, Node as Part, Template};
 
 const CHECK_KEYS: [&str; 21] = [
     "figure",
@@ -67,7 +67,10 @@ impl Reader<'_> {
             }
             let mut read = self.statement(id, node, reasons, axes, figures);
             if let Some(read) = &mut read {
-                read.filter = read.filter.take().or_else(|| judged.cloned());
+                let weight = judged.map_or(0, Expression::weight);
+                if read.filter.is_none() && self.may_copy("judged", node, weight) {
+                    read.filter = judged.cloned();
+                }
             }
             statements.extend(read);
         }
@@ -163,7 +166,11 @@ impl Reader<'_> {
             return Some(text);
         };
         match reasons.and_then(|reasons| reasons.get(name)) {
-            Some(node) => self.text(&format!("reason.{name}"), node),
+            Some(node) => {
+                let text = self.text(&format!("reason.{name}"), node)?;
+                self.may_copy(&path, node, 1 + text.len() / 16)
+                    .then_some(text)
+            }
             None => {
                 self.wrong(&path, node, format!("there is no {name} in [reason]"));
                 None
@@ -194,23 +201,7 @@ impl Reader<'_> {
     ) -> Option<Check> {
         let known: Vec<&str> = CHECK_KEYS.into_iter().chain(["guard"]).collect();
         let table = self.table(key, node, &known)?;
-        let figure = match self.text_of(key, table, "figure") {
-            Some(name) => match figures.iter().position(|figure| figure.name == name) {
-                Some(at) => Some((at, name)),
-                None => {
-                    let names: Vec<&str> =
-                        figures.iter().map(|figure| figure.name.as_str()).collect();
-                    let known = names.join(", ");
-                    self.about(
-                        &format!("{key}.figure"),
-                        node,
-                        format!("there is no figure {name}; there are {known}"),
-                    );
-                    return None;
-                }
-            },
-            None => None,
-        };
+        let figure = self.named_figure(key, node, table, figures)?;
         let value = match &figure {
             Some((_, name)) => Some(Expression {
                 at: 0,
@@ -233,25 +224,18 @@ impl Reader<'_> {
         let each = match table.get("each") {
             Some(node) => self.places(&format!("{key}.each"), node, axes),
             None => {
-                let mut used = vec![value.as_ref(), filter.as_ref()];
-                match &form {
-                    Form::Within { percent, of, or } => {
-                        used.extend([Some(percent), Some(of), or.as_ref()])
-                    }
-                    Form::Bounds(bounds) => {
-                        used.extend(bounds.iter().map(|(_, bound)| Some(bound)))
-                    }
-                    Form::Holds(holds) => used.push(Some(holds)),
-                }
-                let depends = used
-                    .into_iter()
-                    .flatten()
-                    .fold(0, |all, one| all | self.names.depends(one));
+                let used = [value.as_ref(), filter.as_ref()].into_iter().flatten();
+                let used = used.chain(form.expressions());
+                let depends = used.fold(0, |all, one| all | self.names.depends(one));
                 self.names.places(depends)
             }
         };
         let label = self.template_of(key, table, "label");
-        let label = label.or_else(|| figure.as_ref().map(|(at, _)| figures[*at].label.clone()));
+        let of_figure = figure.as_ref().map(|(at, _)| &figures[*at].label);
+        let label = label.or_else(|| {
+            let may = self.may_copy(key, node, of_figure.map_or(0, Template::weight));
+            of_figure.filter(|_| may).cloned()
+        });
         let guard = table
             .get("guard")
             .and_then(|node| self.value(&format!("{key}.guard"), node));
@@ -275,6 +259,34 @@ impl Reader<'_> {
             what,
             guard: guard.and_then(|guard| guard.number()),
         })
+    }
+
+    /// The figure that a check names, if it names one; `None` if there is none of that name.
+    #[expect(
+        clippy::option_option,
+        reason = "none is named, or one is named that is not there"
+    )]
+    fn named_figure(
+        &mut self,
+        key: &str,
+        node: &Node,
+        table: &Table,
+        figures: &[Figure],
+    ) -> Option<Option<(usize, String)>> {
+        let Some(name) = self.text_of(key, table, "figure") else {
+            return Some(None);
+        };
+        if let Some(at) = figures.iter().position(|figure| figure.name == name) {
+            return Some(Some((at, name)));
+        }
+        let names: Vec<&str> = figures.iter().map(|figure| figure.name.as_str()).collect();
+        let known = names.join(", ");
+        self.about(
+            &format!("{key}.figure"),
+            node,
+            format!("there is no figure {name}; there are {known}"),
+        );
+        None
     }
 
     fn form(
@@ -338,5 +350,19 @@ impl Reader<'_> {
             }
         }
         places
+    }
+}
+
+impl Form {
+    /// The expressions in it.
+    fn expressions(&self) -> Vec<&Expression> {
+        match self {
+            Self::Within { percent, of, or } => [Some(percent), Some(of), or.as_ref()]
+                .into_iter()
+                .flatten()
+                .collect(),
+            Self::Bounds(bounds) => bounds.iter().map(|(_, bound)| bound).collect(),
+            Self::Holds(holds) => vec![holds],
+        }
     }
 }

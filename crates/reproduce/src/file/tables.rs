@@ -3,8 +3,10 @@
 use quell_lab::scenario::tree::{Node, Table as Keys, Tree};
 
 use super::reader::Reader;
-use super::{Axis, Column, Curve, Depends, Figure, Pair, Picture, PictureKind, Table, TableKind};
-use crate::expression::Template;
+use super::{
+    Axis, Column, Curve, Depends, Figure, Pair, Picture, PictureKind, Table, TableKind, is_beside,
+};
+use crate::expression::{Expression, Template};
 
 impl Reader<'_> {
     /// `[table.NAME]` or `[csv."FILE"]`.
@@ -24,6 +26,9 @@ impl Reader<'_> {
             .into_iter()
             .flat_map(Keys::iter)
         {
+            if kind == "csv" && !is_beside(name) {
+                self.about(&format!("{kind}.{name}"), node, "is no name of a file");
+            }
             let table = self.one_table(&format!("{kind}.{name}"), node, axes, figures);
             tables.extend(table.map(|table| (name.to_owned(), table)));
         }
@@ -53,41 +58,66 @@ impl Reader<'_> {
         let rows = table
             .get("rows")
             .map(|node| self.places(&format!("{key}.rows"), node, axes));
-        if table.get("kind").is_some() {
-            let word = table
-                .get("kind")
-                .and_then(|node| self.word(&format!("{key}.kind"), node, &[("deviations", ())]));
-            word?;
-            let within = table
-                .get("within")
-                .and_then(|node| self.value(&format!("{key}.within"), node));
-            let mut places = Vec::new();
-            let names = table
-                .get("figures")
-                .map_or_else(Vec::new, |node| self.texts(&format!("{key}.figures"), node));
-            for name in names {
-                match figures.iter().position(|figure| figure.name == name) {
-                    Some(place) => places.push(place),
-                    None => self.about(
-                        &format!("{key}.figures"),
-                        node,
-                        format!("there is no figure {name}"),
-                    ),
-                }
-            }
-            let place = self.template_of(key, table, "place").unwrap_or_default();
-            let of_rows = rows.unwrap_or_else(|| self.depends(std::iter::once(&place)));
-            return Some(Table {
-                rows: of_rows,
-                filter,
-                kind: TableKind::Deviations {
-                    within: within.and_then(|within| within.number()).unwrap_or(15.0),
-                    figures: places,
-                    place,
-                    show: self.template_of(key, table, "show"),
-                },
-            });
+        match table.get("kind") {
+            Some(_) => self.deviations(key, node, table, rows, filter, figures),
+            None => Some(self.cells(key, node, table, rows, filter, axes)),
         }
+    }
+
+    /// `kind = "deviations"`
+    fn deviations(
+        &mut self,
+        key: &str,
+        node: &Node,
+        table: &Keys,
+        rows: Option<Vec<usize>>,
+        filter: Option<Expression>,
+        figures: &[Figure],
+    ) -> Option<Table> {
+        let word = table
+            .get("kind")
+            .and_then(|node| self.word(&format!("{key}.kind"), node, &[("deviations", ())]));
+        word?;
+        let within = table
+            .get("within")
+            .and_then(|node| self.value(&format!("{key}.within"), node));
+        let mut places = Vec::new();
+        let names = table
+            .get("figures")
+            .map_or_else(Vec::new, |node| self.texts(&format!("{key}.figures"), node));
+        for name in names {
+            match figures.iter().position(|figure| figure.name == name) {
+                Some(place) => places.push(place),
+                None => self.about(
+                    &format!("{key}.figures"),
+                    node,
+                    format!("there is no figure {name}"),
+                ),
+            }
+        }
+        let place = self.template_of(key, table, "place").unwrap_or_default();
+        let of_rows = rows.unwrap_or_else(|| self.depends(std::iter::once(&place)));
+        Some(Table {
+            rows: of_rows,
+            filter,
+            kind: TableKind::Deviations {
+                within: within.and_then(|within| within.number()).unwrap_or(15.0),
+                figures: places,
+                place,
+                show: self.template_of(key, table, "show"),
+            },
+        })
+    }
+
+    fn cells(
+        &mut self,
+        key: &str,
+        node: &Node,
+        table: &Keys,
+        rows: Option<Vec<usize>>,
+        filter: Option<Expression>,
+        axes: &[Axis],
+    ) -> Table {
         let (mut columns, mut lines) = (Vec::new(), Vec::new());
         if let Some(node) = table.get("columns") {
             let mut line = Vec::new();
@@ -128,7 +158,7 @@ impl Reader<'_> {
             None => Vec::new(),
         };
         let foot = self.lines(key, "foot", table, columns.len());
-        Some(Table {
+        Table {
             rows,
             filter,
             kind: TableKind::Cells {
@@ -136,7 +166,7 @@ impl Reader<'_> {
                 lines,
                 foot,
             },
-        })
+        }
     }
 
     /// `["head", "template"]` or `{ each = "axis", head = "template", cell = "template" }`.
@@ -191,12 +221,7 @@ impl Reader<'_> {
         self.names.places(depends)
     }
 
-    pub(super) fn pictures(
-        &mut self,
-        node: &Node,
-        axes: &[Axis],
-        _figures: &[Figure],
-    ) -> Vec<Picture> {
+    pub(super) fn pictures(&mut self, node: &Node, axes: &[Axis]) -> Vec<Picture> {
         let mut pictures = Vec::new();
         for (at, node) in self.list("picture", node).iter().enumerate() {
             pictures.extend(self.picture(&format!("picture.{}", at + 1), node, axes));
@@ -221,18 +246,10 @@ impl Reader<'_> {
             Some(self.places(&format!("{key}.{name}"), node, axes))
         };
         let (each, rows) = (places("each").unwrap_or_default(), places("rows"));
-        let several = |node: &Node| match &node.value {
-            Tree::Array(nodes) => nodes.clone(),
-            _ => vec![node.clone()],
-        };
         let filter = self.expression_of(key, table, "where");
         let (rows, kind) = match (table.get("pairs"), table.get("curves")) {
             (Some(pairs), None) => {
-                let mut all = Vec::new();
-                for (at, node) in several(pairs).iter().enumerate() {
-                    let pair = self.pair(&format!("{key}.pairs.{}", at + 1), node, axes);
-                    all.extend(pair.map(|pair| pair.only(filter.clone())));
-                }
+                let all = self.pairs(key, several(pairs), filter.as_ref(), axes);
                 let rows = rows.unwrap_or_else(|| {
                     let depends = all.iter().fold(0, |every, pair| {
                         let labels = pair
@@ -253,8 +270,13 @@ impl Reader<'_> {
             (None, Some(curves)) => {
                 let mut all = Vec::new();
                 for (at, node) in several(curves).iter().enumerate() {
-                    let curves =
-                        self.curves(&format!("{key}.curves.{}", at + 1), node, table, axes);
+                    let curves = self.curves(
+                        &format!("{key}.curves.{}", at + 1),
+                        node,
+                        table,
+                        filter.as_ref(),
+                        axes,
+                    );
                     all.extend(curves.into_iter().map(|curve| curve.only(filter.clone())));
                 }
                 let names = table
@@ -286,6 +308,25 @@ impl Reader<'_> {
         })
     }
 
+    fn pairs(
+        &mut self,
+        key: &str,
+        nodes: &[Node],
+        filter: Option<&Expression>,
+        axes: &[Axis],
+    ) -> Vec<Pair> {
+        let mut all = Vec::new();
+        let weight = filter.map_or(0, Expression::weight);
+        for (at, node) in nodes.iter().enumerate() {
+            if !self.may_copy(key, node, weight) {
+                break;
+            }
+            let pair = self.pair(&format!("{key}.pairs.{}", at + 1), node, axes);
+            all.extend(pair.map(|pair| pair.only(filter.cloned())));
+        }
+        all
+    }
+
     fn pair(&mut self, key: &str, node: &Node, axes: &[Axis]) -> Option<Pair> {
         let table = self.table(key, node, &["label", "ours", "published", "where", "rows"])?;
         let ours = self.expression_of(key, table, "ours");
@@ -304,7 +345,18 @@ impl Reader<'_> {
     }
 
     /// A curve, or what the source printed and ours.
-    fn curves(&mut self, key: &str, node: &Node, picture: &Keys, axes: &[Axis]) -> Vec<Curve> {
+    fn curves(
+        &mut self,
+        key: &str,
+        node: &Node,
+        picture: &Keys,
+        shared: Option<&Expression>,
+        axes: &[Axis],
+    ) -> Vec<Curve> {
+        // What all share is read again for each.
+        if !self.may_copy(key, node, 0) {
+            return Vec::new();
+        }
         let known = ["name", "ours", "published", "x", "over", "each", "where"];
         let Some(table) = self.table(key, node, &known) else {
             return Vec::new();
@@ -330,6 +382,10 @@ impl Reader<'_> {
         });
         let x = self.expression_of(key, table, "x");
         let x = x.or_else(|| self.expression_of(key, picture, "x"));
+        let weight = [x.as_ref(), shared].into_iter().flatten();
+        if !self.may_copy(key, node, weight.map(Expression::weight).sum()) {
+            return Vec::new();
+        }
         let name = self.template_of(key, table, "name").unwrap_or_default();
         let filter = self.expression_of(key, table, "where");
         let mut curves = Vec::new();
@@ -355,25 +411,30 @@ impl Reader<'_> {
     }
 }
 
+/// The nodes of a list, or the only one.
+fn several(node: &Node) -> &[Node] {
+    match &node.value {
+        Tree::Array(nodes) => nodes,
+        _ => std::slice::from_ref(node),
+    }
+}
+
 impl Pair {
-    fn only(mut self, filter: Option<crate::expression::Expression>) -> Self {
+    fn only(mut self, filter: Option<Expression>) -> Self {
         self.filter = both(self.filter, filter);
         self
     }
 }
 
 impl Curve {
-    fn only(mut self, filter: Option<crate::expression::Expression>) -> Self {
+    fn only(mut self, filter: Option<Expression>) -> Self {
         self.filter = both(self.filter, filter);
         self
     }
 }
 
 /// Both conditions.
-fn both(
-    one: Option<crate::expression::Expression>,
-    other: Option<crate::expression::Expression>,
-) -> Option<crate::expression::Expression> {
+fn both(one: Option<Expression>, other: Option<Expression>) -> Option<Expression> {
     match (one, other) {
         (Some(one), Some(other)) => Some(one.and(other)),
         (one, other) => one.or(other),

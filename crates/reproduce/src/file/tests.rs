@@ -237,7 +237,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "scenario = \"red/curvy.toml\"",
         "scenario = \"a\"\nskip = [\"\"]",
-        "must be",
+        "skip = \"\": at character 1: the expression has no end: a value is missing",
     ),
 ];
 

@@ -3,17 +3,17 @@
 
 use quell_app::Cause;
 
-use super::{Args, Value};
+use super::{Args, Unfit, Value};
 use crate::probe::items::{Item, Items};
 
 /// `items.times(group, from, to)`: completion times of the items of these sizes; without sizes of all.
-pub(super) fn times(runs: &[&Items], args: &Args<'_>) -> Result<Value, String> {
+pub(super) fn times(runs: &[&Items], args: &Args<'_>) -> Result<Value, Unfit> {
     Ok(of_sizes(runs, args)?.map(Item::completion_ms).collect())
 }
 
 /// `items.normalised(group, from, to, mbps, rtt)`: of each item of these sizes the best completion time on an idle link of so many Mbit/s,
 /// with two round trips, over the actual one.
-pub(super) fn normalised(runs: &[&Items], args: &Args<'_>) -> Result<Value, String> {
+pub(super) fn normalised(runs: &[&Items], args: &Args<'_>) -> Result<Value, Unfit> {
     let (mbps, rtt) = (args.number(3)?, args.number(4)?);
     let best = |item: Item| item.size() as f64 * 8.0 / mbps / 1e3 + 2.0 * rtt;
     let normalised = |item: Item| best(item) / item.completion_ms();
@@ -21,7 +21,7 @@ pub(super) fn normalised(runs: &[&Items], args: &Args<'_>) -> Result<Value, Stri
 }
 
 /// `items.geometric_mean(group)`: of the completion times.
-pub(super) fn geometric_mean(runs: &[&Items], args: &Args<'_>) -> Result<Value, String> {
+pub(super) fn geometric_mean(runs: &[&Items], args: &Args<'_>) -> Result<Value, Unfit> {
     let mut times: Vec<f64> = of_sizes(runs, args)?.map(Item::completion_ms).collect();
     times.sort_by(f64::total_cmp);
     let logarithms: f64 = times.iter().map(|time| time.ln()).sum();
@@ -31,7 +31,7 @@ pub(super) fn geometric_mean(runs: &[&Items], args: &Args<'_>) -> Result<Value, 
 
 /// `items.count(group, from, to, least, most, cause)`: items of these sizes that took so long, and if it is given with this as the costliest
 /// repair of their connection: `'handshake'`, `'timeout'`, `'probe'`, `'recovery'`, or `'none'`.
-pub(super) fn count(runs: &[&Items], args: &Args<'_>) -> Result<Value, String> {
+pub(super) fn count(runs: &[&Items], args: &Args<'_>) -> Result<Value, Unfit> {
     let cause = args.text(5).ok().map(cause).transpose()?;
     let took = took(args);
     let counts = |item: &Item| took(*item) && cause.is_none_or(|cause| item.cause() == cause);
@@ -39,7 +39,7 @@ pub(super) fn count(runs: &[&Items], args: &Args<'_>) -> Result<Value, String> {
 }
 
 /// `items.set_up_late(group, from, to, least)`: items of these sizes whose connection was up only after `least`.
-pub(super) fn set_up_late(runs: &[&Items], args: &Args<'_>) -> Result<Value, String> {
+pub(super) fn set_up_late(runs: &[&Items], args: &Args<'_>) -> Result<Value, Unfit> {
     let least = args.number(3)?;
     let counts = |item: &Item| item.setup_ms() >= least;
     Ok(number(of_sizes(runs, args)?.filter(counts)))
@@ -47,7 +47,7 @@ pub(super) fn set_up_late(runs: &[&Items], args: &Args<'_>) -> Result<Value, Str
 
 /// `items.late_after_set_up(group, from, to, least, most, after)`: items of these sizes that took so long, and at least `after` once the
 /// connection was up.
-pub(super) fn late_after_set_up(runs: &[&Items], args: &Args<'_>) -> Result<Value, String> {
+pub(super) fn late_after_set_up(runs: &[&Items], args: &Args<'_>) -> Result<Value, Unfit> {
     let (took, after) = (took(args), args.number(5)?);
     let waited = |item: &Item| item.completion_ms() - item.setup_ms() >= after;
     let counts = |item: &Item| took(*item) && waited(item);
@@ -58,7 +58,7 @@ pub(super) fn late_after_set_up(runs: &[&Items], args: &Args<'_>) -> Result<Valu
 fn of_sizes<'a>(
     runs: &'a [&'a Items],
     args: &Args<'_>,
-) -> Result<impl Iterator<Item = Item> + 'a, String> {
+) -> Result<impl Iterator<Item = Item> + 'a, Unfit> {
     let group = args.whole(0)?;
     let (from, to) = (
         args.number(1).unwrap_or(0.0),
@@ -82,14 +82,17 @@ fn number(items: impl Iterator<Item = Item>) -> Value {
     Value::Number(items.count() as f64)
 }
 
-fn cause(name: &str) -> Result<Option<Cause>, String> {
+fn cause(name: &str) -> Result<Option<Cause>, Unfit> {
     Ok(Some(match name {
         "handshake" => Cause::Handshake,
         "timeout" => Cause::Timeout,
         "probe" => Cause::Probe,
         "recovery" => Cause::Recovery,
         "none" => return Ok(None),
-        other => return Err(format!("{other} is no repair of a connection")),
+        other => {
+            let why = format!("{other} is no repair of a connection");
+            return Err(Unfit::new(why));
+        }
     }))
 }
 

@@ -9,6 +9,7 @@ mod path;
 mod sizes;
 
 use std::any::Any;
+use std::fmt;
 use std::ops::RangeInclusive;
 
 use crate::expression::Value;
@@ -59,6 +60,22 @@ const FUNCTIONS: [(&str, RangeInclusive<usize>); 38] = [
     ("is_none", 1..=1),
 ];
 
+/// Why a function has no value of what was given to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Unfit(String);
+
+impl Unfit {
+    pub(crate) fn new(why: impl Into<String>) -> Self {
+        Self(why.into())
+    }
+}
+
+impl fmt::Display for Unfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
 /// What was given to a function.
 #[derive(Debug)]
 pub(crate) struct Args<'a>(pub(crate) &'a [Value]);
@@ -69,9 +86,9 @@ impl Args<'_> {
     /// # Errors
     ///
     /// There is none.
-    pub(crate) fn number(&self, place: usize) -> Result<f64, String> {
+    pub(crate) fn number(&self, place: usize) -> Result<f64, Unfit> {
         let number = self.0.get(place).and_then(Value::number);
-        number.ok_or_else(|| format!("value {} must be a number", place + 1))
+        number.ok_or_else(|| Unfit(format!("value {} must be a number", place + 1)))
     }
 
     /// The whole number at a place.
@@ -79,11 +96,11 @@ impl Args<'_> {
     /// # Errors
     ///
     /// There is none.
-    pub(crate) fn whole(&self, place: usize) -> Result<usize, String> {
+    pub(crate) fn whole(&self, place: usize) -> Result<usize, Unfit> {
         let number = self.number(place)?;
         match number >= 0.0 && number.fract() == 0.0 && number < 1e9 {
             true => Ok(number as usize),
-            false => Err(format!("value {} must be a whole number", place + 1)),
+            false => Err(Unfit(format!("value {} must be a whole number", place + 1))),
         }
     }
 
@@ -92,18 +109,18 @@ impl Args<'_> {
     /// # Errors
     ///
     /// There is none.
-    pub(crate) fn text(&self, place: usize) -> Result<&str, String> {
+    pub(crate) fn text(&self, place: usize) -> Result<&str, Unfit> {
         match self.0.get(place) {
             Some(Value::Text(text)) => Ok(text),
-            _ => Err(format!("value {} must be a text", place + 1)),
+            _ => Err(Unfit(format!("value {} must be a text", place + 1))),
         }
     }
 }
 
 /// A figure of a measurement: of what some runs gave, and of the values that an expression gives it.
-pub(crate) type OfMeasurement = fn(&[&dyn Any], &Args<'_>) -> Result<Value, String>;
+pub(crate) type OfMeasurement = fn(&[&dyn Any], &Args<'_>) -> Result<Value, Unfit>;
 /// A function of a list of numbers, which come first.
-pub(crate) type OfList = fn(&[f64], &[f64]) -> Result<f64, String>;
+pub(crate) type OfList = fn(&[f64], &[f64]) -> Result<f64, Unfit>;
 
 /// What a name in front of brackets is.
 #[derive(Clone, Copy)]
@@ -191,10 +208,11 @@ pub(crate) fn read(
 fn typed<T: 'static>(
     runs: &[&dyn Any],
     args: &Args<'_>,
-    figure: fn(&[&T], &Args<'_>) -> Result<Value, String>,
-) -> Result<Value, String> {
+    figure: fn(&[&T], &Args<'_>) -> Result<Value, Unfit>,
+) -> Result<Value, Unfit> {
     let runs: Option<Vec<&T>> = runs.iter().map(|run| run.downcast_ref()).collect();
-    figure(&runs.ok_or("the runs have another measurement")?, args)
+    let runs = runs.ok_or_else(|| Unfit::new("the runs have another measurement"))?;
+    figure(&runs, args)
 }
 
 /// How many values the function takes, if there is one.
