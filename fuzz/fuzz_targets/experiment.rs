@@ -3,7 +3,7 @@
 #![no_main]
 
 use quell_lab::sweep::Stored;
-use quell_reproduce::Experiment;
+use quell_reproduce::{Experiment, Findings};
 
 /// What lies beside the experiment.
 const ROWS: &str = "rtt,name,known\n5,a,1.5\n77,\"b, c\",\n";
@@ -39,7 +39,7 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
             other => Stored::Figures(RESULTS[other % 2].to_owned()),
         })
         .collect();
-    let findings = experiment.findings(&results);
+    let findings = Findings::of(&experiment, &results);
     assert_eq!(findings.judged().len(), experiment.statements.len());
     let _ = findings.problems();
 });

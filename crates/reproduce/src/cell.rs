@@ -9,8 +9,6 @@ use quell_lab::sweep::{Probe, Wanted};
 use quell_lab::{Scenario, World};
 use quell_units::Time;
 
-use crate::experiment::Experiment;
-
 /// Packets of full size that a quick run may send, unless it lasts only [`SHORT`] or [`LONG`].
 const QUICK_PACKETS: u128 = 5_000;
 /// The shortest quick run.
@@ -135,21 +133,8 @@ impl Cell {
     }
 }
 
-/// The runs of an experiment's cells, in their order.
-pub(crate) fn wanted(experiment: &Experiment, length: Length, world: World) -> Vec<Wanted> {
-    let cells = experiment.cells();
-    let texts = |file: &str| experiment.scenario(file).unwrap_or_default().to_owned();
-    wanted_of(
-        &experiment.id,
-        cells,
-        &texts,
-        experiment.folder(),
-        length,
-        world,
-    )
-}
-
-fn wanted_of(
+/// The runs of some cells, in their order.
+pub(crate) fn wanted_of(
     name: &str,
     cells: &[Cell],
     text: &dyn Fn(&str) -> String,

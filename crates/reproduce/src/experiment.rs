@@ -12,9 +12,9 @@ use quell_lab::sweep::Stored;
 use crate::cell::Cell;
 use crate::evaluate::Engine;
 use crate::file::{self, Definition};
-use crate::findings::Findings;
+use crate::found::Found;
 use crate::shipped;
-use crate::statement::{Expected, Judge, Statement};
+use crate::statement::{Checks, Expected, Statement};
 
 /// An experiment: what its source says, the runs that repeat it, and how the results are judged. It is a file, of
 /// [`experiments/`](crate::shipped_experiments) or a user's.
@@ -159,22 +159,22 @@ impl Experiment {
         files
     }
 
-    /// Judges the results of [`Experiment::cells`], in their order, as those of full runs in the simulated world.
-    pub fn findings(&self, results: &[Stored]) -> Findings<'_> {
-        let mut findings = Findings::new(self, Judge::Simulated);
-        self.find(results, &mut findings);
-        findings
-    }
-
-    /// Judges the results of [`Experiment::cells`].
-    pub(crate) fn find(&self, results: &[Stored], out: &mut Findings<'_>) {
+    /// What its file says of the results of [`Experiment::cells`].
+    pub(crate) fn found(&self, results: &[Stored]) -> Found {
         let engine = Engine::new(&self.definition).and_then(|mut engine| {
             engine.take(results)?;
             Ok(engine)
         });
         match engine {
-            Ok(engine) => engine.find(out),
-            Err(fault) => out.fault("axis", &fault.why),
+            Ok(engine) => engine.find(),
+            Err(fault) => {
+                let mut found = Found {
+                    checks: self.statements.iter().map(|_| Checks::default()).collect(),
+                    ..Found::default()
+                };
+                found.fault("axis", &fault.why);
+                found
+            }
         }
     }
 }

@@ -1,5 +1,7 @@
 //! What an experiment found: text, tables, checks and figures.
 
+use quell_lab::sweep::Stored;
+
 use crate::experiment::Experiment;
 use crate::figure::Figure;
 use crate::statement::{Checks, Judge, Judged};
@@ -10,10 +12,8 @@ use crate::table::Table;
 pub struct Findings<'a> {
     experiment: &'a Experiment,
     judge: Judge,
-    /// One for each statement, in their order.
     pub(crate) checks: Vec<Checks>,
-    /// What could not be evaluated.
-    pub(crate) faults: Vec<String>,
+    faults: Vec<String>,
     /// Markdown: its part of a section of `docs/evidence/published.md`.
     pub text: String,
     /// Files of `docs/evidence/data`.
@@ -23,54 +23,22 @@ pub struct Findings<'a> {
 }
 
 impl<'a> Findings<'a> {
-    pub(crate) fn new(experiment: &'a Experiment, judge: Judge) -> Self {
-        let checks = experiment.statements.iter().map(|_| Checks::default());
+    /// What the results of the experiment's cells, in their order, say in the simulated world.
+    pub fn of(experiment: &'a Experiment, results: &[Stored]) -> Self {
+        Self::judged_as(experiment, results, Judge::Simulated)
+    }
+
+    pub(crate) fn judged_as(experiment: &'a Experiment, results: &[Stored], judge: Judge) -> Self {
+        let found = experiment.found(results);
         Self {
             experiment,
             judge,
-            checks: checks.collect(),
-            faults: Vec::new(),
-            text: String::new(),
-            tables: Vec::new(),
-            figures: Vec::new(),
+            checks: found.checks,
+            faults: found.faults,
+            text: found.text.trim().to_owned(),
+            tables: found.tables,
+            figures: found.figures,
         }
-    }
-
-    /// Adds Markdown.
-    pub fn write(&mut self, markdown: impl AsRef<str>) {
-        if !self.text.is_empty() {
-            self.text.push_str("\n\n");
-        }
-        self.text.push_str(markdown.as_ref().trim());
-    }
-
-    /// Adds a CSV file. Rows of several experiments of a section go into one file if they give it the same name and heads.
-    pub fn csv(&mut self, name: impl Into<String>, table: Table) {
-        self.tables.push((name.into(), table));
-    }
-
-    /// Adds a figure of the book.
-    pub fn draw(&mut self, figure: Figure) {
-        self.figures.push(figure);
-    }
-
-    /// The checks of the statement with this name.
-    ///
-    /// # Panics
-    ///
-    /// The definition has no such statement.
-    pub fn on(&mut self, statement: &str) -> &mut Checks {
-        let mut all = self.experiment.statements.iter();
-        let place = all.position(|one| one.id == statement);
-        let Some(place) = place else {
-            panic!("{} has no statement {statement:?}", self.experiment.id);
-        };
-        &mut self.checks[place]
-    }
-
-    /// A key of the file could not be evaluated: why.
-    pub(crate) fn fault(&mut self, key: &str, why: &str) {
-        self.faults.push(format!("{key}: {why}"));
     }
 
     /// The experiment.

@@ -85,7 +85,7 @@ impl<'a> Reproduction<'a> {
         let mut wanted: Vec<Wanted> = Vec::new();
         let (mut able, mut unable) = (Vec::new(), Vec::new());
         for &experiment in experiments {
-            let own = cell::wanted(experiment, length, world);
+            let own = runs_of(experiment, length, world);
             // The definitions are about the simulated world; for another one each has to be asked.
             if world != World::Sim
                 && let Err(why) = Plan::of(name, &own, world, guest)
@@ -144,7 +144,20 @@ fn outcome<'a>(experiment: &'a Experiment, results: &[Stored], judge: Judge) -> 
             failed,
         };
     }
-    let mut findings = Findings::new(experiment, judge);
-    experiment.find(results, &mut findings);
+    let findings = Findings::judged_as(experiment, results, judge);
     Outcome::Found(Box::new(findings))
+}
+
+/// The runs of an experiment's cells, in their order.
+fn runs_of(experiment: &Experiment, length: Length, world: World) -> Vec<Wanted> {
+    let cells = experiment.cells();
+    let texts = |file: &str| experiment.scenario(file).unwrap_or_default().to_owned();
+    cell::wanted_of(
+        &experiment.id,
+        cells,
+        &texts,
+        experiment.folder(),
+        length,
+        world,
+    )
 }

@@ -6,8 +6,9 @@ use super::case::{Case, Fault, Frame};
 use super::{Engine, RunResult};
 use crate::cell::Cell;
 use crate::expression::{Piece, Template, Value};
-use crate::file::{Measure, RunKeys};
+use crate::file::RunKeys;
 use crate::function;
+use crate::measure::Measure;
 use crate::probe::{CUBIC, EXPERIMENT, ITEMS, PATH, ROUNDS, SIZES};
 
 /// Runs at most, with all seeds.

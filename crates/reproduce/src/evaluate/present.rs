@@ -6,7 +6,8 @@ use crate::deviation::Deviations;
 use crate::expression::{Expression, Template, Value};
 use crate::figure::Figure as Drawn;
 use crate::file::{Column, Curve, Pair, Picture, PictureKind, Table, TableKind};
-use crate::findings::Findings;
+use crate::found::Found;
+use crate::statement::Checks;
 use crate::table::Table as Written;
 
 /// Characters of a table on the page at most.
@@ -17,22 +18,25 @@ type Points = Vec<(f64, f64)>;
 
 impl Engine<'_> {
     /// Judges every statement, and writes tables, pictures and text.
-    pub(crate) fn find(&self, out: &mut Findings<'_>) {
+    pub(crate) fn find(&self) -> Found {
+        let mut out = Found::default();
         for statement in &self.definition.statements {
-            let judged = self.judge(statement, out.on(&statement.id));
+            let mut checks = Checks::default();
+            let judged = self.judge(statement, &mut checks);
+            out.checks.push(checks);
             if let Err(fault) = judged {
                 out.fault(&format!("statement.{}", statement.id), &fault.why);
             }
         }
         for (name, table) in &self.definition.files {
             match self.table(table) {
-                Ok(table) => out.csv(name.clone(), table),
+                Ok(table) => out.tables.push((name.clone(), table)),
                 Err(fault) => out.fault(&format!("csv.{name}"), &fault.why),
             }
         }
         for (number, picture) in self.definition.pictures.iter().enumerate() {
             match self.picture(picture) {
-                Ok(all) => all.into_iter().for_each(|figure| out.draw(figure)),
+                Ok(all) => out.figures.extend(all),
                 Err(fault) => out.fault(&format!("picture.{}", number + 1), &fault.why),
             }
         }
@@ -53,12 +57,13 @@ impl Engine<'_> {
             found.map_or(String::new(), |(_, table)| table.clone())
         });
         match text {
-            Ok(text) => out.write(text),
+            Ok(text) => out.text = text,
             Err(fault) => faults.push(("page".to_owned(), fault.why)),
         }
         for (key, why) in faults {
             out.fault(&key, &why);
         }
+        out
     }
 
     fn table(&self, table: &Table) -> Result<Written, Fault> {

@@ -12,8 +12,7 @@ mod tree;
 mod value;
 
 pub(crate) use parser::parse;
-pub(crate) use template::{Piece, Template};
-pub(crate) use tree::{Binary, Expression, Node, Unary};
+pub(crate) use tree::{Binary, Expression, Node, Piece, Template, Unary};
 pub(crate) use value::Value;
 
 /// The longest expression or template, in bytes.

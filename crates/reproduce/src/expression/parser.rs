@@ -1,8 +1,7 @@
 //! From words to an expression: precedence climbing.
 
 use super::lexer::{Token, tokens};
-use super::template::Template;
-use super::tree::{Binary, Expression, Node, Unary};
+use super::tree::{Binary, Expression, Node, Template, Unary};
 use super::value::Value;
 use super::{DEEPEST, HIGHEST, SyntaxError};
 

@@ -1,28 +1,9 @@
 //! Texts with expressions in braces: `{rtt} ms: {ratio:.2}`, `{classic|–}`. A brace is doubled to be written.
 
 use super::parser;
-use super::tree::Expression;
+use super::tree::{Expression, Piece, Template};
 use super::value::Value;
 use super::{LONGEST, SyntaxError};
-
-/// A text with expressions.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct Template(pub(crate) Vec<Piece>);
-
-/// A part of such a text.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Piece {
-    /// As it is.
-    Text(String),
-    /// A value, with the form of its numbers, and what is written where there is none.
-    Value {
-        of: Expression,
-        form: String,
-        fallback: String,
-    },
-    /// `{table.NAME}`
-    Table(String),
-}
 
 impl Template {
     /// Reads it.

@@ -1,6 +1,5 @@
 //! What an expression is made of.
 
-use super::template::Template;
 use super::value::Value;
 
 /// An expression, and where it begins in its text.
@@ -117,4 +116,23 @@ impl Expression {
             Node::Binary(_, left, right) => vec![left, right],
         }
     }
+}
+
+/// A text with expressions.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Template(pub(crate) Vec<Piece>);
+
+/// A part of such a text.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Piece {
+    /// As it is.
+    Text(String),
+    /// A value, with the form of its numbers, and what is written where there is none.
+    Value {
+        of: Expression,
+        form: String,
+        fallback: String,
+    },
+    /// `{table.NAME}`
+    Table(String),
 }

@@ -1,15 +1,13 @@
 //! The axes of a file.
 
-use std::collections::BTreeMap;
-
 use quell_lab::scenario::tree::{Node, Table, Tree};
 
-use super::reader::Reader;
-use super::runs::RUN_KEYS;
-use super::{
+use super::definition::{
     Axis, AxisKind, AxisValue, HEAVIEST_AXIS, Label, MOST_AXES, MOST_POINTS, MOST_VALUES, Parts,
     RunKeys, Seeds,
 };
+use super::reader::Reader;
+use super::runs::RUN_KEYS;
 use crate::expression::{Template, Value};
 
 const PARTS: [(&str, Parts); 3] = [
@@ -376,13 +374,4 @@ fn split(line: &str) -> Vec<String> {
     }
     cells.push(cell);
     cells
-}
-
-/// The fields of an axis's values, by name.
-pub(super) fn fields(axis: &Axis) -> BTreeMap<&str, ()> {
-    let values = axis.values.iter();
-    values
-        .flat_map(|value| value.fields.keys())
-        .map(|name| (name.as_str(), ()))
-        .collect()
 }

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use quell_lab::scenario::tree::{Node, Table, Tree};
 
+use super::definition::{Figure, MOST_NAMES, Over};
 use super::names::Names;
 use super::reader::Reader;
-use super::{Figure, MOST_NAMES, Over};
 use crate::expression::{Expression, Piece, Template, Value};
 
 /// The formulas of `[let]`, and those that read results themselves.

@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use quell_lab::scenario::tree::Node as Place;
 use quell_lab::scenario::{Problem, closest};
 
-use super::axes::fields;
-use super::{Axis, AxisKind, Figure, MOST_NAMES, MOST_PROBLEMS, Parts};
+use super::definition::{Axis, AxisKind, Figure, MOST_NAMES, MOST_PROBLEMS, Parts};
 use crate::expression::{Expression, Node};
 use crate::function;
 
@@ -84,7 +83,7 @@ impl Names {
         for (name, at) in axes
             .iter()
             .enumerate()
-            .flat_map(|(at, axis)| fields(axis).into_keys().map(move |name| (name, at)))
+            .flat_map(|(at, axis)| axis.fields().into_iter().map(move |name| (name, at)))
         {
             if self.fields.insert(name.to_owned(), at).is_some() {
                 self.repeated.push(format!("{name} is a field of two axes"));

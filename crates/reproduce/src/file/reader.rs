@@ -3,8 +3,8 @@
 use quell_lab::scenario::tree::{Node, Table, TomlType, Tree};
 use quell_lab::scenario::{Problem, closest};
 
+use super::definition::{Files, Label, MOST_COPIED, MOST_PROBLEMS};
 use super::names::Names;
-use super::{Files, Label, MOST_COPIED, MOST_PROBLEMS};
 use crate::expression::{Expression, SyntaxError, Template, Value, parse};
 
 /// Collects problems.

@@ -2,9 +2,10 @@
 
 use quell_lab::scenario::tree::{Node, Table, TomlType, Tree};
 
+use super::definition::{RunKeys, Seeds};
 use super::reader::Reader;
-use super::{Measure, RunKeys, Seeds};
 use crate::expression::{Expression, Piece, Template};
+use crate::measure::Measure;
 
 /// The keys of runs.
 pub(super) const RUN_KEYS: [&str; 6] =

@@ -2,8 +2,8 @@
 
 use quell_lab::scenario::tree::{Node, Table, Tree};
 
+use super::definition::{Axis, Bound, Check, Figure, Form, Statement};
 use super::reader::Reader;
-use super::{Axis, Bound, Check, Figure, Form, Statement};
 use crate::expression::{Expression, Node as Part, Template};
 
 const CHECK_KEYS: [&str; 21] = [

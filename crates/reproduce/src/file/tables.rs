@@ -2,10 +2,11 @@
 
 use quell_lab::scenario::tree::{Node, Table as Keys, Tree};
 
-use super::reader::Reader;
-use super::{
-    Axis, Column, Curve, Depends, Figure, Pair, Picture, PictureKind, Table, TableKind, is_beside,
+use super::definition::{
+    Axis, Column, Curve, Figure, Pair, Picture, PictureKind, Table, TableKind, is_beside,
 };
+use super::names::Depends;
+use super::reader::Reader;
 use crate::expression::{Expression, Template};
 
 impl Reader<'_> {

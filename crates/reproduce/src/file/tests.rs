@@ -1,4 +1,5 @@
 use super::*;
+use crate::expression::Value;
 
 const GOOD: &str = r#"
 schema = 1

@@ -1,10 +1,39 @@
 //! A file as a whole.
 
+use std::collections::BTreeMap;
+
 use quell_lab::scenario::tree::{self, Node, Table as Keys};
 
+use super::definition::{Axis, Figure, KEYS, Picture, RunKeys, SCHEMA, Statement, Table};
+use super::names::Names;
 use super::reader::Reader;
-use super::{Definition, KEYS, RunKeys, SCHEMA, Table};
-use crate::expression::{Piece, Template};
+use crate::expression::{Expression, Piece, Template};
+
+/// An experiment file.
+#[derive(Debug, Clone)]
+pub(crate) struct Definition {
+    pub(crate) title: String,
+    pub(crate) source: String,
+    /// What is known of the runs of every point.
+    pub(crate) runs: RunKeys,
+    /// Points that are left out.
+    pub(crate) skip: Vec<Expression>,
+    /// Default text of a check.
+    pub(crate) what: Template,
+    pub(crate) lets: BTreeMap<String, Expression>,
+    pub(crate) axes: Vec<Axis>,
+    pub(crate) whens: Vec<(Expression, RunKeys)>,
+    pub(crate) figures: Vec<Figure>,
+    pub(crate) statements: Vec<Statement>,
+    /// Tables of the page, by name.
+    pub(crate) tables: Vec<(String, Table)>,
+    /// Files of `docs/evidence/data`.
+    pub(crate) files: Vec<(String, Table)>,
+    pub(crate) pictures: Vec<Picture>,
+    pub(crate) page: Template,
+    /// What names mean.
+    pub(crate) names: Names,
+}
 
 impl Reader<'_> {
     /// The file whose runs and figures this one has too: `like = "m3"`.

@@ -13,7 +13,7 @@ use std::fmt;
 use std::ops::RangeInclusive;
 
 use crate::expression::Value;
-use crate::file::Measure;
+use crate::measure::Measure;
 use crate::probe::items::Items;
 use crate::probe::path::PathResult;
 use crate::probe::sizes::QueueSizes;

@@ -1,5 +1,6 @@
 use super::*;
 use crate::Verdict;
+use crate::findings::Findings;
 
 const FIGURES: &str = r#"
 [figure]
@@ -14,7 +15,7 @@ fn judged(lines: &str) -> (String, Vec<String>) {
         "{BEGIN}what = \"{{rate}}{{queue}}: {{label}}\"\n{AXES}{FIGURES}[statement.one]\npublished = \"p\"\nchecked = \"c\"\n{lines}\n"
     );
     let experiment = read(&text).unwrap_or_else(|problems| panic!("{problems:#?}"));
-    let findings = experiment.findings(&stored(&results()));
+    let findings = Findings::of(&experiment, &stored(&results()));
     let problems = findings.problems().into_iter();
     let problems = problems.map(|one| one.replace("e#one: ", ""));
     (findings.judged()[0].ours.clone(), problems.collect())
@@ -222,7 +223,7 @@ fn verdicts_follow_from_checks_and_reasons() {
          [statement.never]\npublished = \"p\"\ncannot = \"it is lost\"\n"
     );
     let experiment = read(&text).unwrap();
-    let findings = experiment.findings(&stored(&results()));
+    let findings = Findings::of(&experiment, &stored(&results()));
     let verdicts: Vec<Verdict> = findings
         .judged()
         .into_iter()

@@ -1,5 +1,6 @@
 //! Files that are made to break a program: each ends in an error, soon.
 
+use crate::findings::Findings;
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
@@ -16,7 +17,7 @@ fn said(text: &str) -> Vec<String> {
                 .iter()
                 .map(|_| measured(1, 1, 1))
                 .collect();
-            experiment.findings(&stored(&results)).problems()
+            Findings::of(&experiment, &stored(&results)).problems()
         }
     };
     let took = start.elapsed();

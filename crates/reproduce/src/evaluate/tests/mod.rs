@@ -5,6 +5,7 @@ mod hostile;
 mod pages;
 mod values;
 
+use crate::findings::Findings;
 use quell_lab::sweep::Stored;
 
 use crate::Experiment;
@@ -76,7 +77,7 @@ fn stored(results: &[String]) -> Vec<Stored> {
 fn page_of(text: &str, results: &[String]) -> (String, Vec<String>) {
     let experiment = read(text).unwrap_or_else(|problems| panic!("{problems:#?}\n{text}"));
     assert_eq!(experiment.cells().len(), results.len(), "{text}");
-    let findings = experiment.findings(&stored(results));
+    let findings = Findings::of(&experiment, &stored(results));
     (findings.text.clone(), findings.problems())
 }
 

@@ -1,5 +1,6 @@
 use super::*;
 use crate::figure::{Curve, Figure};
+use crate::findings::Findings;
 
 const FIGURES: &str = r#"
 [figure]
@@ -16,7 +17,7 @@ fn made(tables: &str) -> (Vec<(String, String)>, Vec<Figure>) {
 
 fn made_of(text: &str, results: &[String]) -> (Vec<(String, String)>, Vec<Figure>) {
     let experiment = read(text).unwrap_or_else(|problems| panic!("{problems:#?}\n{text}"));
-    let findings = experiment.findings(&stored(results));
+    let findings = Findings::of(&experiment, &stored(results));
     assert_eq!(findings.problems(), [""; 0], "{text}");
     let tables = findings.tables.iter();
     let tables = tables.map(|(name, table)| (name.clone(), table.to_csv()));
