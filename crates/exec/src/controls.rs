@@ -14,7 +14,7 @@ pub(crate) struct Controls {
 }
 
 impl Controls {
-    /// Looks for them; none is loaded.
+    /// Looks for them, and loads as BPF what the kernel lacks; a kernel module is not loaded. They are there as long as this is.
     pub(crate) fn find(config: &Config) -> Result<Self> {
         let find = |name: &Option<String>| {
             let find = |name| cc::find(ControlSpec::new(name).kernel_name(), Modules::Leave);

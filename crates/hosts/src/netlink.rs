@@ -138,15 +138,6 @@ impl Netlink {
         let _ = self.request(RouteNetlinkMessage::SetLink(message), 0);
     }
 
-    /// Sets the largest IP packet of an interface, in bytes.
-    pub fn set_mtu(&mut self, interface: u32, mtu: u32) -> Result<()> {
-        let mut message = LinkMessage::default();
-        message.header.index = interface;
-        message.attributes = vec![LinkAttribute::Mtu(mtu)];
-        self.request(RouteNetlinkMessage::SetLink(message), 0)
-            .doing(|| format!("set the MTU of interface {interface} to {mtu}"))
-    }
-
     /// Limits how many segments TCP hands to an interface at once; 1 leaves no super-segments (IFLA_GSO_MAX_SEGS).
     pub fn set_largest_burst(&mut self, interface: u32, segments: u32) -> Result<()> {
         let mut message = LinkMessage::default();

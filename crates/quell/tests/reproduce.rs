@@ -329,7 +329,7 @@ fn a_wrong_paper_is_refused_with_line_key_and_what_is_allowed() {
         (
             "100 * link.utilisation",
             "100 * lnk",
-            "paper.toml:14: figure.used = \"100 * lnk\": at character 7: there is no figure, field or axis lnk",
+            "paper.toml:14: figure.used: at character 7: there is no figure, field or axis lnk",
         ),
         (
             "within = 1",

@@ -42,6 +42,8 @@ pub(super) struct Ground {
     /// Congestion controls of the program's side and of the far edge.
     pub(super) controls: [String; 2],
     pub(super) network: Network,
+    /// Controls that were loaded as BPF are there as long as somebody holds them.
+    _loaded: Controls,
     /// Dropped last.
     _fd_holder: Option<Arc<FdHolder>>,
 }
@@ -97,7 +99,7 @@ pub(super) fn build(config: &Config, prepared: Prepared) -> Result<Built> {
         Net::Relay => Some(Sockets::open(&network, ipv6)?),
         Net::None | Net::Nat => None,
     };
-    let controls = Controls::used(&controls, &network)?;
+    let used = Controls::used(&controls, &network)?;
     give_up_rights(config)?;
     Ok(Built {
         program: copies.program,
@@ -111,8 +113,9 @@ pub(super) fn build(config: &Config, prepared: Prepared) -> Result<Built> {
             subnet: prepared.subnet,
             names: prepared.names,
             ecn,
-            controls,
+            controls: used,
             network,
+            _loaded: controls,
             _fd_holder: fd_holder,
         },
     })

@@ -88,6 +88,31 @@ fn every_control_as_bpf_fills_the_link_as_its_model_does() {
     }
 }
 
+/// Otherwise connections silently have the kernel's default.
+#[test]
+fn a_control_as_bpf_is_there_as_long_as_the_program_behind_a_link() {
+    let test = "a_control_as_bpf_is_there_as_long_as_the_program_behind_a_link";
+    let _turn = beside_others();
+    if !can_run(test) || !has_dctcp(test) {
+        return;
+    }
+    for side in ["--cc", "--far-cc"] {
+        let output = Command::new(QUELL)
+            .args([
+                "exec", "--rate", "10mbit", "--net", "none", "--quiet", side, "prague", "--", "cat",
+            ])
+            .arg("/proc/sys/net/ipv4/tcp_available_congestion_control")
+            .output()
+            .unwrap();
+        let said = String::from_utf8(output.stdout).unwrap();
+        let why = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            said.split_whitespace().any(|name| name == "prague"),
+            "{side}: {said}{why}"
+        );
+    }
+}
+
 /// Within the spread of short runs. Bounds of the model itself are judged elsewhere.
 fn carries(run: &mut Run, name: &str, real: &Value, modelled: &Value) -> Result<(), Missed> {
     run.judges_a_percentile();
