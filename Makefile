@@ -26,9 +26,9 @@ endif
 # The features that scripts/setup found this machine able to build; read when a recipe runs, after setup.
 FLAGS = $$(cat target/setup/cargo-flags)
 SHELL_SCRIPTS := .ci/run .ci/skips .ci/unjudged $(wildcard examples/cluster/*.sh) $(addprefix scripts/,advisories cluster debian-archive fuzz kernel \
-    linux-source live-repeat no-std portable property-tests python setup test-program unprivileged wasm wasm-library web)
+    linux-source live-repeat no-std portable property-tests python quick setup test-program unprivileged wasm wasm-library web)
 
-.PHONY: help setup build kernel demo test test-all property-test unjudged live-repeat check docs-check bless bench validate validate-grid validate-controls validate-recovery validate-applications validate-sim parity fuzz wheel sdist python-test browser-test wasm page wasm-test cluster-test clean
+.PHONY: help setup build kernel demo test test-all quick property-test unjudged live-repeat check docs-check bless bench validate validate-grid validate-controls validate-recovery validate-applications validate-sim parity fuzz wheel sdist python-test browser-test wasm page wasm-test cluster-test clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
@@ -108,6 +108,9 @@ check: ## Check format, lints, documentation, licences, advisories, scripts
 	cargo clippy --manifest-path fuzz/Cargo.toml --locked -- -D warnings
 	@# Documentation is for developers: private items are documented, so links to them resolve.
 	RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links" cargo doc --workspace --no-deps --document-private-items --locked $(FLAGS)
+
+quick: ## Check and test the crates in which something differs from HEAD, or from SINCE=COMMIT
+	@scripts/quick $(SINCE)
 
 docs-check: build ## Compare README and docs with what their commands print
 	QUELL_RELEASE="$(CURDIR)/target/release/quell" QUELL_DOCS_CHECK=1 cargo test --locked --package quell $(FLAGS) --test all docs::

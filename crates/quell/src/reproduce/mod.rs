@@ -295,8 +295,13 @@ fn tell(outcomes: &[Outcome<'_>], report: &Report, store: &Path, page: &mut Page
     let [reproduced, differ, open] = counts;
     let mut line = experiments(found);
     if reproduced + differ + open > 0 {
+        let statements = if reproduced == 1 {
+            "statement"
+        } else {
+            "statements"
+        };
         line += &format!(
-            ": {reproduced} statements reproduced, {differ} differ, {open} cannot be judged"
+            ": {reproduced} {statements} reproduced, {differ} differ, {open} cannot be judged"
         );
     } else if found > 0 {
         line += " ran; too short to judge";
