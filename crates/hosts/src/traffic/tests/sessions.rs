@@ -202,7 +202,8 @@ fn a_number_is_used_again_and_again_without_a_mix_up() {
     assert_sound(&report);
     for flow in &report.flows {
         let seen = whole(flow);
-        assert!(seen.completed() > 100, "{seen:?}");
+        // Some hundreds on an idle machine; a busy one has time for fewer.
+        assert!(seen.completed() > 20, "{seen:?}");
         assert_eq!((seen.failed, seen.cut_short), (0, 0), "{:?}", flow.why_not);
         assert!(seen.in_flight <= 3);
         assert_eq!(seen.completed() + seen.in_flight, seen.started);
