@@ -117,10 +117,14 @@ pub fn find(name: &str, modules: Modules) -> Result<Control> {
 /// # Errors
 ///
 /// Those of [`load`]; and there is no such control as BPF in this build.
-#[cfg(feature = "bpf-cc")]
 pub fn load_without_accurate_ecn(name: &str) -> Result<Control> {
     check_name(name)?;
-    let inner = Arc::new(Inner::register(name, bpf::OLD_FLAGS)?);
+    #[cfg(feature = "bpf-cc")]
+    let flags = bpf::OLD_FLAGS;
+    // Without it nothing can be loaded.
+    #[cfg(not(feature = "bpf-cc"))]
+    let flags = u32::MAX;
+    let inner = Arc::new(Inner::register(name, flags)?);
     Ok(Control { inner })
 }
 
