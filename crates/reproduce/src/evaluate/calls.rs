@@ -34,7 +34,6 @@ impl Engine<'_> {
                     Ok(value)
                 };
             }
-            ("is_none", []) => return Ok(Value::Flag(self.value(first, frame)? == Value::None)),
             ("index", []) => return self.index(first, at, frame),
             ("error", []) => {
                 let numbers = self.spread(first, frame)?;
@@ -46,7 +45,6 @@ impl Engine<'_> {
             ("seeds", []) => return Ok(self.spread(first, frame)?.into_iter().collect()),
             ("at", [place]) => return self.element(first, place, frame),
             ("text", [form]) => return self.formed(first, form, at, frame),
-            ("starts" | "lower" | "replace", _) => return self.of_text(name, arguments, frame),
             ("min" | "max", [_]) => {}
             (
                 "mean" | "sum" | "min" | "max" | "count" | "length" | "first" | "last" | "all"
@@ -120,10 +118,7 @@ impl Engine<'_> {
             "cbrt" => first.cbrt(),
             "abs" => first.abs(),
             "floor" => first.floor(),
-            "ceil" => first.ceil(),
             "round" => first.round(),
-            "ln" => first.ln(),
-            "exp" => first.exp(),
             "min" => first.min(number(1)?),
             "max" => first.max(number(1)?),
             "mod" => first.rem_euclid(number(1)?),
@@ -146,33 +141,6 @@ impl Engine<'_> {
         };
         let ours = self.ours(axis).position(|one| one == place);
         Ok(ours.map(|place| place as f64).into())
-    }
-
-    fn of_text(
-        &self,
-        name: &str,
-        arguments: &[Expression],
-        frame: &Frame<'_>,
-    ) -> Result<Value, Fault> {
-        let texts = arguments.iter().map(|one| {
-            let value = self.value(one, frame)?;
-            self.may_show(&value, one.at)?;
-            let text = value.plain();
-            self.wrote(text.len())?;
-            Ok(text)
-        });
-        let texts: Vec<String> = texts.collect::<Result<_, _>>()?;
-        Ok(match (name, texts.as_slice()) {
-            ("starts", [text, start]) => Value::Flag(text.starts_with(start.as_str())),
-            ("lower", [text]) => Value::Text(text.to_lowercase()),
-            ("replace", [text, old, new]) => {
-                // How long it becomes is known before it is.
-                let times = text.matches(old.as_str()).count();
-                self.wrote(text.len().saturating_add(times.saturating_mul(new.len())))?;
-                Value::Text(text.replace(old.as_str(), new))
-            }
-            _ => Value::None,
-        })
     }
 
     fn of_list(

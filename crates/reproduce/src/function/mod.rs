@@ -19,7 +19,7 @@ use crate::probe::path::PathResult;
 use crate::probe::sizes::QueueSizes;
 
 /// Functions of expressions, with how many values they take.
-const FUNCTIONS: [(&str, RangeInclusive<usize>); 38] = [
+const FUNCTIONS: [(&str, RangeInclusive<usize>); 31] = [
     ("mean", 1..=1),
     ("sum", 1..=1),
     ("min", 1..=2),
@@ -41,23 +41,16 @@ const FUNCTIONS: [(&str, RangeInclusive<usize>); 38] = [
     ("cbrt", 1..=1),
     ("abs", 1..=1),
     ("floor", 1..=1),
-    ("ceil", 1..=1),
     ("round", 1..=1),
-    ("ln", 1..=1),
-    ("exp", 1..=1),
     ("mod", 2..=2),
     ("hypot", 2..=2),
     ("circular", 3..=3),
     ("index", 1..=1),
     ("text", 2..=2),
-    ("starts", 2..=2),
     ("if", 3..=3),
     ("default", 2..=2),
     ("each", 2..=3),
     ("finite", 1..=1),
-    ("lower", 1..=1),
-    ("replace", 3..=3),
-    ("is_none", 1..=1),
 ];
 
 /// Why a function has no value of what was given to it.

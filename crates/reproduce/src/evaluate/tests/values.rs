@@ -146,21 +146,18 @@ fn none_and_odd_numbers_go_through_operations() {
             "false true false",
         ),
         (
-            "{if(0, 1, 2):g} {default(none, 3):g} {default(4, 3):g} {is_none(none)}",
-            "2 3 4 true",
+            "{if(0, 1, 2):g} {default(none, 3):g} {default(4, 3):g}",
+            "2 3 4",
         ),
         (
-            "{sqrt(9):g} {cbrt(27):g} {abs(-2):g} {floor(1.7):g} {ceil(1.2):g} {round(1.6):g}",
-            "3 3 2 1 2 2",
+            "{sqrt(9):g} {cbrt(27):g} {abs(-2):g} {floor(1.7):g} {round(1.6):g}",
+            "3 3 2 1 2",
         ),
         (
-            "{ln(exp(2)):g} {mod(-1, 4):g} {hypot(3, 4):g} {circular(1490, 20, 1500):g}",
-            "2 3 5 30",
+            "{mod(-1, 4):g} {hypot(3, 4):g} {circular(1490, 20, 1500):g}",
+            "3 5 30",
         ),
-        (
-            "{finite(1 / 0)} {starts('l4s-5', 'l4s')} {lower('AB')} {replace('a-b', '-', '+')}",
-            "false true ab a+b",
-        ),
+        ("{finite(1 / 0)}", "false"),
         (
             "{list.least([3, 1, 2]):g} {autocorrelation([1, 2, 1, 2], 2):g}",
             "1 0.5",
