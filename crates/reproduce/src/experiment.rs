@@ -17,7 +17,7 @@ use crate::shipped;
 use crate::statement::{Checks, Expected, Statement};
 
 /// An experiment: what its source says, the runs that repeat it, and how the results are judged. It is a file, of
-/// [`experiments/`](crate::shipped_experiments) or a user's.
+/// [`experiments/`](crate::shipped) or a user's.
 pub struct Experiment {
     /// Its name: a [`Chapter`](crate::registry::Chapter) and a name in it, as `gsp2014/e4`; a user's has the name of its file.
     pub id: String,

@@ -6,7 +6,7 @@
 //! * [`Reproduction`]: some experiments with all their runs; a [store](quell_lab::sweep::Store) keeps the results.
 //! * [`Findings`]: what an experiment found: text, tables, figures, and each [`Statement`] with its [`Verdict`].
 //! * [`book`]: all of that as one HTML file.
-//! * [`shipped`]: the scenarios, inside the program.
+//! * [`shipped`]: the scenarios and experiments, inside the program.
 //!
 //! `docs/evidence/published.md` and `docs/reproduce.md` come from the same definitions.
 
@@ -30,7 +30,6 @@ pub mod probe;
 pub mod registry;
 mod reproduction;
 pub mod shipped;
-pub mod shipped_experiments;
 mod statement;
 mod statistics;
 pub mod table;

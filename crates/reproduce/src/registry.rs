@@ -7,7 +7,7 @@ use quell_lab::scenario::closest;
 use quell_lab::scenario::tree::{self, Node, Tree};
 
 use crate::experiment::{Experiment, Section};
-use crate::shipped_experiments;
+use crate::shipped;
 
 /// Experiments that belong together, and the first part of their IDs.
 #[derive(Debug)]
@@ -49,8 +49,8 @@ static BOOK: LazyLock<Book> = LazyLock::new(|| match book() {
 });
 
 fn book() -> Result<Book, Broken> {
-    let text = shipped_experiments::text("book.toml")
-        .ok_or_else(|| Broken::new("there is no book.toml"))?;
+    let text =
+        shipped::experiment("book.toml").ok_or_else(|| Broken::new("there is no book.toml"))?;
     let root = tree::read("book.toml", text).map_err(Broken::new)?;
     let chapter = |node: &Node| {
         Ok(Chapter {
@@ -61,7 +61,7 @@ fn book() -> Result<Book, Broken> {
     };
     let section = |node: &Node| {
         let experiments = list_of(node, "experiments")?.iter();
-        let experiments = experiments.map(|id| shipped(id.found().trim_matches('"')));
+        let experiments = experiments.map(|id| experiment(id.found().trim_matches('"')));
         Ok(Section {
             title: text_of(node, "title")?,
             experiments: experiments.collect::<Result<_, Broken>>()?,
@@ -104,12 +104,11 @@ fn list_of<'n>(node: &'n Node, key: &str) -> Result<&'n [Node], Broken> {
 }
 
 /// The experiment with this ID in the program.
-fn shipped(id: &str) -> Result<Experiment, Broken> {
-    let text = shipped_experiments::text(&format!("{id}.toml"))
+fn experiment(id: &str) -> Result<Experiment, Broken> {
+    let text = shipped::experiment(&format!("{id}.toml"))
         .ok_or_else(|| Broken::new(format!("there is no experiment {id}")))?;
     let chapter = id.split('/').next().unwrap_or_default();
-    let files =
-        |name: &str| shipped_experiments::text(&format!("{chapter}/{name}")).map(str::to_owned);
+    let files = |name: &str| shipped::experiment(&format!("{chapter}/{name}")).map(str::to_owned);
     Experiment::read(id, text, &files).map_err(Broken::new)
 }
 
@@ -219,6 +218,16 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn every_experiment_file_stands_in_the_book() {
+        let ids: BTreeSet<&str> = all().iter().map(|one| one.id.as_str()).collect();
+        let files = shipped::experiments().filter_map(|path| path.strip_suffix(".toml"));
+        let outside: Vec<&str> = files
+            .filter(|id| *id != "book" && !ids.contains(id))
+            .collect();
+        assert_eq!(outside, [""; 0]);
     }
 
     #[test]

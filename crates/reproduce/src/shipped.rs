@@ -1,14 +1,30 @@
-//! The scenarios of the folder `scenarios/`, inside the program.
+//! The files of the folders `scenarios/` and `experiments/`, inside the program.
 
 use quell_lab::Scenario;
 
 /// Path below `scenarios/`, and text.
 const ALL: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/scenarios.rs"));
+/// Path below `experiments/`, and text.
+const EXPERIMENTS: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/experiments.rs"));
+
+fn text_of(all: &[(&str, &'static str)], path: &str) -> Option<&'static str> {
+    let place = all.binary_search_by_key(&path, |(name, _)| name).ok()?;
+    Some(all[place].1)
+}
+
+/// The text of the file at `path` below `experiments/`.
+pub fn experiment(path: &str) -> Option<&'static str> {
+    text_of(EXPERIMENTS, path)
+}
+
+/// The paths of all of them, in order.
+pub fn experiments() -> impl Iterator<Item = &'static str> {
+    EXPERIMENTS.iter().map(|(name, _)| *name)
+}
 
 /// The text of the scenario at `path` below `scenarios/`.
 pub fn scenario(path: &str) -> Option<&'static str> {
-    let place = ALL.binary_search_by_key(&path, |(name, _)| name).ok()?;
-    Some(ALL[place].1)
+    text_of(ALL, path)
 }
 
 /// The paths of all of them, in order.

@@ -11,7 +11,7 @@ use std::sync::Mutex;
 use quell_lab::sweep::Identity;
 use quell_lab::{GuestOptions, World};
 use quell_reproduce::registry::sections;
-use quell_reproduce::{Section, shipped, shipped_experiments};
+use quell_reproduce::{Section, shipped};
 use sha2::{Digest as _, Sha256};
 
 use crate::{page, verdicts};
@@ -47,7 +47,7 @@ fn inputs(section: &Section) -> String {
     ];
     for experiment in &section.experiments {
         for path in experiment.files() {
-            texts.extend([path, shipped_experiments::text(path).unwrap()]);
+            texts.extend([path, shipped::experiment(path).unwrap()]);
         }
         let has_measurement = experiment
             .cells()
