@@ -4,20 +4,29 @@
 //! that come later, and what is done while there are several holds for one of them. [`require_one`] counts them, so that an
 //! order of calls that would leave a thread behind is an error and not a comment.
 
-use std::fs;
-use std::io;
+use std::time::{Duration, Instant};
+use std::{fs, io, thread};
 
 use crate::error::{Error, SeveralThreads, cannot};
 
-/// Returns an error unless the calling thread is the only one of its process.
+/// A thread that was joined stays listed, and prevents what needs a single thread, until the kernel has removed it. That takes
+/// longer on a busy machine.
+const REMOVAL: Duration = Duration::from_secs(1);
+
+/// Returns an error unless the calling thread is the only one of its process, or becomes it within a second: threads that have
+/// ended are waited for.
 ///
 /// # Errors
 ///
 /// [`Error::Threads`] where there are others, [`Error::System`] where `/proc` cannot be read.
 pub fn require_one() -> Result<(), Error> {
-    match count().map_err(cannot("count the threads of this process"))? {
-        1 => Ok(()),
-        count => Err(SeveralThreads { count }.into()),
+    let began = Instant::now();
+    loop {
+        match count().map_err(cannot("count the threads of this process"))? {
+            1 => return Ok(()),
+            _ if began.elapsed() < REMOVAL => thread::sleep(Duration::from_millis(1)),
+            count => return Err(SeveralThreads { count }.into()),
+        }
     }
 }
 

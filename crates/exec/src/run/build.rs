@@ -1,11 +1,8 @@
 //! The processes, the networks, the link and its sockets: made while there are rights for it, which are gone at the end.
 
 use std::sync::Arc;
-use std::thread;
-use std::time::{Duration, Instant};
 
 use quell_confine::capabilities::{CapabilitySet, keep_only};
-use quell_confine::threads::require_one;
 use quell_hosts::child;
 use quell_hosts::fd_holder::FdHolder;
 use quell_hosts::namespace::Namespace;
@@ -128,7 +125,6 @@ fn copies(config: &Config, prepared: &Prepared) -> Result<Copies> {
         Net::Nat => Namespace::current().doing("find the host's network namespace")?,
         Net::Relay | Net::None => Namespace::new().doing("make a network namespace")?,
     };
-    wait_for_joined_threads();
     let start = |program: &Found, network, environment, names| Start {
         program: program.clone(),
         network,
@@ -152,14 +148,6 @@ fn copies(config: &Config, prepared: &Prepared) -> Result<Copies> {
         program,
         far,
     })
-}
-
-/// A thread that was joined may be listed for a moment longer, and where there is another thread nothing can be copied.
-fn wait_for_joined_threads() {
-    let began = Instant::now();
-    while require_one().is_err() && began.elapsed() < Duration::from_secs(1) {
-        thread::sleep(Duration::from_millis(1));
-    }
 }
 
 /// What the program finds in its environment.
