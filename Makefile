@@ -121,7 +121,7 @@ bless: build ## Write anew what tests generate: reference pages, transcripts, ca
 	QUELL_BLESS=1 cargo test --locked --package quell-aqm-c --test all header::
 	QUELL_BLESS=1 cargo test --locked --package quell-testing --test all house::
 	QUELL_BLESS=1 cargo test --locked --package quell-lab $(FLAGS) --test all -- docs:: files::
-	QUELL_BLESS=1 cargo test --locked --package quell-characterize $(FLAGS) --test all -- suites:: cards:: --include-ignored
+	QUELL_BLESS=1 cargo test --locked --package quell-experiment $(FLAGS) --test all -- suites:: cards:: --include-ignored
 	QUELL_BLESS=1 QUELL_RELEASE="$(CURDIR)/target/release/quell" QUELL_DOCS_CHECK=1 \
 	    cargo test --locked --package quell $(FLAGS) --test all -- characterize:: pictures:: docs::
 	QUELL_BLESS=1 QUELL="$(CURDIR)/target/release/quell" scripts/python quick
@@ -145,25 +145,25 @@ bench: ## Measure speed, count instructions, compare with ns-3 and tbf: each wit
 	done; exit $$status
 
 validate: setup ## Compare simulator, virtual and live world, in about two hours; resumes where it was stopped
-	cargo run --release --locked --package quell-validate --bin validate $(FLAGS) -- $(VALIDATE)
+	cargo run --release --locked --package quell-experiment --bin validate $(FLAGS) -- $(VALIDATE)
 
 validate-grid: setup ## Compare simulator and virtual world at more kinds of queues, in a night; resumes where it was stopped
-	cargo run --release --locked --package quell-validate --bin validate $(FLAGS) -- --grid $(VALIDATE)
+	cargo run --release --locked --package quell-experiment --bin validate $(FLAGS) -- --grid $(VALIDATE)
 
 validate-applications: setup ## Compare applications in simulator and virtual world, in half an hour; resumes where it was stopped
-	cargo run --release --locked --package quell-validate --bin validate $(FLAGS) -- --applications $(VALIDATE)
+	cargo run --release --locked --package quell-experiment --bin validate $(FLAGS) -- --applications $(VALIDATE)
 
 validate-controls: setup ## Compare the newer controls in simulator and virtual world, in half an hour; resumes where it was stopped
-	cargo run --release --locked --package quell-validate --bin validate $(FLAGS) -- --controls $(VALIDATE)
+	cargo run --release --locked --package quell-experiment --bin validate $(FLAGS) -- --controls $(VALIDATE)
 
 validate-recovery: setup ## Compare loss recovery on paths that reorder, in simulator and virtual world, in half an hour; resumes where it was stopped
-	cargo run --release --locked --package quell-validate --bin validate $(FLAGS) -- --recovery $(VALIDATE)
+	cargo run --release --locked --package quell-experiment --bin validate $(FLAGS) -- --recovery $(VALIDATE)
 
 validate-sim: setup ## Simulate the points of every comparison anew, beside what they recorded of Linux, in minutes
-	cargo run --release --locked --package quell-validate --bin validate $(FLAGS) -- --recorded $(VALIDATE)
+	cargo run --release --locked --package quell-experiment --bin validate $(FLAGS) -- --recorded $(VALIDATE)
 
 parity: setup ## Compare quell's queues with the kernel's own in virtual time, in about an hour; resumes where it was stopped
-	cargo run --release --locked --package quell-validate --bin parity $(FLAGS) -- $(PARITY)
+	cargo run --release --locked --package quell-experiment --bin parity $(FLAGS) -- $(PARITY)
 
 fuzz: setup ## Fuzz each parser for FUZZ_SECONDS (60)
 	@scripts/fuzz

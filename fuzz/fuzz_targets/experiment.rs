@@ -3,7 +3,7 @@
 #![no_main]
 
 use quell_lab::sweep::Stored;
-use quell_reproduce::{Experiment, Findings};
+use quell_experiment::{Experiment, Findings};
 
 /// What lies beside the experiment.
 const ROWS: &str = "rtt,name,known\n5,a,1.5\n77,\"b, c\",\n";

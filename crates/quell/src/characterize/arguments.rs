@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use quell_characterize::{Profile, Request, Suite};
+use quell_experiment::characterize::{Profile, Request, Suite};
 use quell_lab::World;
 use quell_lab::scenario::Override;
 use quell_units::{Time, notation};

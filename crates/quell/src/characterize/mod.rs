@@ -6,7 +6,7 @@ mod text;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-use quell_characterize::{Card, Prepared, html};
+use quell_experiment::characterize::{Card, Prepared, html};
 use quell_lab::printable;
 use quell_lab::results::{replace, write_text};
 use quell_lab::sweep::{self, Options, Store};
@@ -55,7 +55,7 @@ pub(crate) fn characterize(arguments: &Characterize, page: &mut Page) -> Result<
         return Err(interrupt.explain(Failure::failed(why)));
     }
     let card = card(&prepared, &store, jobs, &interrupt)?;
-    let json = quell_characterize::json(&card).map_err(Failure::failed)?;
+    let json = quell_experiment::characterize::json(&card).map_err(Failure::failed)?;
     write(&card, &json, &folder).map_err(Failure::run)?;
     if arguments.json {
         page.line(json);
@@ -80,7 +80,7 @@ fn card(
     jobs: NonZeroUsize,
     interrupt: &Interrupt,
 ) -> Result<Card, Failure> {
-    let card = quell_characterize::card(prepared, store, jobs, interrupt.stop());
+    let card = quell_experiment::characterize::card(prepared, store, jobs, interrupt.stop());
     card.map_err(|error| interrupt.explain(Failure::run(error)))
 }
 

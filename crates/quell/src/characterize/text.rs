@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use quell_characterize::card::{Card, Outcome, ScenarioRecord};
-use quell_characterize::html::APPLICATIONS;
-use quell_characterize::{Beside, Figure};
+use quell_experiment::characterize::card::{Card, Outcome, ScenarioRecord};
+use quell_experiment::characterize::html::APPLICATIONS;
+use quell_experiment::characterize::{Beside, Figure};
 
 use crate::output::grid::{Column, Grid, Role};
 use crate::output::page::Page;

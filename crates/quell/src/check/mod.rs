@@ -28,7 +28,7 @@ pub(crate) fn schema(of: SchemaOf, page: &mut Page) -> Result<(), Failure> {
         SchemaOf::Scenario => schema::schema(),
         SchemaOf::Sweep => sweep::schema(),
         SchemaOf::Summary => summary_schema(),
-        SchemaOf::Card => quell_characterize::schema(),
+        SchemaOf::Card => quell_experiment::characterize::schema(),
     };
     page.line(serde_json::to_string_pretty(&schema).map_err(Failure::failed)?);
     Ok(())

@@ -3,9 +3,9 @@
 //! The coexistence experiment of the DualQ demonstration of 2015, over the drop-tail queue of
 //! today's access links and over its remedies.
 
+use quell_experiment::shipped;
 use quell_lab::World;
 use quell_lab::scenario::{Override, Scenario};
-use quell_reproduce::shipped;
 
 use crate::compare::side_by_side::{self, Case, Place};
 use crate::demo::arguments::Demo;

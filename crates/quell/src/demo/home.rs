@@ -1,9 +1,9 @@
 //! `quell demo home`: what each person of a household feels behind three queues.
 
+use quell_experiment::shipped;
 use quell_lab::scenario::{Override, Scenario};
 use quell_lab::{Outcome, World};
 use quell_measure::{AppFigure, AppTimes, Figures, GroupSummary};
-use quell_reproduce::shipped;
 
 use crate::compare::side_by_side::{self, Case, Place};
 use crate::demo::arguments::Demo;

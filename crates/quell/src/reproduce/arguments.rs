@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use quell_experiment::Length;
 use quell_lab::World;
 use quell_lab::sweep::Shard;
-use quell_reproduce::Length;
 
 use crate::arguments::{Jobs, Patience, Where};
 

@@ -5,11 +5,11 @@ pub(crate) mod arguments;
 use std::fs;
 use std::path::Path;
 
+use quell_experiment::book;
+use quell_experiment::registry::{self, chapters};
+use quell_experiment::{Experiment, Findings, Length, Outcome, Reproduction, Unable, Verdict};
 use quell_lab::World;
 use quell_lab::sweep::{self, Options, Report, Store, Survey};
-use quell_reproduce::book;
-use quell_reproduce::registry::{self, chapters};
-use quell_reproduce::{Experiment, Findings, Length, Outcome, Reproduction, Unable, Verdict};
 use serde_json::{Value as Json, json};
 
 use crate::failure::Failure;

@@ -11,7 +11,7 @@
 //! -->
 //! <!-- numbers: measured 2026-11-21 on a two-core EPYC virtual machine: COMMAND -->
 //! <!-- numbers: defined by RFC 9332 and crates/aqm/src/disciplines/dualpi2 -->                  from here to the end of the section
-//! <!-- numbers: tested by crates/reproduce/tests/published -->
+//! <!-- numbers: tested by crates/experiment/tests/published -->
 //! ```
 //!
 //! Scenarios on a page are checked, and the options of its commands ([`examples`]); the commands of the tutorial and the guides are

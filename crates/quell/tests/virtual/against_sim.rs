@@ -8,10 +8,10 @@ use std::fs;
 use std::sync::Mutex;
 use std::thread;
 
+use quell_experiment::validate::worlds::case::Case;
+use quell_experiment::validate::worlds::figures::{Difference, Figure, Reference};
+use quell_experiment::validate::worlds::grid;
 use quell_measure::Summary;
-use quell_validate::worlds::case::Case;
-use quell_validate::worlds::figures::{Difference, Figure, Reference};
-use quell_validate::worlds::grid;
 
 use crate::stage::Stage;
 

@@ -1,0 +1,105 @@
+//! Puts the shipped scenarios into the program, and tells the crate the hashes of its measurements' sources and of all its sources.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest as _, Sha256};
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    let own = std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo says where the crate is");
+    let own = Path::new(&own);
+    let scenarios = own.join("../../scenarios");
+    let scenarios = scenarios.canonicalize().expect("the project has scenarios");
+    let mut list = String::from("&[\n");
+    for path in files(&scenarios, "toml") {
+        let name = path.strip_prefix(&scenarios).expect("it is below");
+        let name = name.to_str().expect("a name in UTF-8");
+        let path = path.to_str().expect("a path in UTF-8");
+        list.push_str(&format!("    ({name:?}, include_str!({path:?})),\n"));
+    }
+    list.push_str("]\n");
+    let out = std::env::var_os("OUT_DIR").expect("cargo says where to write");
+    fs::write(Path::new(&out).join("scenarios.rs"), list).expect("OUT_DIR can be written");
+
+    let experiments = own.join("../../experiments");
+    let experiments = experiments
+        .canonicalize()
+        .expect("the project has experiments");
+    let mut list = String::from("&[\n");
+    let mut all = files(&experiments, "toml");
+    all.extend(files(&experiments, "csv"));
+    all.sort();
+    for path in all {
+        let name = path.strip_prefix(&experiments).expect("it is below");
+        let name = name.to_str().expect("a name in UTF-8");
+        let path = path.to_str().expect("a path in UTF-8");
+        list.push_str(&format!("    ({name:?}, include_str!({path:?})),\n"));
+    }
+    list.push_str("]\n");
+    fs::write(Path::new(&out).join("experiments.rs"), list).expect("OUT_DIR can be written");
+
+    let sources = own.join("src");
+    let is_below = |path: &PathBuf, folders: &[&str]| {
+        folders
+            .iter()
+            .any(|folder| path.starts_with(sources.join(folder)))
+    };
+    // Report cards and comparisons of worlds have tests of their own.
+    let is_other = |path: &PathBuf| is_below(path, &["bin", "characterize", "validate"]);
+    let is_apart = |path: &PathBuf| is_below(path, &["probe", "function"]);
+    // Tests decide nothing.
+    let is_test = |path: &PathBuf| {
+        path.iter()
+            .any(|part| part == "tests" || part == "tests.rs")
+    };
+    let (apart, engine): (Vec<PathBuf>, Vec<PathBuf>) = files(&sources, "rs")
+        .into_iter()
+        .filter(|path| !is_other(path))
+        .filter(|path| !is_test(&path.strip_prefix(&sources).expect("it is below").to_owned()))
+        .partition(is_apart);
+    let (probes, functions): (Vec<PathBuf>, Vec<PathBuf>) = apart
+        .into_iter()
+        .partition(|path| path.starts_with(sources.join("probe")));
+    for (variable, files) in [
+        ("QUELL_PROBE_SOURCES", probes),
+        ("QUELL_FUNCTION_SOURCES", functions),
+        ("QUELL_ENGINE_SOURCES", engine),
+    ] {
+        println!("cargo::rustc-env={variable}={}", hash(own, &files));
+    }
+}
+
+/// Of the names and the content of these files below `own`.
+fn hash(own: &Path, files: &[PathBuf]) -> String {
+    let mut hash = Sha256::new();
+    for path in files {
+        let text = fs::read(path).expect("a source can be read");
+        let name = path.strip_prefix(own).expect("it is below");
+        let name = name.to_string_lossy();
+        hash.update((name.len() as u64).to_le_bytes());
+        hash.update(name.as_bytes());
+        hash.update((text.len() as u64).to_le_bytes());
+        hash.update(&text);
+    }
+    let hash = hash.finalize();
+    hash.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Every file of this kind in a folder and below, by name.
+fn files(folder: &Path, end: &str) -> Vec<PathBuf> {
+    println!("cargo::rerun-if-changed={}", folder.display());
+    let mut found = Vec::new();
+    let entries = fs::read_dir(folder).expect("a folder can be read");
+    for entry in entries {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            found.extend(files(&path, end));
+        } else if path.extension().is_some_and(|extension| extension == end) {
+            println!("cargo::rerun-if-changed={}", path.display());
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}

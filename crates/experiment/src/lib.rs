@@ -1,0 +1,46 @@
+//! Experiments that are files: what a source says, the runs that repeat it, and the verdicts. Rust computes figures, files judge.
+//!
+//! * [`registry`]: every experiment by its ID, chapter by chapter.
+//! * [`Experiment`]: a file with axes, figures, statements, tables and pictures: `file` reads it, `expression` its formulas, `evaluate` plans its
+//!   runs and judges their results, `function` has the figures that no formula says.
+//! * [`Reproduction`]: some experiments with all their runs; a [store](quell_lab::sweep::Store) keeps the results.
+//! * [`Findings`]: what an experiment found: text, tables, figures, and each [`Statement`] with its [`Verdict`].
+//! * [`book`]: all of that as one HTML file.
+//! * [`characterize`]: report cards of queues.
+//! * [`validate`]: the comparisons of worlds that the release process makes.
+//! * [`shipped`]: the scenarios and experiments, inside the program.
+//!
+//! `docs/evidence/published.md` and `docs/reproduce.md` come from the same definitions.
+
+#![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+
+pub mod book;
+mod cell;
+pub mod characterize;
+mod deviation;
+mod digits;
+mod evaluate;
+mod experiment;
+mod expression;
+mod figure;
+mod file;
+mod findings;
+mod found;
+mod function;
+mod measure;
+pub mod probe;
+pub mod registry;
+mod reproduction;
+pub mod shipped;
+mod statement;
+mod statistics;
+pub mod table;
+pub mod validate;
+
+pub use cell::{Cell, Length};
+pub use experiment::{Experiment, OpenError, Section};
+pub use figure::{Curve, Figure, Pair};
+pub use findings::Findings;
+pub use reproduction::{Outcome, Reproduction, Unable};
+pub use statement::{Checks, Expected, Judged, Statement, Verdict};

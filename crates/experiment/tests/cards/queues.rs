@@ -1,0 +1,118 @@
+//! A card for every discipline: scenarios of RFC 7928 on a slow link, beside drop-tail.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::sync::atomic::AtomicBool;
+
+use quell_aqm::disciplines::KINDS;
+use quell_experiment::characterize::{Beside, Card, Figure, Profile, Request, Suite, simulated};
+use quell_lab::World;
+use quell_units::Time;
+
+use crate::cards::run::each;
+
+/// The scenarios of a card.
+const SCENARIOS: [&str; 11] = [
+    "friendly",
+    "aggressive",
+    "udp-mix",
+    "lbe",
+    "rtt-5",
+    "rtt-560",
+    "ecn-100",
+    "burst-4",
+    "mild",
+    "heavy",
+    "mix",
+];
+
+fn card(kind: &str) -> Card {
+    let request = Request {
+        queue: kind.to_owned(),
+        against: Vec::new(),
+        profile: Profile {
+            duration: Time::from_secs(18),
+            ..Profile::named("10mbit").unwrap()
+        },
+        suite: Suite::Rfc7928,
+        only: SCENARIOS.map(str::to_owned).into(),
+        world: World::Sim,
+        controls: Vec::new(),
+        seeds: 3,
+    };
+    let never = AtomicBool::new(false);
+    simulated(&request.prepare().unwrap(), NonZeroUsize::MIN, &never).unwrap()
+}
+
+pub(crate) fn cards() -> String {
+    let cards = each(KINDS, |kind| card(kind.name));
+    let mut page = "## Cards of queues\n\n\
+        Scenarios of RFC 7928 at 10 Mbit/s, base RTT 100 ms, a buffer of 83 packets (one bandwidth-delay product): means over three seeds, 18 s each behind \
+        3 s of warm-up. ▲ ▼: the 95 % interval lies above or below that of drop-tail. The last column is what its most sensitive application reports.\n"
+        .to_owned();
+    for (kind, card) in KINDS.iter().zip(&cards) {
+        page.push_str(&format!(
+            "\n### {}\n\n{} Source: {}.\n\n",
+            kind.name,
+            kind.summary,
+            kind.source.trim_end_matches('.')
+        ));
+        if let Some(note) = &card.queues[0].note {
+            page.push_str(&format!("It has {note}.\n\n"));
+        }
+        page.push_str("| scenario | delay, ms | P99, ms | link, % | loss, % | marks, % | felt |\n| --- | --- | --- | --- | --- | --- | --- |\n");
+        for scenario in &card.scenarios {
+            let outcome = &scenario.results[0];
+            let of = |key: &str, factor: f64, digits| shown(&outcome.whole, key, factor, digits);
+            page.push_str(&format!(
+                "| {}: {} | {} | {} | {} | {} | {} | {} |\n",
+                scenario.id,
+                scenario.title,
+                of("delay_ms.mean", 1.0, 2),
+                of("delay_ms.p99", 1.0, 1),
+                of("utilisation", 100.0, 1),
+                of("loss_ratio", 100.0, 2),
+                of("mark_ratio", 100.0, 2),
+                felt(outcome),
+            ));
+        }
+    }
+    page + "\n"
+}
+
+/// What the application suffers most from delay.
+fn felt(outcome: &quell_experiment::characterize::card::Outcome) -> String {
+    let class = |name: &str| outcome.classes.iter().find(|class| class.name == name);
+    let of = |name: &str, key: &str, factor, digits| {
+        let class = class(name)?;
+        class
+            .figures
+            .contains_key(key)
+            .then(|| shown(&class.figures, key, factor, digits))
+    };
+    let ratio = outcome
+        .whole
+        .contains_key("ratio")
+        .then(|| format!("II/I {}", shown(&outcome.whole, "ratio", 1.0, 2)));
+    let choices = [
+        of("call", "app.mos", 1.0, 2).map(|mos| format!("MOS {mos}")),
+        of("web", "app.page_load_ms.mean", 1e-3, 2).map(|page| format!("page {page} s")),
+        of("udp", "app.one_way_delay_ms.p99", 1.0, 0)
+            .map(|delay| format!("UDP P99 {delay} ms one way")),
+        of("ledbat", "goodput_bps", 1e-6, 2).map(|rate| format!("LEDBAT {rate} Mbit/s")),
+        ratio,
+    ];
+    choices.into_iter().flatten().next().unwrap_or_default()
+}
+
+fn shown(figures: &BTreeMap<String, Figure>, key: &str, factor: f64, digits: usize) -> String {
+    let Some(figure) = figures.get(key) else {
+        return "-".to_owned();
+    };
+    let arrow = match figure.beside {
+        Some(Beside::Higher) => " ▲",
+        Some(Beside::Lower) => " ▼",
+        None => "",
+    };
+    format!("{:.digits$}{arrow}", figure.mean * factor)
+}
