@@ -59,7 +59,7 @@ pub enum Error {
     Link(#[from] quell_link::Error),
     /// Rights could not be given away.
     #[error("cannot give rights away: {0}")]
-    Rights(#[from] quell_confine::Error),
+    Rights(#[from] quell_hosts::confine::Error),
     /// Results could not be written.
     #[error(transparent)]
     Results(#[from] quell_results::Error),

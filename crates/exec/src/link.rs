@@ -7,7 +7,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
 
 use quell_aqm::Observer;
-use quell_hosts::capabilities::{CapabilitySet, keep_only};
+use quell_hosts::confine::capabilities::{CapabilitySet, keep_only};
 use quell_hosts::fd_holder::FdHolder;
 use quell_hosts::namespace::Namespace;
 use quell_link::{

@@ -11,9 +11,9 @@ use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
-use quell_confine::capabilities::{CapabilitySet, keep_only};
 use quell_hosts::account::Account;
 use quell_hosts::child::{self, Child};
+use quell_hosts::confine::capabilities::{CapabilitySet, keep_only};
 use quell_hosts::namespace::Namespace;
 use quell_hosts::obstacle;
 use quell_hosts::pid_namespace::{self, Keeping, Left, PidNamespace, Work};

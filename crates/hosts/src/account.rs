@@ -6,7 +6,7 @@ use std::ffi::{CStr, CString};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use quell_confine::user::become_user;
+use crate::confine::user::become_user;
 use rustix::process::Gid;
 use rustix::thread::set_thread_groups;
 
@@ -108,7 +108,7 @@ impl Account {
     pub fn become_it(&self) -> io::Result<()> {
         // Groups come last, while what is permitted still is.
         become_user(self.user, self.group, true).map_err(io::Error::other)?;
-        quell_confine::capabilities::use_permitted().map_err(io::Error::other)?;
+        crate::confine::capabilities::use_permitted().map_err(io::Error::other)?;
         let groups: Vec<Gid> = self.groups.iter().map(|one| Gid::from_raw(*one)).collect();
         Ok(set_thread_groups(&groups)?)
     }

@@ -63,7 +63,7 @@ impl Broker {
     ///
     /// There is more than one thread, or the system has no room for another process.
     pub fn start(
-        prepare: impl FnOnce() -> std::result::Result<(), quell_confine::Error>,
+        prepare: impl FnOnce() -> std::result::Result<(), crate::confine::Error>,
         work: impl Fn(&[u8], Line<'_>) -> u8,
     ) -> Result<Self> {
         let pair = || UnixStream::pair().doing(|| "make a pair of sockets");
@@ -442,7 +442,7 @@ mod tests {
         // The test runs beside the harness's own thread.
         let refused = Broker::start(|| Ok(()), |_, _| 0).unwrap_err();
         assert!(
-            matches!(refused, Error::Rights(quell_confine::Error::Threads(_))),
+            matches!(refused, Error::Rights(crate::confine::Error::Threads(_))),
             "{refused}"
         );
     }

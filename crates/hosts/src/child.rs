@@ -7,7 +7,7 @@ use std::io;
 use std::os::fd::{AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use quell_confine::threads;
+use crate::confine::threads;
 use rustix::process::{
     DumpableBehavior, Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, kill_process, pidfd_open,
     set_dumpable_behavior, waitpid,

@@ -81,7 +81,7 @@ pub enum Error {
     },
     /// A right could not be given away.
     #[error(transparent)]
-    Rights(#[from] quell_confine::Error),
+    Rights(#[from] crate::confine::Error),
 }
 
 /// Where tc may be when the environment does not say.

@@ -16,7 +16,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use quell_confine::capabilities::{self, CapabilitySet};
+use crate::confine::capabilities::{self, CapabilitySet};
 use quell_units::Rate;
 use serde::{Deserialize, Serialize};
 

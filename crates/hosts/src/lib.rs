@@ -1,11 +1,12 @@
 //! End hosts of the live world: the real TCP stack of this kernel on both sides of a bottleneck in user space.
 //!
 //! - [`topology`]: three network namespaces, sender — link — receiver, with one pair of addresses per group of flows;
-//! - [`namespace`], [`user_namespace`], [`netlink`], [`offload`], [`sysctl`], [`capabilities`]: what it is made of;
+//! - [`namespace`], [`user_namespace`], [`netlink`], [`offload`], [`sysctl`]: what it is made of;
 //! - [`ready`]: when it may be used;
 //! - [`kernel_queue`]: this kernel's own queue disciplines as a bottleneck, to compare with;
 //! - [`traffic`]: the flows: applications over real sockets, a thread per host;
 //! - [`cc`]: the congestion controls of this kernel, and those that quell loads as BPF (feature `bpf-cc`);
+//! - [`confine`]: rights that a process gives away: capabilities, its user, files to write;
 //! - [`broker`], [`child`]: a process that keeps the rights that the program gives away;
 //! - [`spawn_handshake`], [`pid_namespace`]: copies that become programs, and programs that end with the process that started them;
 //! - [`account`], [`terminal`]: another user, and the terminal in front, for programs of people;
@@ -25,6 +26,7 @@ pub mod account;
 pub mod broker;
 pub mod cc;
 pub mod child;
+pub mod confine;
 pub mod entropy;
 mod error;
 pub mod fd_holder;
@@ -51,4 +53,3 @@ pub mod traffic;
 pub mod user_namespace;
 
 pub use error::{Error, KernelQueueError, Result};
-pub use quell_confine::capabilities;

@@ -69,7 +69,7 @@ impl Namespace {
 
     /// Moves the calling thread into this namespace, for good. Sockets opened before stay in theirs.
     ///
-    /// Needs CAP_SYS_ADMIN, so it comes before [`crate::capabilities::drop_to_network`].
+    /// Needs CAP_SYS_ADMIN, so it comes before [`crate::confine::capabilities::drop_to_network`].
     pub fn enter(&self) -> io::Result<()> {
         Ok(move_into_link_name_space(
             self.fd.as_fd(),

@@ -130,8 +130,8 @@ mod tests {
     use super::*;
     use std::os::unix::fs::{PermissionsExt as _, symlink};
 
-    use quell_confine::capabilities::{CapabilitySet, keep_only};
-    use quell_confine::user::{NOBODY, become_user};
+    use crate::confine::capabilities::{CapabilitySet, keep_only};
+    use crate::confine::user::{NOBODY, become_user};
 
     /// What `f` finds as nobody, or as this user without rights.
     fn as_nobody<R: Send>(f: impl FnOnce() -> R + Send) -> R {

@@ -25,7 +25,7 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Command, ExitStatus};
 use std::time::Duration;
 
-use quell_confine::capabilities::{CapabilitySet, keep_only};
+use crate::confine::capabilities::{CapabilitySet, keep_only};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{
     Pid, PidfdFlags, Signal, WaitOptions, kill_process, kill_process_group, pidfd_open,

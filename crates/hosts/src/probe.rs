@@ -13,11 +13,12 @@ use rustix::net::{AddressFamily, SocketType};
 use rustix::process::geteuid;
 use rustix::thread::CapabilitySet;
 
+use crate::confine::capabilities;
 use crate::namespace::Namespace;
 use crate::netlink::{Netlink, VethEnd, interface_index};
 use crate::sysctl::ReadOnly;
 use crate::topology::{Topology, TopologyConfig};
-use crate::{capabilities, cc, offload, tproxy, user_namespace};
+use crate::{cc, offload, tproxy, user_namespace};
 
 /// Receive buffer that a link wants, in bytes: 30 ms at 1 Gbit/s.
 const PACKET_BUFFER: usize = 4 << 20;

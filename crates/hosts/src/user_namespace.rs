@@ -8,7 +8,7 @@
 use std::fs;
 use std::io;
 
-use quell_confine::threads;
+use crate::confine::threads;
 use rustix::io::Errno;
 use rustix::process::{getegid, geteuid};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
@@ -19,7 +19,7 @@ use rustix::thread::{UnshareFlags, unshare_unsafe};
 pub enum UserNamespaceError {
     /// The process has several threads.
     #[error("no user namespace: {0}")]
-    Threads(#[from] quell_confine::Error),
+    Threads(#[from] crate::confine::Error),
     /// As many namespaces exist as `user.max_user_namespaces` allows.
     #[error("no user namespace left: user.max_user_namespaces is {limit}")]
     Limit {
@@ -220,7 +220,7 @@ mod tests {
         assert!(
             matches!(
                 here,
-                Err(UserNamespaceError::Threads(quell_confine::Error::Threads(
+                Err(UserNamespaceError::Threads(crate::confine::Error::Threads(
                     _
                 )))
             ),

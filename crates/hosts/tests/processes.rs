@@ -18,13 +18,14 @@ use std::{env, fs, io, thread};
 use common::{Cable, can_load_bpf, can_make_networks, connect, has_ecn, not_run};
 use quell_hosts::broker::{Answer, Broker, Line};
 use quell_hosts::child;
+use quell_hosts::confine::capabilities;
 use quell_hosts::namespace::Namespace;
 use quell_hosts::netlink::{Netlink, VethEnd};
 use quell_hosts::pid_namespace::{Keeping, Left, PidNamespace, Work};
 use quell_hosts::probe::{self, Need};
 use quell_hosts::topology::{GroupConfig, Topology, TopologyConfig};
 use quell_hosts::user_namespace::{self, UserNamespaceError};
-use quell_hosts::{Error, capabilities, cc};
+use quell_hosts::{Error, cc};
 use quell_testing::Turn;
 use quell_testing::cases::{Case, chosen, run_cases};
 
@@ -386,7 +387,7 @@ fn no_user_namespaces() {
 }
 
 fn what_needs_a_single_thread_counts_the_threads_of_the_process() {
-    let is_counted = |refused: &quell_confine::Error| matches!(refused, quell_confine::Error::Threads(several) if several.count == 2);
+    let is_counted = |refused: &quell_hosts::confine::Error| matches!(refused, quell_hosts::confine::Error::Threads(several) if several.count == 2);
     child::fork(|| 0).unwrap().wait().unwrap();
     thread::scope(|scope| {
         let (end, ended) = std::sync::mpsc::channel::<()>();

@@ -289,8 +289,8 @@ fn a_kernel_that_is_asked_what_it_is_has_no_rights() {
         assert!(of("CapBnd").ends_with(&format!("{:016x}", 0)), "{said}");
     }
     if !matches!(
-        quell_confine::landlock::probe(),
-        Ok(quell_confine::landlock::Enforced::Not)
+        quell_hosts::confine::landlock::probe(),
+        Ok(quell_hosts::confine::landlock::Enforced::Not)
     ) {
         assert!(!open.join("touched").exists());
     }

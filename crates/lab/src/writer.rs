@@ -7,8 +7,8 @@ use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use quell_confine::capabilities::{CapabilitySet, effective};
-use quell_confine::user::become_user;
+use quell_hosts::confine::capabilities::{CapabilitySet, effective};
+use quell_hosts::confine::user::become_user;
 use quell_kernel::Reason;
 use quell_kernel::store::Store;
 use rustix::fs::{Access, access};

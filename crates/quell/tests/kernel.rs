@@ -215,7 +215,7 @@ fn a_source_is_built_once_and_lines_tell_what_goes_on() {
     let warned = errors.lines().next().is_some_and(|line| {
         line.starts_with("the makefiles of ") && line.contains("as an ordinary user")
     });
-    let rights = quell_confine::capabilities::effective().unwrap();
+    let rights = quell_hosts::confine::capabilities::effective().unwrap();
     assert_eq!(warned, !rights.is_empty(), "{errors}");
     let stages = errors.lines().skip(usize::from(warned));
     assert_eq!(

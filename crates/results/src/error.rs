@@ -36,7 +36,7 @@ pub enum Error {
     },
     /// The thread that writes packets could not give its rights away.
     #[error("the thread that writes packets keeps its rights: {0}")]
-    Rights(#[source] quell_confine::Error),
+    Rights(#[source] quell_hosts::confine::Error),
     /// The thread that writes packets could not start.
     #[error("the thread that writes packets cannot start: {0}")]
     Thread(io::Error),

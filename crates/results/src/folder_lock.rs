@@ -12,7 +12,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-use quell_confine::user::is_of_its_own;
+use quell_hosts::confine::user::is_of_its_own;
 use quell_kernel::held::{Held, Own};
 use rustix::fs::OFlags;
 
@@ -290,7 +290,7 @@ mod tests {
         assert!(abandoned(&at("claim")).is_none());
         assert!(at("claim/precious").exists());
         // What a killed run left, whose folder was its guest's.
-        let guest = quell_confine::user::of_its_own(7, 0);
+        let guest = quell_hosts::confine::user::of_its_own(7, 0);
         chown(at("claim"), Some(guest), Some(guest)).unwrap();
         drop(abandoned(&at("claim")).unwrap());
         assert!(!at("claim").exists());

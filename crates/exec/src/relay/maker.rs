@@ -9,7 +9,7 @@ use std::os::fd::OwnedFd;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 
-use quell_confine::capabilities::{CapabilitySet, effective, keep_only};
+use quell_hosts::confine::capabilities::{CapabilitySet, effective, keep_only};
 use quell_hosts::namespace::Namespace;
 use quell_hosts::relayed;
 

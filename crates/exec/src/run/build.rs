@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use quell_confine::capabilities::{CapabilitySet, keep_only};
 use quell_hosts::child;
+use quell_hosts::confine::capabilities::{CapabilitySet, keep_only};
 use quell_hosts::fd_holder::FdHolder;
 use quell_hosts::namespace::Namespace;
 use quell_link::Descriptor;

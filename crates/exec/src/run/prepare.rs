@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use quell_confine::capabilities::{CapabilitySet, effective};
+use quell_hosts::confine::capabilities::{CapabilitySet, effective};
 use quell_hosts::fd_holder::FdHolder;
 use quell_hosts::{sysctl, user_namespace};
 use quell_scenario::World;

@@ -358,7 +358,7 @@ mod tests {
                 assert_eq!(second.kernel_name, format!("{}A", first.kernel_name))
             }
             (Err(error), _) | (_, Err(error)) => {
-                let may = crate::capabilities::effective()
+                let may = crate::confine::capabilities::effective()
                     .unwrap()
                     .contains(rustix::thread::CapabilitySet::BPF);
                 assert!(!may, "{error}");

@@ -12,9 +12,10 @@ use std::time::{Duration, Instant};
 
 use crate::common::{Cable, Connection, can_load_bpf, connect, has_ecn, tcp_info};
 use quell_hosts::cc::{self, Control};
+use quell_hosts::confine::capabilities;
+use quell_hosts::sysctl;
 use quell_hosts::topology::{Topology, TopologyConfig};
 use quell_hosts::traffic::Host;
-use quell_hosts::{capabilities, sysctl};
 use quell_testing::{Missed, Turn, bound, live};
 use rustix::net::sockopt::{set_socket_send_buffer_size, tcp_congestion};
 

@@ -6,11 +6,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::common::{Cable, SPARE, can_make_networks, connect, has_ecn, not_run, tcp_info};
+use quell_hosts::confine::capabilities;
 use quell_hosts::netlink::{Netlink, interface_index};
 use quell_hosts::probe::{self, Need};
 use quell_hosts::topology::{GroupConfig, Topology, TopologyConfig};
 use quell_hosts::traffic::Host;
-use quell_hosts::{capabilities, offload, sysctl};
+use quell_hosts::{offload, sysctl};
 use quell_testing::{Turn, bound, live};
 
 fn groups(ecn: &[bool]) -> Vec<GroupConfig> {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::common::{Cable, can_make_networks};
 use quell_app::{AppConfig, Bulk, Cbr, Interval, Report, Transfer};
-use quell_hosts::capabilities::drop_to_network;
+use quell_hosts::confine::capabilities::drop_to_network;
 use quell_hosts::topology::{GroupConfig, Topology, TopologyConfig};
 use quell_hosts::traffic::{
     Epoch, FlowFailure, FlowPlan, Host, Traffic, TrafficConfig, TrafficReport,

@@ -21,9 +21,9 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use quell_confine::capabilities::{CapabilitySet, keep_only};
-use quell_confine::landlock::{Enforced, Outside, write_only_beneath};
-use quell_confine::user::become_user;
+use quell_hosts::confine::capabilities::{CapabilitySet, keep_only};
+use quell_hosts::confine::landlock::{Enforced, Outside, write_only_beneath};
+use quell_hosts::confine::user::become_user;
 use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::mount::{MountFlags, MountPropagationFlags, mount_bind, mount_change, mount_remount};
 use rustix::process::{
@@ -96,7 +96,7 @@ pub enum LaunchError {
     Orphaned,
     /// A right could not be given away.
     #[error(transparent)]
-    Rights(#[from] quell_confine::Error),
+    Rights(#[from] quell_hosts::confine::Error),
     /// The filter of system calls could not be made or applied.
     #[error("cannot filter system calls: {0}")]
     Filter(#[from] seccompiler::Error),

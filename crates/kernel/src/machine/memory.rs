@@ -11,7 +11,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use quell_confine::user;
+use quell_hosts::confine::user;
 use rustix::fs::{
     Access, AtFlags, Dir, FlockOperation, Mode, OFlags, StatVfsMountFlags, access, flock, fstat,
     open, openat, statvfs, unlinkat,

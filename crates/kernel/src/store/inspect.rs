@@ -15,9 +15,9 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use quell_confine::capabilities::{CapabilitySet, effective, keep_only};
-use quell_confine::landlock::{Outside, write_only_beneath};
-use quell_confine::user::{NOBODY, become_user};
+use quell_hosts::confine::capabilities::{CapabilitySet, effective, keep_only};
+use quell_hosts::confine::landlock::{Outside, write_only_beneath};
+use quell_hosts::confine::user::{NOBODY, become_user};
 use rustix::fs::Access;
 use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::process::geteuid;
@@ -117,8 +117,9 @@ fn stranger(mode: u32) -> Option<u32> {
 
 /// The answer of `question`, which runs without any right.
 fn confined(question: &mut Command, user: Option<u32>) -> Result<String> {
-    let refused =
-        |error: quell_confine::Error| Error::failed(format!("cannot give up rights: {error}"));
+    let refused = |error: quell_hosts::confine::Error| {
+        Error::failed(format!("cannot give up rights: {error}"))
+    };
     // What this thread gives away is gone for what it starts, and for nobody else. It changes the user itself: a program that is
     // asked to change it on its way is handed to a shell where it is none (execvp(3)).
     let asking = || {

@@ -7,7 +7,7 @@
 use std::process::Command;
 use std::sync::{Arc, mpsc};
 
-use quell_hosts::capabilities;
+use quell_hosts::confine::capabilities;
 use quell_hosts::namespace::Namespace;
 use quell_hosts::topology::{Topology, TopologyConfig};
 use quell_hosts::traffic::{

@@ -27,8 +27,8 @@ pub enum LiveError {
     Results(#[from] quell_results::Error),
 }
 
-impl From<quell_confine::Error> for LiveError {
-    fn from(error: quell_confine::Error) -> Self {
+impl From<quell_hosts::confine::Error> for LiveError {
+    fn from(error: quell_hosts::confine::Error) -> Self {
         Self::Failed(format!("cannot give rights away: {error}"))
     }
 }

@@ -8,7 +8,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
 
 use quell_aqm::Observer;
-use quell_hosts::capabilities::{CapabilitySet, keep_only};
+use quell_hosts::confine::capabilities::{CapabilitySet, keep_only};
 use quell_hosts::topology::Topology;
 use quell_hosts::traffic::{Epoch, RunEnd, Sample};
 use quell_link::{Descriptor, Link, LinkChange, LinkConfig, LinkReport, Port, WireValues};
@@ -55,7 +55,7 @@ enum LinkFailure {
     #[error(transparent)]
     System(#[from] io::Error),
     #[error("cannot give rights away: {0}")]
-    Rights(#[from] quell_confine::Error),
+    Rights(#[from] quell_hosts::confine::Error),
     #[error("the run was given up")]
     GivenUp,
 }

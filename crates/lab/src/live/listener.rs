@@ -33,11 +33,11 @@ pub trait LiveListener: Listener {
     /// What came of it: the scenario as TOML that repeats the run, or why nothing was changed.
     fn answered(&mut self, _answer: Result<String, NotChanged>) {}
     /// The hosts and their networks exist, and no other thread of the run does yet.
-    fn is_built(&mut self) -> Result<(), quell_confine::Error> {
+    fn is_built(&mut self) -> Result<(), quell_hosts::confine::Error> {
         Ok(())
     }
     /// Every thread of the run exists and has what it needs; the calling thread needs no rights any more.
-    fn has_begun(&mut self) -> Result<(), quell_confine::Error> {
+    fn has_begun(&mut self) -> Result<(), quell_hosts::confine::Error> {
         Ok(())
     }
 }

@@ -1,6 +1,6 @@
 //! The rights that a process without root needs.
 
-use quell_confine::threads;
+use quell_hosts::confine::threads;
 use quell_kernel::Reason;
 
 use super::error::LiveError;

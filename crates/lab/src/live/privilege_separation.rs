@@ -18,10 +18,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use quell_confine::capabilities::{CapabilitySet, forbid_new, keep_only};
-use quell_confine::landlock::{Outside, write_only_beneath};
-use quell_confine::user::become_user;
 use quell_hosts::broker::{Answer, Broker, Line};
+use quell_hosts::confine::capabilities::{CapabilitySet, forbid_new, keep_only};
+use quell_hosts::confine::landlock::{Outside, write_only_beneath};
+use quell_hosts::confine::user::become_user;
 use quell_kernel::Reason;
 use quell_kernel::held::{Held, real};
 use quell_measure::Summary;
@@ -287,12 +287,12 @@ impl LiveListener for Confined<'_, '_> {
     fn programs(&mut self) -> Option<PathBuf> {
         Some(self.inner.programs())
     }
-    fn is_built(&mut self) -> Result<(), quell_confine::Error> {
+    fn is_built(&mut self) -> Result<(), quell_hosts::confine::Error> {
         // The hosts' connections are TCP, so nothing but files is refused.
         let enforced = write_only_beneath(&[self.folder, Path::new("/dev/null")], Outside::Allowed);
         enforced.map(drop)
     }
-    fn has_begun(&mut self) -> Result<(), quell_confine::Error> {
+    fn has_begun(&mut self) -> Result<(), quell_hosts::confine::Error> {
         keep_only(CapabilitySet::empty()).map(drop)
     }
 }

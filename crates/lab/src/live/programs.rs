@@ -21,8 +21,8 @@ use std::thread::{self, JoinHandle};
 
 use quell_app::kinds::program::Part;
 use quell_app::{ProgramReport, Report};
-use quell_confine::capabilities::{CapabilitySet, keep_only};
 use quell_hosts::child;
+use quell_hosts::confine::capabilities::{CapabilitySet, keep_only};
 use quell_hosts::namespace::Namespace;
 use quell_hosts::pid_namespace::{Keeping, Left, PidNamespace, Work};
 use quell_hosts::topology::Topology;

@@ -6,7 +6,7 @@ use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
 
 use quell_app::Recorded;
-use quell_hosts::capabilities;
+use quell_hosts::confine::capabilities;
 use quell_hosts::kernel_queue::KernelQueue;
 use quell_hosts::namespace::Namespace;
 use quell_hosts::topology::Topology;

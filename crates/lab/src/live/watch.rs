@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use quell_hosts::capabilities::{CapabilitySet, keep_only};
+use quell_hosts::confine::capabilities::{CapabilitySet, keep_only};
 use quell_hosts::topology::Topology;
 use quell_hosts::traffic::{Epoch, RunEnd};
 use quell_link::{Crossed, Crossing, Tap};

@@ -13,9 +13,9 @@ use std::sync::MutexGuard;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use quell_confine::capabilities::{CapabilitySet, keep_only};
-use quell_confine::landlock::{Outside, write_only_beneath};
 use quell_hosts::broker::{Answer, Broker, Line, Outbox};
+use quell_hosts::confine::capabilities::{CapabilitySet, keep_only};
+use quell_hosts::confine::landlock::{Outside, write_only_beneath};
 use quell_kernel::Reason;
 use quell_scenario::contract::{Listener, Row, Unwritten};
 use quell_units::Time;
@@ -406,10 +406,10 @@ impl LiveListener for ToProgram<'_> {
             let _ = self.outbox.put(&text);
         }
     }
-    fn is_built(&mut self) -> Result<(), quell_confine::Error> {
+    fn is_built(&mut self) -> Result<(), quell_hosts::confine::Error> {
         write_only_beneath(&[Path::new("/dev/null")], Outside::Allowed).map(drop)
     }
-    fn has_begun(&mut self) -> Result<(), quell_confine::Error> {
+    fn has_begun(&mut self) -> Result<(), quell_hosts::confine::Error> {
         keep_only(CapabilitySet::empty()).map(drop)
     }
 }

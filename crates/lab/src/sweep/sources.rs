@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 /// What decides the result of a simulation.
 const SIMULATOR: [&str; 7] = ["app", "aqm", "measure", "scenario", "sim", "tcp", "units"];
 /// What the worlds of real packets add.
-const REAL: [&str; 6] = ["confine", "hosts", "kernel", "lab", "link", "results"];
+const REAL: [&str; 5] = ["hosts", "kernel", "lab", "link", "results"];
 
 /// Of what decides the result of a simulation, and with what the worlds of real packets add.
 pub(crate) fn hashes(root: &Path, crates: &Path) -> (String, String) {

@@ -20,7 +20,7 @@ mod user;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use quell_confine::landlock::{self, Enforced};
+use quell_hosts::confine::landlock::{self, Enforced};
 use quell_hosts::namespace::own_mounts;
 use quell_hosts::probe::{Finding, Need};
 use quell_kernel::Reason;

@@ -10,8 +10,8 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, fchown};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use quell_confine::capabilities::{CapabilitySet, effective};
-use quell_confine::user::{NOBODY, of_its_own};
+use quell_hosts::confine::capabilities::{CapabilitySet, effective};
+use quell_hosts::confine::user::{NOBODY, of_its_own};
 use quell_kernel::held::Held;
 use rustix::fs::OFlags;
 use rustix::process::{getegid, geteuid};

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use quell_hosts::capabilities::{self, CapabilitySet};
 use quell_hosts::cc;
+use quell_hosts::confine::capabilities::{self, CapabilitySet};
 use quell_kernel::store::Store;
 use quell_tcp::cc::{ControlKind, kinds, own};
 

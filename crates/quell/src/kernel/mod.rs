@@ -6,7 +6,7 @@ mod progress;
 use std::fmt::Write as _;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use quell_hosts::capabilities::effective;
+use quell_hosts::confine::capabilities::effective;
 use quell_kernel::Error;
 use quell_kernel::build::{self, Request, Told};
 use quell_kernel::config::Outcome;

@@ -12,8 +12,8 @@ use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use quell_confine::user::{NOBODY, become_user};
-use quell_hosts::capabilities::{CapabilitySet, hand_on_only};
+use quell_hosts::confine::capabilities::{CapabilitySet, hand_on_only};
+use quell_hosts::confine::user::{NOBODY, become_user};
 use quell_testing::not_run;
 use quell_testing::program::text;
 use rustix::mount::{

@@ -27,7 +27,7 @@ use std::env;
 use std::process::ExitCode;
 
 use quell_exec::resolver;
-use quell_hosts::{capabilities, user_namespace};
+use quell_hosts::{confine::capabilities, user_namespace};
 use quell_testing::cases::{chosen, run_cases};
 use quell_testing::not_run;
 

@@ -5,7 +5,7 @@ use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use quell_confine::user::NOBODY;
+use quell_hosts::confine::user::NOBODY;
 use quell_testing::not_run;
 use quell_testing::program::{text, wait_until};
 use serde_json::Value;

@@ -35,8 +35,8 @@ fn curious(stage: &Stage, command: &mut Command) -> String {
     let errors = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(1), "{errors}");
     let has_landlock = !matches!(
-        quell_confine::landlock::probe(),
-        Ok(quell_confine::landlock::Enforced::Not)
+        quell_hosts::confine::landlock::probe(),
+        Ok(quell_hosts::confine::landlock::Enforced::Not)
     );
     assert_eq!(errors.contains("refused outside"), has_landlock, "{errors}");
     assert_eq!(forbidden.exists(), !has_landlock);

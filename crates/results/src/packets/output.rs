@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::{self, JoinHandle};
 
-use quell_confine::capabilities::{CapabilitySet, keep_only};
+use quell_hosts::confine::capabilities::{CapabilitySet, keep_only};
 
 use crate::Error;
 

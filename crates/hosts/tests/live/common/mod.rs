@@ -9,8 +9,9 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsFd, AsRawFd};
 use std::thread;
 
+use quell_hosts::cc;
+use quell_hosts::confine::capabilities;
 use quell_hosts::namespace::Namespace;
-use quell_hosts::{capabilities, cc};
 use rustix::thread::CapabilitySet;
 
 #[allow(unused_imports, reason = "each test binary uses its own part")]

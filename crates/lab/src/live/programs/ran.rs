@@ -27,7 +27,7 @@ pub(crate) enum NotRun {
     #[error("cannot enter its namespace: {0}")]
     Namespace(#[source] io::Error),
     #[error(transparent)]
-    Rights(#[from] quell_confine::Error),
+    Rights(#[from] quell_hosts::confine::Error),
     #[error(transparent)]
     System(#[from] io::Error),
     #[error("its server had ended")]

@@ -6,8 +6,8 @@
 
 use std::io;
 
-use crate::Error;
-use crate::error::cannot;
+use super::Error;
+use super::error::cannot;
 use rustix::io::Errno;
 pub use rustix::thread::CapabilitySet;
 use rustix::thread::{

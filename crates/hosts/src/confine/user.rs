@@ -3,8 +3,8 @@
 //! From credentials(7) and capabilities(7). Real, effective and saved ids change together and the supplementary groups go, so
 //! there is no way back; the change takes every effective and permitted capability along unless the caller asks to keep them.
 
-use crate::Error;
-use crate::error::cannot;
+use super::Error;
+use super::error::cannot;
 use rustix::process::{Gid, Uid};
 use rustix::thread::{
     set_keep_capabilities, set_thread_groups, set_thread_res_gid, set_thread_res_uid,

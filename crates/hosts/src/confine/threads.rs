@@ -7,7 +7,7 @@
 use std::time::{Duration, Instant};
 use std::{fs, io, thread};
 
-use crate::error::{Error, SeveralThreads, cannot};
+use super::error::{Error, SeveralThreads, cannot};
 
 /// A thread that was joined stays listed, and prevents what needs a single thread, until the kernel has removed it. That takes
 /// longer on a busy machine.

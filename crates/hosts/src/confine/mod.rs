@@ -7,9 +7,7 @@
 //! Each of them holds for the calling thread, and for the threads and programs that it starts afterwards. Threads that run
 //! already keep what they have, so a process gives its rights away while it has one thread ([`threads::require_one`]), or in
 //! each.
-#![cfg(target_os = "linux")]
 #![forbid(unsafe_code)]
-#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 pub mod capabilities;
 mod error;

@@ -7,8 +7,8 @@
 
 use std::path::Path;
 
-use crate::Error;
-use crate::error::cannot;
+use super::Error;
+use super::error::cannot;
 use ::landlock::{
     ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible as _, PathBeneath,
     PathFd, Ruleset, RulesetAttr as _, RulesetCreatedAttr as _, RulesetStatus, Scope,
@@ -81,7 +81,7 @@ fn on_a_file(rights: BitFlags<AccessFs>) -> BitFlags<AccessFs> {
 /// How much of it this kernel enforces; tried on a thread that ends at once.
 pub fn probe() -> Result<Enforced, Error> {
     let tried = std::thread::Builder::new().spawn(|| {
-        crate::capabilities::forbid_new()?;
+        super::capabilities::forbid_new()?;
         write_only_beneath(&[], Outside::Refused)
     });
     tried
@@ -111,7 +111,7 @@ mod tests {
             fs::write(path.join("old"), "old").unwrap();
         }
         let tried = std::thread::spawn(move || {
-            crate::capabilities::forbid_new().unwrap();
+            crate::confine::capabilities::forbid_new().unwrap();
             let enforced = write_only_beneath(&[&inside], Outside::Refused).unwrap();
             fs::write(inside.join("new"), "new").unwrap();
             fs::write(inside.join("old"), "new").unwrap();
