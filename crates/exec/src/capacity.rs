@@ -15,6 +15,13 @@ pub(crate) enum Capacity {
     Trace(Course),
 }
 
+/// What a link offers, forward and reverse.
+#[derive(Debug)]
+pub(crate) struct LinkCapacities {
+    pub(crate) name: String,
+    pub(crate) capacities: [Capacity; 2],
+}
+
 impl Capacity {
     /// The IP bytes that it offers from `from` until `until`, where its rate has changed to `changed`; `None` without a limit.
     pub(crate) fn between(&self, from: Time, until: Time, changed: Option<Rate>) -> Option<u64> {

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::World;
 use crate::guest_command::GuestCommand;
+use crate::guest_day::GuestDay;
 use crate::program_env::ProgramEnv;
-use crate::virtual_world::GuestDay;
 
 /// How to run.
 #[derive(Debug)]

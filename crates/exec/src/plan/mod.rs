@@ -18,10 +18,9 @@ use quell_scenario::sim::queue_stream;
 use quell_scenario::{Carried, DirectionSpec, Link, QueueSpec, Scenario, Setting, Side, figures};
 use quell_units::{Random, Rate, Time};
 
-use crate::capacity::Capacity;
+use crate::capacity::{Capacity, LinkCapacities};
 use crate::error::Result;
 use crate::option_error::OptionError;
-use crate::verdict::Judged;
 pub use files::Files;
 pub use options::LinkOptions;
 use repeats::{Cycle, Later};
@@ -147,17 +146,17 @@ impl Plan {
         course.map(Course::fastest).or_else(|| self.rate(side))
     }
 
-    /// The links as who judges them knows them.
-    pub(crate) fn judged(&self) -> Vec<Judged> {
+    /// What each link offers.
+    pub(crate) fn capacities(&self) -> Vec<LinkCapacities> {
         let links = self.scenario.links.iter();
-        let judged = links.map(|link| Judged {
+        let capacities = links.map(|link| LinkCapacities {
             name: link.name.clone(),
             capacities: [&link.forward, &link.reverse].map(|side| match &side.course {
                 Some(course) => Capacity::Trace(course.clone()),
                 None => Capacity::Rate(side.rate),
             }),
         });
-        judged.collect()
+        capacities.collect()
     }
 
     /// One direction of a link; packets of at most `mtu` bytes.

@@ -82,7 +82,7 @@ pub(super) fn start(config: &mut Config, built: Built) -> Result<Result<Started,
         Err(refused) => return Ok(Err(refused)),
     };
     let plan = &config.plan;
-    let mut judge = Judge::new(plan.judged(), relay.is_some(), plan.rtt(), interval);
+    let mut judge = Judge::new(plan.capacities(), relay.is_some(), plan.rtt(), interval);
     judge.follow(&plan.changes(), plan.later());
     let main_loop = MainLoop {
         link,

@@ -21,7 +21,7 @@ use quell_measure::{Direction, Hop, QueueRow};
 use quell_units::{Rate, Time};
 use serde::Serialize;
 
-use crate::capacity::Capacity;
+use crate::capacity::LinkCapacities;
 use crate::plan::repeats::Later;
 use crate::relay::Bin;
 
@@ -86,18 +86,10 @@ impl Limits {
     }
 }
 
-/// A link, as its judge knows it.
-#[derive(Debug)]
-pub(crate) struct Judged {
-    pub(crate) name: String,
-    /// Forward and reverse.
-    pub(crate) capacities: [Capacity; 2],
-}
-
 /// Judges interval by interval.
 #[derive(Debug)]
 pub(crate) struct Judge {
-    links: Vec<Judged>,
+    links: Vec<LinkCapacities>,
     /// What rates become, in the order of time.
     changes: Vec<(Time, (Hop, Direction), Rate)>,
     later: Later,
@@ -152,7 +144,12 @@ struct Interval {
 }
 
 impl Judge {
-    pub(crate) fn new(links: Vec<Judged>, has_relay: bool, rtt: Time, length: Time) -> Self {
+    pub(crate) fn new(
+        links: Vec<LinkCapacities>,
+        has_relay: bool,
+        rtt: Time,
+        length: Time,
+    ) -> Self {
         Self {
             changes: Vec::new(),
             later: Later::default(),

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 
 use super::*;
+use crate::capacity::Capacity;
 use quell_measure::Hop;
 use quell_units::Bytes;
 
@@ -10,7 +11,7 @@ const INTERVAL: Time = Time::from_millis(100);
 /// Of links a, b … with these rates.
 fn judge(rates: &[[Rate; 2]], has_relay: bool) -> Judge {
     let links = rates.iter().zip('a'..);
-    let links = links.map(|(rates, name)| Judged {
+    let links = links.map(|(rates, name)| LinkCapacities {
         name: name.to_string(),
         capacities: rates.map(Capacity::Rate),
     });
@@ -221,7 +222,7 @@ fn a_link_with_a_trace_limits_by_what_the_trace_offers() {
     let steps = steps.map(|(mbps, number)| (INTERVAL * number, Rate::from_mbps(mbps)));
     let trace = RateTrace::new(steps.collect(), INTERVAL * 3).unwrap();
     let course = Course::new(Trace::Rates(trace));
-    let link = Judged {
+    let link = LinkCapacities {
         name: "link".to_owned(),
         capacities: [Capacity::Trace(course), Capacity::Rate(Rate::UNLIMITED)],
     };

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use quell_scenario::{Direction, Scenario, World};
 
-use super::plan::Cell;
+use super::cell::Cell;
 
 /// Packets that a core simulates in a second, and what a cell takes besides (`docs/evidence/speed.md`).
 const SIMULATED: (f64, f64) = (3e6, 0.002);

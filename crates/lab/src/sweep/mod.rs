@@ -6,6 +6,8 @@
 //! * [`Plan::of`]: the plan of runs that a program wants; [`stored()`] has their results, and a [`Probe`] figures of its own.
 //! * [`table`]: the figures of a store.
 
+mod cell;
+mod cell_folder;
 mod check;
 mod cost;
 mod draw;
@@ -13,6 +15,7 @@ mod file;
 mod files;
 mod identity;
 mod plan;
+mod probe;
 mod quantity;
 mod record;
 mod shard;
@@ -23,12 +26,14 @@ mod stored;
 pub mod table;
 mod work;
 
+pub use cell_folder::Damage;
 pub use check::{Checked, Merged, check, merge};
 pub use file::{Objective, schema};
 pub use identity::{Identity, Key};
-pub use plan::{Plan, Probe, Reading, Wanted};
+pub use plan::{Plan, Wanted};
+pub use probe::{Probe, Reading};
 pub use record::{PointRecord, Record};
-pub use shard::Shard;
+pub use shard::{NoShard, Shard};
 pub use store::Store;
 pub use stored::{Stored, stored};
 pub use work::{Options, Progress, Report, Survey, run, survey};

@@ -11,20 +11,20 @@ use std::path::{Path, PathBuf};
 use quell_scenario::tree::{Node, Tree};
 use quell_scenario::{Loaded, Origin, Override, Problems, Scenario, Template, World};
 
-use quell_units::Time;
-
+use super::cell::Cell;
 use super::cost::cost;
 use super::draw::{Column, combinations};
 use super::file::{self, Axis, Entries, MOST_CELLS, Method, Objective, Reader, Values, text};
 use super::files;
-use super::identity::{Identity, Key};
+use super::identity::Identity;
+use super::probe::Probe;
 use super::quantity::Quantity;
 use crate::at_once::{each, processors};
 use crate::virtual_world::Controls;
 use crate::{GuestOptions, OneLine, RunError};
 use wanted::Own;
 
-pub use wanted::{Probe, Reading, Wanted};
+pub use wanted::Wanted;
 
 /// Different errors that are shown.
 const MOST_ERRORS: usize = 20;
@@ -77,18 +77,6 @@ pub(crate) struct Point {
     values: Vec<u32>,
     /// What a program wants besides.
     own: Own,
-}
-
-/// One run.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Cell {
-    pub(crate) point: u32,
-    pub(crate) seed: u64,
-    pub(crate) key: Key,
-    /// Packets that the link could carry, and a little for the run itself.
-    pub(crate) cost: u64,
-    /// How long it lasts in the world's own time.
-    pub(crate) duration: Time,
 }
 
 /// A sweep file, and the folder that the paths in it start from.

@@ -8,7 +8,7 @@ use std::collections::BinaryHeap;
 use std::num::NonZeroU32;
 use std::str::FromStr;
 
-use super::plan::Cell;
+use super::cell::Cell;
 
 /// One of several parts of a sweep, counted from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,17 +20,21 @@ pub struct Shard {
 /// More shards than that are an error.
 const MOST: u32 = 100_000;
 
+/// A text is no shard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("must be K/N with K from 1 to N and N at most {MOST}, such as 1/4")]
+pub struct NoShard;
+
 impl FromStr for Shard {
-    type Err = String;
+    type Err = NoShard;
 
     /// From `K/N`.
-    fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("must be K/N with K from 1 to N and N at most {MOST}, such as 1/4");
-        let (number, of) = text.split_once('/').ok_or_else(wrong)?;
-        let number: u32 = number.trim().parse().map_err(|_| wrong())?;
-        let of: NonZeroU32 = of.trim().parse().map_err(|_| wrong())?;
+    fn from_str(text: &str) -> Result<Self, NoShard> {
+        let (number, of) = text.split_once('/').ok_or(NoShard)?;
+        let number: u32 = number.trim().parse().map_err(|_| NoShard)?;
+        let of: NonZeroU32 = of.trim().parse().map_err(|_| NoShard)?;
         let fits = (1..=of.get()).contains(&number) && of.get() <= MOST;
-        fits.then_some(Self { number, of }).ok_or_else(wrong)
+        fits.then_some(Self { number, of }).ok_or(NoShard)
     }
 }
 

@@ -28,25 +28,12 @@ use quell_results::folder_lock::Claim;
 use rustix::io::Errno;
 use serde::de::DeserializeOwned;
 
-use super::check::{is_intact, text_of};
+use super::cell_folder::{FIGURES, RESULT, SERIES, SUMS, State, is_intact, state_of, text_of};
 use super::identity::{Key, digest};
 use super::plan::Plan;
 use super::record::{self, PLAN};
 use crate::RunError;
 use crate::at_once::{FILES, each, processors};
-
-/// What the cell depends on.
-pub(crate) const CELL: &str = "cell.json";
-/// Why there is no result.
-pub(crate) const FAILED: &str = "failed.json";
-/// The figures of a measurement that is none of the summary.
-pub(crate) const FIGURES: &str = "figures.json";
-/// The sums of all other files.
-pub(crate) const SUMS: &str = "SHA256SUMS";
-/// The files of a result.
-pub(crate) const RESULT: [&str; 4] = [CELL, "histograms.json", "scenario.toml", "summary.json"];
-/// The series of a result; without events there is no file of events.
-pub(crate) const SERIES: [&str; 3] = ["events.parquet", "flows.parquet", "queues.parquet"];
 
 /// The cells of a store.
 const CELLS: &str = "cells";
@@ -69,21 +56,6 @@ pub struct Store {
     durable: bool,
     /// Whether its files are taken for those that were put there, without a look at their sums.
     trusted: bool,
-}
-
-/// What a store has of a cell, as far as its files say by being there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum State {
-    Missing,
-    /// With its series or without.
-    Done {
-        series: bool,
-    },
-    /// With the figures of a measurement of its own.
-    Measured,
-    Failed,
-    /// Files are missing or empty.
-    Broken,
 }
 
 /// What became of a new cell.
@@ -148,7 +120,7 @@ impl Store {
             state if self.trusted && state != State::Broken => (state, String::new()),
             state => match is_intact(&self.cell(key), key) {
                 Ok(_) => (state, String::new()),
-                Err(why) => (State::Broken, why),
+                Err(why) => (State::Broken, why.to_string()),
             },
         })
     }
@@ -435,26 +407,6 @@ fn is_old(folder: &Path) -> bool {
     age.is_some_and(|age| age > OLD)
 }
 
-/// What the folder of a cell holds.
-pub(crate) fn state_of(cell: &Path) -> State {
-    let has = |name: &str| fs::metadata(cell.join(name)).is_ok_and(|file| file.len() > 0);
-    if cell.is_symlink() {
-        return State::Broken;
-    }
-    if RESULT.iter().all(|name| has(name)) && has(SUMS) {
-        let series = has("flows.parquet") && has("queues.parquet");
-        State::Done { series }
-    } else if has(FIGURES) && has(CELL) && has("scenario.toml") && has(SUMS) {
-        State::Measured
-    } else if has(FAILED) && has(CELL) && has(SUMS) {
-        State::Failed
-    } else if fs::symlink_metadata(cell).is_ok() {
-        State::Broken
-    } else {
-        State::Missing
-    }
-}
-
 /// Writes the sums of every other file in `folder`.
 fn write_sums(folder: &Path) -> io::Result<()> {
     let mut names: Vec<String> = Vec::new();
@@ -468,20 +420,6 @@ fn write_sums(folder: &Path) -> io::Result<()> {
         text.push_str(&format!("{sum}  {name}\n"));
     }
     fs::write(folder.join(SUMS), text)
-}
-
-/// The sums of a cell, by file.
-pub(crate) fn read_sums(text: &str) -> Option<Vec<(&str, &str)>> {
-    let line = |line| {
-        let (sum, name) = str::split_once(line, "  ")?;
-        Key::parse(sum)?;
-        let known = RESULT.iter().chain(&SERIES).chain(&[FAILED, FIGURES]);
-        known
-            .into_iter()
-            .any(|one| *one == name)
-            .then_some((name, sum))
-    };
-    text.lines().map(line).collect()
 }
 
 #[cfg(test)]

@@ -2,8 +2,9 @@
 
 use quell_measure::Summary;
 
+use super::cell_folder::{FIGURES, State};
 use super::plan::Plan;
-use super::store::{FIGURES, State, Store};
+use super::store::Store;
 use super::work::why_failed;
 use crate::RunError;
 use crate::at_once::{FILES, each};
@@ -28,7 +29,7 @@ pub enum Stored {
 ///
 /// A result cannot be read.
 pub fn stored(plan: &Plan, store: &Store) -> Result<Vec<Stored>, RunError> {
-    let read = |cell: &super::plan::Cell| {
+    let read = |cell: &super::cell::Cell| {
         let folder = store.cell(cell.key);
         Ok(match store.state(cell.key) {
             State::Done { .. } => Stored::Summary(store.json(cell.key, "summary.json")?),

@@ -17,11 +17,14 @@ use quell_results::read::{self, LONGEST};
 use quell_scenario::sim::{self, SimError};
 use quell_scenario::{MEMORY_BUDGET, Memory, Scenario, World};
 
+use super::cell::Cell;
+use super::cell_folder::{CELL, FAILED, FIGURES, RESULT, SERIES, State};
 use super::cost::estimate;
 use super::identity::Key;
-use super::plan::{Cell, Plan, Reading};
+use super::plan::Plan;
+use super::probe::Reading;
 use super::shard::{Shard, choose};
-use super::store::{CELL, FAILED, FIGURES, Making, Put, RESULT, SERIES, State, Store};
+use super::store::{Making, Put, Store};
 use crate::at_once::start;
 use crate::job::{Job, Order};
 use crate::live::{live, privilege_separation};
@@ -193,38 +196,18 @@ pub fn run(
         store.set_aside(*key)?;
     }
     let costs = todo.cells.iter().map(|&index| plan.cells[index].cost);
+    let total: u64 = costs.sum::<u64>().max(1);
     let sweep = Sweep {
         plan,
         store,
         making: &making,
         options,
         guest,
+        deadline: options.time_limit.map(|limit| Instant::now() + limit),
         halt: AtomicBool::new(false),
         done: AtomicU64::new(0),
         memory: Mutex::new(MEMORY_BUDGET.get()),
         freed: Condvar::new(),
-    };
-    let total: u64 = costs.sum::<u64>().max(1);
-    let mut report = Report {
-        survey: todo.survey.clone(),
-        replaced_plan,
-        ..Report::default()
-    };
-    let mut failed: Vec<(usize, String)> = Vec::new();
-    for &index in &todo.failed {
-        failed.push((index, why_failed(&store.cell(plan.cells[index].key))));
-    }
-    let deadline = options.time_limit.map(|limit| Instant::now() + limit);
-    let mut take = |ended: Ended, report: &mut Report, taken: &mut usize| -> Result<(), RunError> {
-        match ended {
-            Ended::Made(Put::Conflict(path)) => report.conflicts.push(path),
-            Ended::Made(_) => report.made += 1,
-            Ended::Failed(index, why) => failed.push((index, why)),
-            Ended::Stopped => return Ok(()),
-            Ended::Broken(error) => return Err(error),
-        }
-        *taken += 1;
-        Ok(())
     };
     let mut show = |taken: usize| {
         let share = sweep.done.load(Ordering::Relaxed) as f64 / total as f64;
@@ -234,80 +217,30 @@ pub fn run(
             share: share.min(1.0),
         });
     };
-    let mut taken = 0;
-    let mut error = None;
-    let is_late = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
-    let threads = match plan.world {
-        // One after the other, on this thread.
-        World::Live => 0,
-        World::Sim | World::Virtual => options.jobs.get().min(todo.cells.len()),
-    };
-    let next = AtomicUsize::new(0);
-    // Whoever has no time at all runs no cell.
-    report.late = is_late();
-    sweep.halt.store(report.late, Ordering::Relaxed);
-    std::thread::scope(|scope| {
-        let (tell, told) = mpsc::channel();
-        let work = {
-            let (next, sweep, cells) = (&next, &sweep, &todo.cells);
-            move || {
-                while !sweep.halt.load(Ordering::Relaxed) {
-                    let number = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(&index) = cells.get(number) else {
-                        break;
-                    };
-                    // The caller listens until all have ended.
-                    let _ = tell.send(sweep.carry_out(index, &sweep.halt));
-                }
-            }
-        };
-        if start(scope, threads, work) == 0 {
-            for &index in &todo.cells {
-                report.late |= is_late();
-                if report.late || options.stop.load(Ordering::Relaxed) {
-                    break;
-                }
-                let ended = sweep.carry_out(index, options.stop);
-                if let Err(why) = take(ended, &mut report, &mut taken) {
-                    error = Some(why);
-                    break;
-                }
-                show(taken);
-            }
-        } else {
-            loop {
-                let late = is_late();
-                if late || options.stop.load(Ordering::Relaxed) {
-                    report.late |= late && !sweep.halt.load(Ordering::Relaxed);
-                    sweep.halt.store(true, Ordering::Relaxed);
-                }
-                match told.recv_timeout(LOOK) {
-                    Ok(ended) => {
-                        if let Err(why) = take(ended, &mut report, &mut taken) {
-                            sweep.halt.store(true, Ordering::Relaxed);
-                            error.get_or_insert(why);
-                        }
-                    }
-                    Err(RecvTimeoutError::Timeout) => {}
-                    Err(RecvTimeoutError::Disconnected) => break,
-                }
-                show(taken);
-            }
-        }
-    });
-    if let Some(error) = error {
+    let mut gathered = sweep.gather(&todo.cells, &mut show);
+    if let Some(error) = gathered.error {
         return Err(error);
     }
-    report.left = todo.cells.len() - taken;
-    report.late &= report.left > 0;
-    failed.sort();
+    for &index in &todo.failed {
+        let why = why_failed(&store.cell(plan.cells[index].key));
+        gathered.failed.push((index, why));
+    }
+    gathered.failed.sort();
     let describe = |(index, why): (usize, String)| {
         let cell = &plan.cells[index];
         let point = plan.describe(&plan.points[cell.point as usize]);
         (format!("{point} seed {}", cell.seed).trim().to_owned(), why)
     };
-    report.failed = failed.into_iter().map(describe).collect();
-    Ok(report)
+    let left = todo.cells.len() - gathered.taken;
+    Ok(Report {
+        survey: todo.survey,
+        made: gathered.made,
+        failed: gathered.failed.into_iter().map(describe).collect(),
+        conflicts: gathered.conflicts,
+        left,
+        late: gathered.late && left > 0,
+        replaced_plan,
+    })
 }
 
 /// The error of a cell that failed.
@@ -331,6 +264,39 @@ enum Ended {
     Broken(RunError),
 }
 
+/// What became of the cells that ran.
+#[derive(Default)]
+struct Gathered {
+    made: usize,
+    conflicts: Vec<PathBuf>,
+    /// Places of cells without a result, each with the reason.
+    failed: Vec<(usize, String)>,
+    /// Cells that ran.
+    taken: usize,
+    /// Whether the time was over.
+    late: bool,
+    /// The first error after which nothing can go on.
+    error: Option<RunError>,
+}
+
+impl Gathered {
+    /// Whether others can go on.
+    fn take(&mut self, ended: Ended) -> bool {
+        match ended {
+            Ended::Made(Put::Conflict(path)) => self.conflicts.push(path),
+            Ended::Made(_) => self.made += 1,
+            Ended::Failed(index, why) => self.failed.push((index, why)),
+            Ended::Stopped => return true,
+            Ended::Broken(error) => {
+                self.error.get_or_insert(error);
+                return false;
+            }
+        }
+        self.taken += 1;
+        true
+    }
+}
+
 /// What the threads share.
 struct Sweep<'a> {
     plan: &'a Plan,
@@ -338,6 +304,8 @@ struct Sweep<'a> {
     making: &'a Making,
     options: &'a Options<'a>,
     guest: Option<Guest>,
+    /// When no cell goes on.
+    deadline: Option<Instant>,
     /// Set when no cell should go on.
     halt: AtomicBool,
     /// Cost of what has run.
@@ -348,6 +316,95 @@ struct Sweep<'a> {
 }
 
 impl Sweep<'_> {
+    fn is_late(&self) -> bool {
+        self.deadline
+            .is_some_and(|deadline| Instant::now() >= deadline)
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.options.stop.load(Ordering::Relaxed)
+    }
+
+    /// Runs these cells, on as many threads as there can be, and listens until all have ended.
+    fn gather(&self, cells: &[usize], show: &mut dyn FnMut(usize)) -> Gathered {
+        let threads = match self.plan.world {
+            // One after the other, on this thread.
+            World::Live => 0,
+            World::Sim | World::Virtual => self.options.jobs.get().min(cells.len()),
+        };
+        // Whoever has no time at all runs no cell.
+        let mut gathered = Gathered {
+            late: self.is_late(),
+            ..Gathered::default()
+        };
+        self.halt.store(gathered.late, Ordering::Relaxed);
+        let next = AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            let (sender, ended) = mpsc::channel();
+            let next = &next;
+            let work = move || {
+                while !self.halt.load(Ordering::Relaxed) {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(&index) = cells.get(number) else {
+                        break;
+                    };
+                    // The caller listens until all have ended.
+                    let _ = sender.send(self.carry_out(index, &self.halt));
+                }
+            };
+            if start(scope, threads, work) == 0 {
+                self.one_after_the_other(cells, &mut gathered, show);
+            } else {
+                self.listen(&ended, &mut gathered, show);
+            }
+        });
+        gathered
+    }
+
+    fn one_after_the_other(
+        &self,
+        cells: &[usize],
+        gathered: &mut Gathered,
+        show: &mut dyn FnMut(usize),
+    ) {
+        for &index in cells {
+            gathered.late |= self.is_late();
+            if gathered.late || self.is_stopped() {
+                break;
+            }
+            if !gathered.take(self.carry_out(index, self.options.stop)) {
+                break;
+            }
+            show(gathered.taken);
+        }
+    }
+
+    /// Takes what the threads send until the last of them has ended.
+    fn listen(
+        &self,
+        ended: &mpsc::Receiver<Ended>,
+        gathered: &mut Gathered,
+        show: &mut dyn FnMut(usize),
+    ) {
+        loop {
+            let late = self.is_late();
+            if late || self.is_stopped() {
+                gathered.late |= late && !self.halt.load(Ordering::Relaxed);
+                self.halt.store(true, Ordering::Relaxed);
+            }
+            match ended.recv_timeout(LOOK) {
+                Ok(ended) => {
+                    if !gathered.take(ended) {
+                        self.halt.store(true, Ordering::Relaxed);
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            show(gathered.taken);
+        }
+    }
+
     fn carry_out(&self, index: usize, stop: &AtomicBool) -> Ended {
         let cell = &self.plan.cells[index];
         let made = match self.making.folder(cell.key) {

@@ -20,12 +20,12 @@ use quell_scenario::programs;
 use quell_units::{Random, Time};
 use rustix::process::geteuid;
 
-use super::clock::{self, GuestDay};
 use super::control::{self, Control};
 use super::guest_files::{KEPT, MEMORY_FILES};
 use super::memory::guest_memory;
 use super::task::{Done, End, Task};
 use super::user;
+use crate::guest_day::{self, GuestDay};
 use crate::job::Order;
 use crate::live;
 use crate::options::{GuestOptions, GuestUser as GuestUserChoice, LiveOptions};
@@ -207,7 +207,7 @@ impl Guest {
             launcher: (self.program.clone(), vec![GUEST_KERNEL.to_owned()]),
             arguments: Arguments {
                 memory: task.memory,
-                clock: clock::START.as_nanos() as u64,
+                clock: guest_day::START.as_nanos() as u64,
                 seccomp: self.kernel.facts.seccomp,
                 narrow_registers: must_be_narrow(&self.kernel.facts.version),
                 folder: control.path().to_owned(),

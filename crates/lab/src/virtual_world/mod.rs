@@ -5,7 +5,6 @@
 //! itself, through the host's file system; the host adds `run.json` and the kernel's messages. Nothing of the live world is
 //! written twice: what runs inside is [`crate::live::run`].
 
-mod clock;
 mod control;
 mod guest;
 mod guest_files;
@@ -28,7 +27,6 @@ use quell_kernel::machine::launch;
 
 use crate::RunError;
 use crate::options::GuestOptions;
-pub use clock::GuestDay;
 pub use guest::scenario as guest_scenario;
 pub(crate) use host::Guest;
 pub use host::KERNEL_LOG;

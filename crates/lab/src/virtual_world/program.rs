@@ -18,12 +18,12 @@ use quell_units::{Bytes, Time};
 use rustix::fs::OFlags;
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use super::clock::GuestDay;
 use super::control::Control;
 use super::guest_files::{KEPT, MEMORY_FILES, copy_all, give_memory_to_files};
 use super::host::{Guest, by_name, entropy};
 use super::task::{GuestProgram, Task};
 use crate::RunError;
+use crate::guest_day::GuestDay;
 use crate::options::{GuestOptions, LiveOptions};
 
 /// What a program prints.

@@ -6,7 +6,7 @@ use quell_measure::GroupControl;
 use quell_results::facts::RunningKernel;
 use serde::{Deserialize, Serialize};
 
-use super::clock::GuestDay;
+use crate::guest_day::GuestDay;
 use crate::options::LiveOptions;
 
 /// This program once more, in a guest.

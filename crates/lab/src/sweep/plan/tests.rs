@@ -1,8 +1,10 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
+use quell_units::Time;
 
 use super::*;
+use crate::sweep::Key;
 
 const SCENARIO: &str = "schema = 1\nname = \"t\"\n[link]\nrate = \"4mbit\"\nqueue = { kind = \"pie\", target = \"9ms\" }\n\
     [[group]]\nname = \"a\"\nrtt = \"20ms\"\napp = \"bulk\"\n[[group]]\nname = \"b\"\nrtt = \"20ms\"\napp = \"bulk\"\n\

@@ -1,13 +1,12 @@
 //! Plans that a program makes instead of a sweep file, and measurements of its own in their cells.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use quell_scenario::{Override, Scenario, Template, World};
-use quell_units::Time;
 
 use super::super::identity::Identity;
+use super::super::probe::Probe;
 use super::{NONE, Plan, Point, Seeds, refused};
 use crate::virtual_world::Controls;
 use crate::{GuestOptions, RunError};
@@ -31,28 +30,6 @@ pub struct Wanted {
     pub adapt: Option<fn(&mut Scenario)>,
     /// What is measured instead of the summary.
     pub probe: Option<Probe>,
-}
-
-/// A measurement that the summary of a run does not have.
-#[derive(Debug, Clone, Copy)]
-pub struct Probe {
-    /// Its name.
-    pub name: &'static str,
-    /// Hash of what its figures depend on besides the simulator: its own sources.
-    pub code: &'static str,
-    /// Runs the scenario with a seed until the end, or until the flag is set; the figures as JSON.
-    pub measure: fn(&Scenario, u64, &AtomicBool) -> Result<String, RunError>,
-    /// How the same figures follow from what the virtual world leaves of a run; `None` where only the simulated one has them.
-    pub reading: Option<Reading>,
-}
-
-/// How figures follow from a result.
-#[derive(Debug, Clone, Copy)]
-pub struct Reading {
-    /// Time between rows of the series that it needs of this scenario.
-    pub interval: fn(&Scenario) -> Time,
-    /// Reads the figures, as JSON, from a folder with the result of this scenario, with series and packets.
-    pub figures: fn(&Scenario, &Path) -> Result<String, RunError>,
 }
 
 /// What a point of such a plan has instead of values of parameters.

@@ -1,5 +1,5 @@
 use super::*;
-use crate::sweep::check::verify;
+use crate::sweep::cell_folder::{CELL, FAILED, read_sums, verify};
 
 /// A filled folder whose summary says `text`.
 fn made(making: &Making, key: Key, text: &str, series: bool) -> Own {
@@ -227,9 +227,12 @@ fn a_cell_that_was_changed_is_found() {
         store.put(key, made(&making, key, "one", false)).unwrap();
         // Its name is not the hash of what it says it depends on.
         let said = verify(&store.cell(key), key, "").unwrap_err();
-        assert_eq!(said, "cell.json is that of another cell");
+        assert_eq!(said.to_string(), "cell.json is that of another cell");
         damage(&store.cell(key));
-        assert_eq!(verify(&store.cell(key), key, "").unwrap_err(), expected);
+        assert_eq!(
+            verify(&store.cell(key), key, "").unwrap_err().to_string(),
+            expected
+        );
         store.set_aside(key).unwrap();
     }
 }

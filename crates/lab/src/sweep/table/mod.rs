@@ -17,10 +17,11 @@ use quell_scenario::Origin;
 use quell_scenario::tree::{Node, TomlType, Tree};
 use serde_json::Value as Json;
 
+use super::cell_folder::State;
 use super::identity::Key;
 use super::quantity::{Quantity, Unit};
 use super::record::Record;
-use super::store::{State, Store};
+use super::store::Store;
 use crate::RunError;
 use crate::at_once::{each, processors};
 
@@ -104,7 +105,7 @@ impl Table {
     /// # Errors
     ///
     /// One of them names no column.
-    pub fn select(&mut self, patterns: &[String]) -> Result<(), String> {
+    pub fn select(&mut self, patterns: &[String]) -> Result<(), NoColumn> {
         let mut chosen: Vec<usize> = Vec::new();
         for pattern in patterns {
             let is_meant = |index: &usize| self::fits(pattern, &self.columns[*index].name);
@@ -112,9 +113,10 @@ impl Table {
             if all.is_empty() {
                 let names: Vec<&str> = self.names().collect();
                 let meant = quell_scenario::closest(pattern, names.iter().copied());
-                let meant =
-                    meant.map_or(String::new(), |meant| format!(" (did you mean {meant}?)"));
-                return Err(format!("there is no column {pattern}{meant}"));
+                return Err(NoColumn {
+                    pattern: pattern.clone(),
+                    meant: meant.map_or(String::new(), |meant| format!(" (did you mean {meant}?)")),
+                });
             }
             for index in all {
                 if !chosen.contains(&index) {
@@ -132,6 +134,15 @@ impl Table {
         self.columns = chosen.filter_map(|index| columns[index].take()).collect();
         Ok(())
     }
+}
+
+/// A pattern names no column.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("there is no column {pattern}{meant}")]
+pub struct NoColumn {
+    pattern: String,
+    /// The nearest name, as a question.
+    meant: String,
 }
 
 /// Whether `name` is what `pattern` says, in which `*` stands for anything.

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use quell_scenario::contract::{Listener, Row, Unwritten};
 use quell_units::Time;
 
-use crate::sweep::plan::Cell;
+use crate::sweep::cell::Cell;
 
 /// How far a cell is, as part of the work of all.
 pub(super) struct Moving<'a> {

@@ -18,7 +18,7 @@ use rustix::time::{ClockId, Timespec, clock_settime};
 use serde::{Deserialize, Serialize};
 
 /// What every guest's clock shows when its kernel starts: 14 November 2023, 22:13:20 UTC. Any instant works that is always the same.
-pub(super) const START: Duration = Duration::from_secs(1_700_000_000);
+pub(crate) const START: Duration = Duration::from_secs(1_700_000_000);
 
 const SECONDS_PER_DAY: u64 = 86_400;
 /// Where a kernel takes minutes to put its clock forward by.
@@ -50,7 +50,7 @@ impl GuestDay {
     }
 
     /// Puts the clock of this machine forward to it. The machine is a guest that has just started.
-    pub(super) fn set(self) -> io::Result<()> {
+    pub(crate) fn set(self) -> io::Result<()> {
         if self == Self::FIRST {
             return Ok(());
         }

@@ -1,0 +1,31 @@
+//! Measurements of a program's own in the cells of its plan.
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use quell_scenario::Scenario;
+use quell_units::Time;
+
+use crate::RunError;
+
+/// A measurement that the summary of a run does not have.
+#[derive(Debug, Clone, Copy)]
+pub struct Probe {
+    /// Its name.
+    pub name: &'static str,
+    /// Hash of what its figures depend on besides the simulator: its own sources.
+    pub code: &'static str,
+    /// Runs the scenario with a seed until the end, or until the flag is set; the figures as JSON.
+    pub measure: fn(&Scenario, u64, &AtomicBool) -> Result<String, RunError>,
+    /// How the same figures follow from what the virtual world leaves of a run; `None` where only the simulated one has them.
+    pub reading: Option<Reading>,
+}
+
+/// How figures follow from a result.
+#[derive(Debug, Clone, Copy)]
+pub struct Reading {
+    /// Time between rows of the series that it needs of this scenario.
+    pub interval: fn(&Scenario) -> Time,
+    /// Reads the figures, as JSON, from a folder with the result of this scenario, with series and packets.
+    pub figures: fn(&Scenario, &Path) -> Result<String, RunError>,
+}
