@@ -13,8 +13,8 @@ mod interface;
 pub mod own;
 mod window;
 
-pub use connection::{Connection, LostSegment, Rounds};
-pub use interface::{CloneBoxed, CongestionControl, Custom, Declared, Event, Host, State};
+pub use connection::{CaState, Connection, LostSegment, Rounds};
+pub use interface::{CloneBoxed, CongestionControl, Custom, Declared, Event, Host};
 pub use window::{AckSample, RateSample, Window};
 
 use quell_units::parameter::{ParameterError, Table};
@@ -239,7 +239,7 @@ macro_rules! controls {
                     Self::Custom(control) => control.0.on_lost(lost, connection, window),
                 }
             }
-            fn set_state(&mut self, new: State, connection: &Connection, window: &mut Window) {
+            fn set_state(&mut self, new: CaState, connection: &Connection, window: &mut Window) {
                 match self {
                     $(Self::$Control(control) => control.set_state(new, connection, window),)*
                     Self::Custom(control) => control.0.set_state(new, connection, window),

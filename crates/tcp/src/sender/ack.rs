@@ -6,8 +6,8 @@ use quell_units::Time;
 use super::Sender;
 use super::delivery::Newest;
 use super::ecn::Delivered;
-use super::scoreboard::{EVER_RETRANSMITTED, FIN, RETRANSMITTED, SACKED};
-use crate::cc::{AckSample, CongestionControl as _, State};
+use super::sent_segment::{EVER_RETRANSMITTED, FIN, RETRANSMITTED, SACKED};
+use crate::cc::{AckSample, CaState, CongestionControl as _};
 use crate::ecn::FeedbackMode;
 use crate::ecn::decoder::Marks;
 use crate::flags::Flags;
@@ -168,7 +168,7 @@ impl Sender {
             || flag.data_sacked
             || flag.ece
             || flag.dsacking_ack
-            || self.recovery.state != State::Open;
+            || self.recovery.state != CaState::Open;
         if is_unusual && (prior_packets_out > 0 || flag.dsacking_ack) {
             self.fastretrans_alert(&flag, now);
         }
@@ -300,7 +300,7 @@ impl Sender {
             self.sacktag_block(*block, flag, now);
         }
         self.recv_sack_cache = blocks;
-        let is_judge = self.recovery.state != State::Loss || self.recovery.undo_marker.is_some();
+        let is_judge = self.recovery.state != CaState::Loss || self.recovery.undo_marker.is_some();
         if is_judge && flag.reord != u64::MAX {
             self.check_sack_reordering(flag.reord, self.board.highest_sack(self.snd_una));
         }

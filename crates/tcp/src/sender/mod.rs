@@ -53,6 +53,7 @@ mod receive_window;
 mod recovery;
 mod rtt;
 mod scoreboard;
+mod sent_segment;
 mod stats;
 mod timers;
 mod transmit;
@@ -65,7 +66,7 @@ pub use stats::SenderStats;
 use quell_units::{Bytes, Rate, Time};
 
 use crate::cache::prefetch;
-use crate::cc::{CongestionControl, Connection, Control, Custom, Event, Host, State, Window};
+use crate::cc::{CaState, CongestionControl, Connection, Control, Custom, Event, Host, Window};
 use crate::challenge::AnswerLimit;
 use crate::config::SenderConfig;
 use crate::ecn::FeedbackMode;
@@ -79,8 +80,8 @@ use recovery::Recovery;
 use rtt::Rtt;
 use scoreboard::Scoreboard;
 use stats::Counters;
-use timers::Timers;
-use transmit::{Forced, Pacing, Usage};
+use timers::{Forced, Timers};
+use transmit::{Pacing, Usage};
 use tso::Burst;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -390,7 +391,7 @@ impl Sender {
         self.mss
     }
     /// State of loss recovery.
-    pub fn state(&self) -> State {
+    pub fn state(&self) -> CaState {
         self.recovery.state
     }
     /// Counters and current state.
@@ -483,7 +484,7 @@ impl Sender {
         Rate::from_bps(rate.clamp(1, u64::MAX - 1))
     }
     /// Changes the state of loss recovery (`tcp_set_ca_state`).
-    fn set_state(&mut self, new: State, now: Time) {
+    fn set_state(&mut self, new: CaState, now: Time) {
         let connection = self.connection(now);
         self.control.set_state(new, &connection, &mut self.window);
         self.recovery.state = new;

@@ -9,8 +9,8 @@
 use quell_units::Time;
 
 use super::Sender;
-use super::timers::Timer;
-use super::transmit::{Forced, SendLimit};
+use super::timers::{Forced, Timer};
+use super::transmit::SendLimit;
 use crate::flags::Flags;
 use crate::segment::Segment;
 

@@ -3,10 +3,10 @@
 
 use quell_units::{Rate, Time};
 
-use super::scoreboard::{APP_LIMITED, Entry, FIN};
-use super::timers::Timer;
+use super::sent_segment::{APP_LIMITED, FIN, SentSegment};
+use super::timers::{Forced, Timer};
 use super::{Phase, Sender};
-use crate::cc::{CongestionControl as _, Event, State};
+use crate::cc::{CaState, CongestionControl as _, Event};
 use crate::ecn::FeedbackMode;
 use crate::ecn::option::AccEcnOption;
 use crate::flags::Flags;
@@ -15,17 +15,6 @@ use crate::segment::Segment;
 
 /// Number of segments at the start of a connection that are not paced, as in Linux's fq.
 const UNPACED: u64 = 10;
-
-/// A segment that leaves regardless of the congestion window.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Forced {
-    /// The first outstanding segment, after a time-out.
-    Head,
-    /// A tail loss probe.
-    LossProbe,
-    /// A probe of a closed receive window.
-    WindowProbe,
-}
 
 /// Why a round of polls ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -392,7 +381,7 @@ impl Sender {
             self.ca_event(Event::TxStart(pause), now);
         }
         let state = if is_fin { FIN } else { 0 };
-        let mut entry = Entry::new(sequence, state, self.departure_stamp(now));
+        let mut entry = SentSegment::new(sequence, state, self.departure_stamp(now));
         self.delivery.on_sent(&mut entry, was_empty);
         let end = sequence + u64::from(payload);
         self.board.push(entry, end + u64::from(is_fin));
@@ -520,7 +509,7 @@ impl Sender {
     }
     /// `tcp_cwnd_application_limited`.
     fn cwnd_application_limited(&mut self, now: Time) {
-        if self.recovery.state == State::Open {
+        if self.recovery.state == CaState::Open {
             let used = self.usage.cwnd_used.max(self.initial_window);
             if used < self.window.cwnd {
                 self.window.ssthresh = self.current_ssthresh();

@@ -14,7 +14,7 @@ use quell_units::{Bytes, Rate, Time};
 
 use super::Sender;
 use super::transmit::SendLimit;
-use crate::cc::{CongestionControl as _, State};
+use crate::cc::{CaState, CongestionControl as _};
 use crate::segment::Segment;
 
 /// Largest payload of a burst in bytes: 64 KiB without headers (`sk_gso_max_size`).
@@ -158,7 +158,7 @@ impl Sender {
     /// that is less. It stays due until something arrives.
     #[inline]
     fn expects_ack_soon(&self, now: Time) -> bool {
-        if self.board.is_empty() || self.recovery.state >= State::Recovery {
+        if self.board.is_empty() || self.recovery.state >= CaState::Recovery {
             return false;
         }
         let srtt = self.rtt.srtt().unwrap_or_default();

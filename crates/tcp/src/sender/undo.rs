@@ -5,7 +5,7 @@ use quell_units::Time;
 
 use super::Sender;
 use super::ack::AckFlags;
-use crate::cc::{CongestionControl as _, State};
+use crate::cc::{CaState, CongestionControl as _};
 
 impl Sender {
     /// From here a reduction may be undone (`tcp_init_undo`).
@@ -61,7 +61,7 @@ impl Sender {
         } else {
             self.rack.on_recovered();
         }
-        self.set_state(State::Open, now);
+        self.set_state(CaState::Open, now);
     }
     /// Undoes where D-SACKs have shown every retransmission to be needless (`tcp_try_undo_dsack`).
     pub(super) fn try_undo_dsack(&mut self, now: Time) -> bool {
@@ -97,7 +97,7 @@ impl Sender {
         }
         self.undo_cwnd_reduction(true, now);
         self.timers.retransmits = 0;
-        self.set_state(State::Open, now);
+        self.set_state(CaState::Open, now);
         true
     }
 }
