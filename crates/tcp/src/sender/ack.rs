@@ -68,11 +68,14 @@ impl Sender {
     pub(super) fn on_ack(&mut self, segment: &Segment, now: Time) {
         let ack = segment.acknowledgement;
         if !self.accepts(ack) {
-            self.challenge_wanted |= self.answers.allows(self.timers.ticks(), now);
+            self.pending.challenge |= self.pending.answers.allows(self.timers.ticks(), now);
             return;
         }
         let prior_snd_una = self.snd_una;
-        if !self.is_half && is_outdated(self.ts_recent, segment) && !self.repeats_ack(segment) {
+        if !self.is_half
+            && is_outdated(self.timestamps.recent, segment)
+            && !self.repeats_ack(segment)
+        {
             return;
         }
         let prior_packets_out = self.board.packets_out();
@@ -86,15 +89,15 @@ impl Sender {
             reord: u64::MAX,
             ..AckFlags::default()
         };
-        let is_later = segment.timestamp > self.ts_recent;
-        self.ts_recent = self.ts_recent.max(segment.timestamp);
-        self.rcv_tsecr = segment.echo;
+        let is_later = segment.timestamp > self.timestamps.recent;
+        self.timestamps.recent = self.timestamps.recent.max(segment.timestamp);
+        self.timestamps.echoed = segment.echo;
         if ack >= prior_snd_una {
             let end = ack.saturating_add(segment.window.into());
             flag.win_update = end - ack != self.wnd_end.saturating_sub(prior_snd_una);
             self.wnd_end = end;
             self.queue.on_ack(segment.window.into());
-            if self.mss < self.path_mss {
+            if self.mss.full < self.mss.path {
                 self.sync_mss();
             }
         }
@@ -153,7 +156,7 @@ impl Sender {
             snd_nxt: self.board.snd_nxt(),
             cwnd_limited: false,
             is_acking_tlp_retrans_seq: false,
-            paced: self.is_paced,
+            paced: self.pacing.is_on,
             burst_time: self.burst_time(),
             delivered: self.delivery.delivered,
             delivered_ce: self.delivery.delivered_ce,
@@ -222,7 +225,7 @@ impl Sender {
         sample.is_ack_delayed = flag.data_acked
             && !(flag.data_sacked || flag.ece || flag.dsacking_ack)
             && sample.acked == 1
-            && self.snd_una - flag.prior_snd_una < u64::from(self.mss)
+            && self.snd_una - flag.prior_snd_una < u64::from(self.mss.full)
             && sample.rate.prior_delivered + 1 == sample.delivered;
         if self.board.details.is_some() && sample.rate.delivered > 0 {
             let since = self.board.lost_total() as u32;
@@ -267,7 +270,7 @@ impl Sender {
         } else {
             120
         };
-        let window = u64::from(self.window.cwnd) * u64::from(self.mss) * percent / 100;
+        let window = u64::from(self.window.cwnd) * u64::from(self.mss.full) * percent / 100;
         (srtt * (4 << 16) / window.max(1)).min(Time::from_millis(1))
     }
 
@@ -299,7 +302,7 @@ impl Sender {
         for block in blocks.iter().filter(|block| block.start < block.end) {
             self.sacktag_block(*block, flag, now);
         }
-        self.recv_sack_cache = blocks;
+        self.recovery.recv_sack_cache = blocks;
         let is_judge = self.recovery.state != CaState::Loss || self.recovery.undo_marker.is_some();
         if is_judge && flag.reord != u64::MAX {
             self.check_sack_reordering(flag.reord, self.board.highest_sack(self.snd_una));
@@ -308,6 +311,7 @@ impl Sender {
     /// Looks at the part of a block that the last ACK did not have yet.
     fn sacktag_block(&mut self, block: Sack, flag: &mut AckFlags, now: Time) {
         let known = self
+            .recovery
             .recv_sack_cache
             .iter()
             .filter(|known| known.start < known.end)
@@ -362,7 +366,7 @@ impl Sender {
         let segments = block
             .end
             .saturating_sub(block.start)
-            .div_ceil(self.mss.into());
+            .div_ceil(self.mss.full.into());
         let probe = self.recovery.tlp;
         flag.dsack_tlp |= segments == 1 && probe.is_some_and(|probe| probe.high_seq == block.end);
         self.recovery.dsack_dups += segments;
@@ -455,8 +459,8 @@ impl Sender {
                 // An echo older than the retransmission acknowledges the original. Its departure time
                 // is unknown, so RACK learns nothing from it (`tcp_skb_spurious_retrans`).
                 let is_spurious = entry.has(EVER_RETRANSMITTED)
-                    && !self.rcv_tsecr.is_zero()
-                    && self.rcv_tsecr < timestamp(entry.sent);
+                    && !self.timestamps.echoed.is_zero()
+                    && self.timestamps.echoed < timestamp(entry.sent);
                 if !is_spurious {
                     self.rack.on_delivered(&entry, end, now, self.rtt.min_rtt());
                 }
@@ -518,7 +522,7 @@ impl Sender {
                 if is_superseded {
                     return Marks::default();
                 }
-                let (mss, sent) = (self.mss, self.board.snd_nxt());
+                let (mss, sent) = (self.mss.full, self.board.snd_nxt());
                 let marks = self.ecn.decode(
                     segment,
                     Delivered {

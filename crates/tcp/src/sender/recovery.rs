@@ -11,6 +11,7 @@ use super::ack::AckFlags;
 use super::sent_segment::SACKED;
 use super::timers::{SLACK, Timer};
 use crate::cc::{CaState, CongestionControl as _, Event, Window};
+use crate::segment::Sack;
 
 /// A tail loss probe in flight.
 #[derive(Debug, Clone, Copy)]
@@ -52,6 +53,8 @@ pub(super) struct Recovery {
     /// How far the path reorders, in segments.
     pub(super) reordering: u32,
     pub(super) reordering_seen: bool,
+    /// SACK blocks of the last ACK, which need no second look.
+    pub(super) recv_sack_cache: [Sack; 3],
     /// D-SACKs received, in segments.
     pub(super) dsack_dups: u64,
 }
@@ -216,7 +219,7 @@ impl Sender {
         if low >= highest {
             return;
         }
-        let distance = (highest - low).div_ceil(self.mss.into());
+        let distance = (highest - low).div_ceil(self.mss.full.into());
         let distance = distance.min(MAX_REORDERING.into()) as u32;
         self.recovery.reordering = self.recovery.dupthresh().max(distance);
         self.recovery.reordering_seen = true;
@@ -255,7 +258,7 @@ impl Sender {
         self.window.cwnd_cnt = 0;
         self.window.prior_cwnd = self.window.cwnd;
         self.window.ssthresh = self.ssthresh(now);
-        self.queue_cwr = true;
+        self.ecn.queue_cwr = true;
     }
     /// Proportional rate reduction (RFC 9937; Linux `tcp_cwnd_reduction`). While more than the new
     /// window is in flight, the ratio of segments sent to segments delivered is that of the new window
@@ -332,7 +335,7 @@ impl Sender {
         self.recovery.high_seq = self.board.snd_nxt();
         self.recovery.tlp = None;
         self.recovery.holds_back = false;
-        self.queue_cwr = true;
+        self.ecn.queue_cwr = true;
         // RFC 5682 section 3.1 step 1: not where the time-out interrupts fast recovery. Linux also tries
         // F-RTO after repeated time-outs, whose ACKs may still belong to the original flight.
         self.recovery.frto = is_new || attempts > 0;

@@ -121,7 +121,7 @@ impl Sender {
     pub fn on_timer(&mut self, now: Time) {
         if self.timers.syn_due.is_some_and(|due| due <= now) {
             self.timers.syn_due = None;
-            self.syn_wanted |= matches!(self.phase, Phase::SynSent { .. });
+            self.pending.syn |= matches!(self.phase, Phase::SynSent { .. });
         }
         let Some((timer, due)) = self.timers.armed else {
             return;
@@ -146,7 +146,7 @@ impl Sender {
         self.counters.rto_count += 1;
         self.enter_loss(now);
         self.timers.retransmits += 1;
-        self.forced = Some(Forced::Head);
+        self.pending.forced = Some(Forced::Head);
         self.timers.backoff += 1;
         self.timers.set(Timer::Rto, now, self.timers.rto());
     }
@@ -157,7 +157,7 @@ impl Sender {
             return;
         }
         if self.recovery.tlp.is_none() {
-            self.forced = Some(Forced::LossProbe);
+            self.pending.forced = Some(Forced::LossProbe);
         } else {
             self.rearm_rto(now, Some(Timer::LossProbe));
         }

@@ -20,7 +20,8 @@ impl Sender {
     /// been retransmitted yet (`tcp_packet_delayed`).
     fn packet_delayed(&self) -> bool {
         let first = self.recovery.retrans_stamp;
-        first.is_none_or(|first| !self.rcv_tsecr.is_zero() && self.rcv_tsecr < first)
+        first
+            .is_none_or(|first| !self.timestamps.echoed.is_zero() && self.timestamps.echoed < first)
     }
     /// Forgets the first retransmission once there is none (`tcp_retrans_stamp_cleanup`).
     pub(super) fn retrans_stamp_cleanup(&mut self) {
@@ -46,7 +47,7 @@ impl Sender {
             self.heed_pacing();
             if self.recovery.prior_ssthresh > self.window.ssthresh {
                 self.window.ssthresh = self.recovery.prior_ssthresh;
-                self.queue_cwr = false;
+                self.ecn.queue_cwr = false;
             }
         }
         self.usage.cwnd_stamp = now;
