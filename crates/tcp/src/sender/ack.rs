@@ -53,6 +53,28 @@ pub(super) struct AckFlags {
     newest: Newest,
 }
 
+/// The state before an ACK.
+struct Prior {
+    packets_out: u32,
+    in_flight: u32,
+    delivered: u64,
+    lost: u64,
+    highest_sack: u64,
+}
+
+impl Prior {
+    #[inline]
+    fn of(sender: &Sender) -> Self {
+        Self {
+            packets_out: sender.board.packets_out(),
+            in_flight: sender.board.in_flight(),
+            delivered: sender.delivery.delivered,
+            lost: sender.board.lost_total(),
+            highest_sack: sender.board.highest_sack(sender.snd_una),
+        }
+    }
+}
+
 impl Sender {
     /// Whether an acknowledgement is one that an honest peer can send. RFC 5961 section 5.2: "The ACK value is
     /// considered acceptable only if it is in the range of ((SND.UNA - MAX.SND.WND) <= SEG.ACK <= SND.NXT)".
@@ -71,42 +93,29 @@ impl Sender {
             self.pending.challenge |= self.pending.answers.allows(self.timers.ticks(), now);
             return;
         }
-        let prior_snd_una = self.snd_una;
         if !self.is_half
             && is_outdated(self.timestamps.recent, segment)
             && !self.repeats_ack(segment)
         {
             return;
         }
-        let prior_packets_out = self.board.packets_out();
-        let prior_in_flight = self.board.in_flight();
-        let prior_delivered = self.delivery.delivered;
-        let prior_lost = self.board.lost_total();
-        let prior_highest = self.board.highest_sack(prior_snd_una);
+        let prior = Prior::of(self);
         let mut flag = AckFlags {
-            prior_snd_una,
-            snd_una_advanced: ack > prior_snd_una,
+            prior_snd_una: self.snd_una,
+            snd_una_advanced: ack > self.snd_una,
             reord: u64::MAX,
             ..AckFlags::default()
         };
         let is_later = segment.timestamp > self.timestamps.recent;
         self.timestamps.recent = self.timestamps.recent.max(segment.timestamp);
         self.timestamps.echoed = segment.echo;
-        if ack >= prior_snd_una {
-            let end = ack.saturating_add(segment.window.into());
-            flag.win_update = end - ack != self.wnd_end.saturating_sub(prior_snd_una);
-            self.wnd_end = end;
-            self.queue.on_ack(segment.window.into());
-            if self.mss.full < self.mss.path {
-                self.sync_mss();
-            }
-        }
-        if flag.snd_una_advanced {
-            self.timers.retransmits = 0;
-        }
-        if ack < prior_snd_una {
+        if ack < self.snd_una {
             self.on_old_ack(segment, flag, now);
             return;
+        }
+        flag.win_update = self.update_window(segment);
+        if flag.snd_una_advanced {
+            self.timers.retransmits = 0;
         }
         self.recovery.holds_back = false;
         self.recovery.awaits_reordering = false;
@@ -115,14 +124,41 @@ impl Sender {
         }
         if flag.snd_una_advanced {
             self.snd_una = ack;
-            self.clean_rtx_queue(&mut flag, prior_highest, now);
+            self.clean_rtx_queue(&mut flag, prior.highest_sack, now);
         }
-        let delivered = (self.delivery.delivered - prior_delivered) as u32;
+        let delivered = (self.delivery.delivered - prior.delivered) as u32;
         let marks = self.count_marks(segment, delivered, is_later, &mut flag);
         let is_informative =
             flag.snd_una_advanced || flag.dsacking_ack || flag.data_acked || flag.win_update;
         flag.is_dupack = !(is_informative || self.is_no_dupack(segment));
-        let rtt = self.update_rtt(&flag, segment, now);
+        let sample = self.ack_sample(segment, &flag, delivered, marks, now);
+        self.act_on(sample, &flag, &prior, now);
+    }
+    /// Takes over the receive window of an ACK. Returns whether it has changed.
+    #[inline]
+    fn update_window(&mut self, segment: &Segment) -> bool {
+        let ack = segment.acknowledgement;
+        let end = ack.saturating_add(segment.window.into());
+        let has_changed = end - ack != self.wnd_end.saturating_sub(self.snd_una);
+        self.wnd_end = end;
+        self.queue.on_ack(segment.window.into());
+        if self.mss.full < self.mss.path {
+            self.sync_mss();
+        }
+        has_changed
+    }
+    /// The sample of an ACK for the control, with the RTT and the rate measured by it. The values that
+    /// depend on the state before it or on the losses that it shows are missing.
+    #[inline]
+    fn ack_sample(
+        &mut self,
+        segment: &Segment,
+        flag: &AckFlags,
+        delivered: u32,
+        marks: Marks,
+        now: Time,
+    ) -> AckSample {
+        let rtt = self.update_rtt(flag, segment, now);
         if flag.data_acked || flag.data_sacked {
             let prior = self.delivery.prior_delivered(&flag.newest);
             // `tcp_rack_update_reo_wnd` disregards an ACK of what left before anything was delivered.
@@ -138,7 +174,7 @@ impl Sender {
             rate.tx_in_flight = in_flight;
             rate.lost = lost;
         }
-        let mut sample = AckSample {
+        AckSample {
             now,
             acked: delivered,
             acked_in_order: flag.pkts_acked,
@@ -148,7 +184,7 @@ impl Sender {
             lost: 0,
             ece: flag.ece,
             is_ack_delayed: false,
-            prior_in_flight,
+            prior_in_flight: 0,
             rtt,
             one_way_delay: (delivered > 0 && !segment.echo.is_zero())
                 .then(|| segment.timestamp - segment.echo),
@@ -161,36 +197,41 @@ impl Sender {
             delivered: self.delivery.delivered,
             delivered_ce: self.delivery.delivered_ce,
             rate,
-        };
+        }
+    }
+    /// Lets an ACK change the state of loss recovery, the timers, the window and the pacing rate.
+    #[inline]
+    fn act_on(&mut self, mut sample: AckSample, flag: &AckFlags, prior: &Prior, now: Time) {
+        sample.prior_in_flight = prior.in_flight;
         self.control
             .on_ack_of(&sample, || connection!(self, now), &mut self.window);
         if let Some(probe) = self.recovery.tlp {
-            sample.is_acking_tlp_retrans_seq = self.process_tlp_ack(&flag, probe, ack, now);
+            sample.is_acking_tlp_retrans_seq = self.process_tlp_ack(flag, probe, self.snd_una, now);
         }
         let is_unusual = flag.is_dupack
             || flag.data_sacked
             || flag.ece
             || flag.dsacking_ack
             || self.recovery.state != CaState::Open;
-        if is_unusual && (prior_packets_out > 0 || flag.dsacking_ack) {
-            self.fastretrans_alert(&flag, now);
+        if is_unusual && (prior.packets_out > 0 || flag.dsacking_ack) {
+            self.fastretrans_alert(flag, now);
         }
-        if !self.recovery.awaits_reordering && self.restarts_timer(&flag) {
+        if !self.recovery.awaits_reordering && self.restarts_timer(flag) {
             self.set_xmit_timer(now);
         }
-        if prior_packets_out == 0 {
+        if prior.packets_out == 0 {
             if self.has_unsent() {
                 self.ack_probe(now);
             }
             return;
         }
-        sample.lost = (self.board.lost_total() - prior_lost) as u32;
+        sample.lost = (self.board.lost_total() - prior.lost) as u32;
         if self.control.has_cong_control() {
             sample.cwnd_limited = self.is_cwnd_limited();
-            self.cong_control(sample, &flag);
+            self.cong_control(sample, flag);
         } else if self.recovery.is_reducing() {
-            self.cwnd_reduction(delivered, sample.lost, flag.snd_una_advanced);
-        } else if delivered > 0 && self.may_raise_cwnd(&flag) && self.is_cwnd_limited() {
+            self.cwnd_reduction(sample.acked, sample.lost, flag.snd_una_advanced);
+        } else if sample.acked > 0 && self.may_raise_cwnd(flag) && self.is_cwnd_limited() {
             sample.cwnd_limited = true;
             self.control
                 .cong_avoid_of(&sample, || connection!(self, now), &mut self.window);
