@@ -1,6 +1,6 @@
 //! Replays a script on `quell-tcp`.
 
-use quell_tcp::cc::State as ModelState;
+use quell_tcp::cc::CaState as ModelState;
 use quell_tcp::{
     AccEcnOptionUse, CcConfig, Connection, EctScope, ReceiveBuffer, Receiver, ReceiverConfig,
     Segment, Sender, SenderConfig, Ticks,

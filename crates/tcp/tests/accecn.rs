@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use common::ecn::*;
 use common::{Fate, Path, config, ms};
-use quell_tcp::cc::State;
+use quell_tcp::cc::CaState;
 use quell_tcp::{
     AccEcnOption, AccEcnOptionUse, Codepoint, EcnMode, EctScope, FeedbackMode, Flags, Order,
     ReceiverConfig, Segment, SenderConfig,
@@ -325,7 +325,7 @@ fn marks_on_acks_are_told_in_data_or_in_an_ack_of_acks() {
     // Two may remain untold, which an idle end owes no ACK for.
     let told = path.receiver.marked_acks();
     assert!(marks > 15 && marks - told <= 2, "{told} of {marks}");
-    assert_eq!(path.sender.state(), State::Open);
+    assert_eq!(path.sender.state(), CaState::Open);
     assert_eq!(
         path.sender.stats().ecn_reductions,
         0,

@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use common::observer::{Call, Notes, Observer, all, concluded, observed, observer, path_of};
 use common::{Fate, Path, drop_data, ms};
-use quell_tcp::cc::{Connection, Event, State};
+use quell_tcp::cc::{CaState, Connection, Event};
 use quell_tcp::{EcnMode, Flags, Segment, Sender, SenderConfig};
 use quell_units::{Rate, Time};
 
@@ -71,7 +71,7 @@ fn an_undo_may_change_the_control() {
     let counts: Vec<_> = undone.iter().map(|(count, _)| *count).collect();
     assert_eq!(counts, [1, 2]);
     for (_, connection) in undone {
-        assert!(connection.state >= State::Disorder);
+        assert!(connection.state >= CaState::Disorder);
         assert!(connection.now > ms(200) && connection.delivered > 5);
     }
 }
@@ -110,7 +110,7 @@ fn every_call_comes_with_the_connection_as_it_is_then() {
     let found = all(&notes, |call| match call {
         Call::Lost(_, connection) => Some(("lost", *connection)),
         Call::Ssthresh(connection) => Some(("ssthresh", *connection)),
-        Call::State(State::Recovery, connection) => Some(("recovery", *connection)),
+        Call::State(CaState::Recovery, connection) => Some(("recovery", *connection)),
         _ => None,
     });
     let names: Vec<_> = found.iter().map(|(name, _)| *name).collect();
@@ -129,7 +129,7 @@ fn every_call_comes_with_the_connection_as_it_is_then() {
             ..
         } = connection;
         // The SYN, two in order and three SACKs; the third SACK shows the loss.
-        assert_eq!((now, state), (ms(200), State::Disorder), "{name}");
+        assert_eq!((now, state), (ms(200), CaState::Disorder), "{name}");
         assert_eq!((snd_una, snd_nxt), (2 * MSS, 10 * MSS), "{name}");
         assert_eq!((delivered, delivered_mstamp_us), (6, 200_000), "{name}");
         assert_eq!((lost, mss, mtu), (1, 1_448, 1_500), "{name}");
@@ -156,7 +156,7 @@ fn the_call_for_an_ack_comes_before_what_the_ack_changes() {
     path.write(5 * MSS);
     path.run_until(Time::from_secs(2));
     let notes = notes.borrow();
-    let is_cwr = |call: &Call| matches!(call, Call::State(State::Cwr, _));
+    let is_cwr = |call: &Call| matches!(call, Call::State(CaState::Cwr, _));
     let at = notes.iter().position(is_cwr).expect("a reduction");
     let [
         ..,

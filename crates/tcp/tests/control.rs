@@ -10,7 +10,7 @@ use common::observer::{
     Call, Observer, all, concluded, events, losses, observed, observer, states,
 };
 use common::{Fate, drop_data, ms};
-use quell_tcp::cc::{Event, State};
+use quell_tcp::cc::{CaState, Event};
 use quell_tcp::{Codepoint, EcnMode, FeedbackMode};
 use quell_units::{Rate, Time};
 
@@ -63,7 +63,7 @@ fn rate_samples_hold_what_was_delivered_in_which_time() {
         assert!(ack.rtt.is_some_and(|rtt| is_near(rtt, 100)));
         assert!(connection.srtt.is_some_and(|rtt| is_near(rtt, 100)));
         assert!(connection.min_rtt.is_some_and(|rtt| is_near(rtt, 100)));
-        assert_eq!((connection.state, connection.mss), (State::Open, 1_448));
+        assert_eq!((connection.state, connection.mss), (CaState::Open, 1_448));
         assert_eq!((connection.in_flight, connection.app_limited), (3, false));
     }
     let is_growth =
@@ -104,12 +104,12 @@ fn each_loss_is_reported_with_the_state_at_departure() {
         assert_eq!((ack.lost, ack.rate.lost), (1, 1));
         assert_eq!(
             (connection.lost, connection.state),
-            (n as u64 + 1, State::Recovery)
+            (n as u64 + 1, CaState::Recovery)
         );
     }
     let last = acks.last().expect("acks");
     assert_eq!((last.0.rate.lost, last.1.lost), (0, 2));
-    use State::{Disorder, Open, Recovery};
+    use CaState::{Disorder, Open, Recovery};
     assert_eq!(
         states(&notes),
         [(Open, Disorder), (Disorder, Recovery), (Recovery, Open)]
@@ -146,7 +146,7 @@ fn events_report_what_happens_besides_acks() {
         events(&notes),
         [Event::TlpRecovery(true), Event::CompleteCwr]
     );
-    assert!(states(&notes).contains(&(State::Open, State::Cwr)));
+    assert!(states(&notes).contains(&(CaState::Open, CaState::Cwr)));
 
     // Everything is lost for two seconds.
     let (mut path, notes) = observed(observer(None), EcnMode::Off);
@@ -159,7 +159,7 @@ fn events_report_what_happens_besides_acks() {
     let found = events(&notes);
     assert_eq!(found[0], Event::Loss);
     assert!(found.iter().all(|event| *event == Event::Loss), "{found:?}");
-    assert!(states(&notes).contains(&(State::Open, State::Loss)));
+    assert!(states(&notes).contains(&(CaState::Open, CaState::Loss)));
 
     // Fast recovery ends, with an undo where the loss was only reordering.
     for (delay, undone) in [(None, false), (Some(ms(60)), true)] {

@@ -7,7 +7,7 @@
 use crate::common;
 
 use common::{Fate, Path, config, drop_data, ms};
-use quell_tcp::cc::State;
+use quell_tcp::cc::CaState;
 use quell_tcp::{EcnMode, ReceiverConfig, SenderConfig};
 use quell_units::Time;
 
@@ -279,7 +279,7 @@ fn classic_ecn_reduces_once_per_window() {
     let stats = path.sender.stats();
     assert_eq!((stats.ecn_reductions, stats.retransmitted), (1, 0));
     assert_eq!(stats.ssthresh, 6, "half of the 12 that two ACKs had made");
-    assert_eq!(path.sender.state(), State::Open);
+    assert_eq!(path.sender.state(), CaState::Open);
     let record = path.record.unwrap_or_default();
     let told = |line: &&str| line.contains("CWR") && !line.contains("SYN");
     assert_eq!(record.lines().filter(told).count(), 1, "{record}");

@@ -5,7 +5,7 @@
 use crate::common;
 
 use common::{config, ms};
-use quell_tcp::cc::State;
+use quell_tcp::cc::CaState;
 use quell_tcp::{Flags, Sack, Segment, Sender, SenderConfig};
 use quell_units::Time;
 
@@ -73,7 +73,7 @@ fn a_probe_in_flight_counts_once() {
     // The originals are late. The eighth segment overtakes the seventh by more than a quarter of the RTT.
     exchange.ack(420, 7, 0, &[(8, 9)]);
     assert_eq!(exchange.timer(), [7], "a fast retransmission");
-    assert_eq!(exchange.sender.state(), State::Recovery);
+    assert_eq!(exchange.sender.state(), CaState::Recovery);
     exchange.ack(460, 9, 0, &[]);
     exchange.ack(470, 9, 0, &[(7, 8)]);
     exchange.ack(480, 10, 0, &[]);
@@ -93,7 +93,7 @@ fn a_probe_after_recovery_does_not_count() {
     exchange.ack(320, 7, 0, &[(8, 10)]);
     assert_eq!(exchange.timer(), [7], "a fast retransmission");
     exchange.ack(380, 10, 0, &[]);
-    assert_eq!(exchange.sender.state(), State::Open);
+    assert_eq!(exchange.sender.state(), CaState::Open);
     exchange.sender.write(MSS);
     assert_eq!(exchange.sent(), [10]);
     assert_eq!(exchange.timer(), [10], "the probe");

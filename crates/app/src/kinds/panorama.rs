@@ -17,10 +17,9 @@ use quell_units::parameter::{Domain, Preset};
 use quell_units::{Bytes, Parameter, Random, Rate, Time, parameters, words};
 
 use crate::course::Course;
-use crate::video::frames::{self, Frame, Renderer, SizeLaw, mean_size};
+use crate::video::frames::{self, Frame, PlannedFrame, Renderer, SizeLaw, mean_size};
 use crate::video::inputs::{self, Acting, Inputs};
 use crate::video::report::VideoReport;
-use crate::video::source::Planned;
 use crate::video::viewer::{self, FRAMES, Seen, Viewer, Viewing};
 use crate::{
     Action, Application, ApplicationKind, Carrier, ConnectionId, Data, Ends, EventInfo, Input,
@@ -249,7 +248,7 @@ impl Server {
         loop {
             let plan = |tick| {
                 let size = self.sizes.draw(self.mean.at(tick), &mut self.random);
-                Planned {
+                PlannedFrame {
                     takes: self.residence,
                     size: size.max(SHORTEST),
                     longer: 0,

@@ -5,7 +5,6 @@ use std::collections::VecDeque;
 use quell_units::parameter::{Domain, Preset};
 use quell_units::{Parameter, Random, Rate, Time};
 
-use super::source::Planned;
 use super::{SECOND, beat};
 use crate::normal::normal_span;
 
@@ -51,6 +50,17 @@ impl SizeLaw {
 /// The mean length of a frame, in bytes.
 pub fn mean_size(rate: Rate, per_second: u32) -> u64 {
     rate.as_bps() / 8 / u64::from(per_second.max(1))
+}
+
+/// What is planned at a tick of the frame clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PlannedFrame {
+    /// From the tick to the frame.
+    pub takes: Time,
+    /// The frame's length, in bytes.
+    pub size: u64,
+    /// What the interval to the next tick is longer than the clock's, in ns; not below minus that interval.
+    pub longer: i64,
 }
 
 /// A frame that is to be shown.
@@ -128,7 +138,11 @@ impl Renderer {
 
     /// Does what is due at `now`, in order: the next frame that is ready, after the ticks before it.
     /// `plan` is asked for the frame of each tick, and told the time of it.
-    pub fn ready(&mut self, now: Time, mut plan: impl FnMut(Time) -> Planned) -> Option<Frame> {
+    pub fn ready(
+        &mut self,
+        now: Time,
+        mut plan: impl FnMut(Time) -> PlannedFrame,
+    ) -> Option<Frame> {
         loop {
             let tick = self.tick();
             let first = self.rendering.front().filter(|frame| frame.ready <= now);
@@ -138,7 +152,7 @@ impl Renderer {
             if tick > now {
                 return None;
             }
-            let Planned {
+            let PlannedFrame {
                 takes,
                 size,
                 longer,
@@ -280,7 +294,7 @@ mod tests {
     #[test]
     fn a_frame_shows_the_newest_input_of_its_tick_and_is_ready_later() {
         let mut renderer = Renderer::new(10, &mut Random::new(3, "clock"));
-        let mut plan = |_| Planned {
+        let mut plan = |_| PlannedFrame {
             takes: MS(250),
             size: 1_000,
             longer: 0,

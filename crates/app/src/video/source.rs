@@ -19,7 +19,7 @@ use quell_units::parameter::{Domain, Preset};
 use quell_units::{Parameter, Random, Time};
 
 use super::beat;
-use super::frames::SizeLaw;
+use super::frames::{PlannedFrame, SizeLaw};
 use crate::exponential::exponential_span;
 use crate::normal::normal_span;
 
@@ -45,17 +45,6 @@ pub enum Model {
         /// Frames of a transient; at least 2.
         transient: u32,
     },
-}
-
-/// What is planned at a tick of the frame clock.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Planned {
-    /// From the tick to the frame.
-    pub takes: Time,
-    /// The frame's length, in bytes.
-    pub size: u64,
-    /// What the interval to the next tick is longer than the clock's, in ns; not below minus that interval.
-    pub longer: i64,
 }
 
 /// Draws frames.
@@ -96,7 +85,7 @@ impl Source {
     }
 
     /// The next frame, at `now`, where frames should have the mean length `target`.
-    pub fn draw(&mut self, now: Time, target: u64) -> Planned {
+    pub fn draw(&mut self, now: Time, target: u64) -> PlannedFrame {
         match self.model {
             Model::Gaussian { sizes, jitter } => {
                 let most = jitter * 2;
@@ -104,7 +93,7 @@ impl Source {
                 let middle = most * 4;
                 let early = normal_span(middle, jitter, &mut self.time) + self.residence;
                 let early = early.max(middle + self.residence - most);
-                Planned {
+                PlannedFrame {
                     takes: early.min(middle + self.residence + most) - middle,
                     size: sizes.draw(target, &mut self.size),
                     longer: 0,
@@ -118,7 +107,7 @@ impl Source {
                 self.take(now, target, transient);
                 let size = self.next_size(burst, transient);
                 let interval = beat(1, self.per_second).as_nanos();
-                Planned {
+                PlannedFrame {
                     takes: self.residence,
                     size: size.saturating_add_signed(laplace(size, scale, &mut self.size)),
                     longer: laplace(interval, scale, &mut self.time),

@@ -3,7 +3,7 @@
 use quell_cc_core::{
     Bbr, BbrAck, BbrLost, BbrRules, BbrSock, BbrState, BbrVersion, bbr_sizes, seed_bbr_draws,
 };
-use quell_tcp::cc::bbr::bounded::{Machine, Mode, Phase, Rules, State, Timing};
+use quell_tcp::cc::bbr::bounded::{BbrState as OurState, Machine, Mode, Phase, Rules, Timing};
 use quell_tcp::cc::bbr::{Ack, Draw, Lost, NO_RTT, Sock};
 use quell_units::Random;
 
@@ -56,7 +56,7 @@ fn lost_in_c(lost: &Lost) -> BbrLost {
         is_app_limited: lost.is_app_limited,
     }
 }
-fn state_in_c(state: &State) -> BbrState {
+fn state_in_c(state: &OurState) -> BbrState {
     BbrState {
         cycle_us: state.cycle_us,
         ack_epoch_us: state.ack_epoch_us,
@@ -480,7 +480,7 @@ fn the_layout_is_that_of_the_header() {
         size_of::<BbrState>(),
     ];
     assert_eq!(bbr_sizes(), sizes);
-    assert_eq!(size_of::<State>(), size_of::<BbrState>());
+    assert_eq!(size_of::<OurState>(), size_of::<BbrState>());
 }
 
 /// A million turns for each, in several connections.

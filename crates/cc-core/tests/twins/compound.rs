@@ -2,7 +2,7 @@
 
 use quell_cc_core::{Compound, CompoundRules};
 use quell_tcp::cc::compound::{CompoundRules as Rules, CompoundState};
-use quell_tcp::cc::{State, Window};
+use quell_tcp::cc::{CaState, Window};
 
 use crate::weather::{Turn, Weather};
 use crate::{in_c, is_equal};
@@ -68,7 +68,7 @@ fn compare(rules: Rules, seed: u64, turns: u64, counts: &mut Counts) {
                     ours.on_rtt(rtt);
                     theirs.on_rtt(rtt);
                 }
-                if ack.is_limited && weather.state <= State::Disorder && ack.in_order > 0 {
+                if ack.is_limited && weather.state <= CaState::Disorder && ack.in_order > 0 {
                     ours.grow(&rules, &mut window, (una, nxt), MSS as u32, ack.acked);
                     let numbers = (una as u32, nxt as u32);
                     theirs.grow(&c_rules, &mut c_window, numbers, MSS as u32, ack.acked);
@@ -82,7 +82,7 @@ fn compare(rules: Rules, seed: u64, turns: u64, counts: &mut Counts) {
                 assert_eq!(window.ssthresh, threshold, "turn {turn}");
                 ours.set_state(state, nxt);
                 theirs.set_state(state as u32, nxt as u32);
-                window.cwnd = if state == State::Loss {
+                window.cwnd = if state == CaState::Loss {
                     1
                 } else {
                     window.ssthresh
@@ -96,11 +96,11 @@ fn compare(rules: Rules, seed: u64, turns: u64, counts: &mut Counts) {
                     window.cwnd = window.cwnd.max(window.prior_cwnd);
                     c_window = in_c(&window);
                 }
-                ours.set_state(State::Open, nxt);
+                ours.set_state(CaState::Open, nxt);
                 theirs.set_state(0, nxt as u32);
             }
             Turn::Disorder => {
-                ours.set_state(State::Disorder, nxt);
+                ours.set_state(CaState::Disorder, nxt);
                 theirs.set_state(1, nxt as u32);
             }
             Turn::Pause => {

@@ -2,7 +2,7 @@
 
 use quell_cc_core::{Htcp, HtcpRules};
 use quell_tcp::cc::htcp::{HtcpRules as Rules, HtcpState};
-use quell_tcp::cc::{State, Window};
+use quell_tcp::cc::{CaState, Window};
 
 use crate::weather::{Turn, Weather};
 use crate::{in_c, is_equal};
@@ -62,7 +62,7 @@ fn compare(rules: Rules, seed: u64, turns: u64, counts: &mut Counts) {
                 ours.on_acked(&rules, state, ack.in_order, rtt, window.cwnd, now);
                 let (state, rtt) = (state as u32, rtt.unwrap_or(0));
                 theirs.on_acked(&c_rules, state, ack.in_order, rtt, c_window.cwnd, now);
-                if ack.is_limited && weather.state <= State::Disorder && ack.in_order > 0 {
+                if ack.is_limited && weather.state <= CaState::Disorder && ack.in_order > 0 {
                     ours.grow(&rules, ack.acked, now, &mut window);
                     theirs.grow(&c_rules, &mut c_window, ack.acked, now);
                 }
@@ -75,7 +75,7 @@ fn compare(rules: Rules, seed: u64, turns: u64, counts: &mut Counts) {
                 assert_eq!(window.ssthresh, threshold, "turn {turn}");
                 ours.set_state(state, now);
                 theirs.set_state(state as u32, now);
-                window.cwnd = if state == State::Loss {
+                window.cwnd = if state == CaState::Loss {
                     1
                 } else {
                     window.ssthresh
@@ -89,11 +89,11 @@ fn compare(rules: Rules, seed: u64, turns: u64, counts: &mut Counts) {
                     window.cwnd = ours.undo(&window);
                     c_window.cwnd = theirs.undo(&c_window);
                 }
-                ours.set_state(State::Open, now);
+                ours.set_state(CaState::Open, now);
                 theirs.set_state(0, now);
             }
             Turn::Disorder => {
-                ours.set_state(State::Disorder, now);
+                ours.set_state(CaState::Disorder, now);
                 theirs.set_state(1, now);
             }
             Turn::Pause => {}

@@ -2,7 +2,7 @@
 
 use quell_cc_core::{Prague, PraguePath, PragueRules};
 use quell_tcp::cc::prague::{PraguePath as Path, PragueRules as Rules, PragueState};
-use quell_tcp::cc::{State, Window};
+use quell_tcp::cc::{CaState, Window};
 
 use crate::weather::{Turn, Weather};
 use crate::{in_c, is_equal};
@@ -106,7 +106,7 @@ fn compare(rules: Rules, mtu: u32, seed: u64, turns: u64, counts: &mut Counts) {
             Turn::Reduce(to) => {
                 counts.reductions += 1;
                 window.prior_cwnd = window.cwnd;
-                if to == State::Loss {
+                if to == CaState::Loss {
                     ours.on_loss(&rules, &path, &window);
                     theirs.on_loss(&c_rules, &path_in_c(&path), &in_c(&window));
                     window.cwnd = path.in_flight.clamp(1, 3);
@@ -123,11 +123,11 @@ fn compare(rules: Rules, mtu: u32, seed: u64, turns: u64, counts: &mut Counts) {
                     window.cwnd = ours.undo(&path, &window);
                     c_window.cwnd = theirs.undo(&path_in_c(&path), &c_window);
                 }
-                ours.set_state(&rules, &path, &window, State::Open);
+                ours.set_state(&rules, &path, &window, CaState::Open);
                 theirs.set_state(&c_rules, &path_in_c(&path), &c_window, 0);
             }
             Turn::Disorder => {
-                ours.set_state(&rules, &path, &window, State::Disorder);
+                ours.set_state(&rules, &path, &window, CaState::Disorder);
                 theirs.set_state(&c_rules, &path_in_c(&path), &c_window, 1);
             }
             Turn::Pause => path.in_flight = 0,

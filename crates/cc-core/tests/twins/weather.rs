@@ -1,6 +1,6 @@
 //! What happens to a connection, at random: ACKs, marks, losses, time-outs, undos and pauses, in the order in which Linux reports them.
 
-use quell_tcp::cc::State;
+use quell_tcp::cc::CaState;
 use quell_units::Random;
 
 /// What happens next.
@@ -9,7 +9,7 @@ pub(crate) enum Turn {
     /// An ACK arrives.
     Ack(Ack),
     /// Loss recovery goes from any state into this one: a mark, a loss or a time-out.
-    Reduce(State),
+    Reduce(CaState),
     /// SACKs arrive, and nothing is lost.
     Disorder,
     /// Recovery is over; first comes an undo if the reduction was spurious.
@@ -39,7 +39,7 @@ pub(crate) struct Ack {
 pub(crate) struct Weather {
     random: Random,
     pub(crate) now_us: u64,
-    pub(crate) state: State,
+    pub(crate) state: CaState,
     /// Smoothed RTT in 1/8 µs; zero before the first sample.
     pub(crate) srtt8: u32,
     base_us: u64,
@@ -61,7 +61,7 @@ impl Weather {
         Self {
             random,
             now_us,
-            state: State::Open,
+            state: CaState::Open,
             srtt8: 0,
             base_us: 10_000,
             queue_us: 0,
@@ -104,42 +104,42 @@ impl Weather {
             return Turn::Pause;
         }
         if self.one_in(20_000) {
-            return self.enter(State::Loss, cwnd);
+            return self.enter(CaState::Loss, cwnd);
         }
         match self.state {
-            State::Open | State::Disorder => {
+            CaState::Open | CaState::Disorder => {
                 let loss = self.losses;
                 if self.one_in(loss) {
-                    return self.enter(State::Recovery, cwnd);
+                    return self.enter(CaState::Recovery, cwnd);
                 }
                 let marks = self.marks.saturating_mul(4);
                 if self.one_in(marks) {
-                    return self.enter(State::Cwr, cwnd);
+                    return self.enter(CaState::Cwr, cwnd);
                 }
                 if self.one_in(400) {
-                    self.state = State::Disorder;
+                    self.state = CaState::Disorder;
                     return Turn::Disorder;
                 }
-                if self.state == State::Disorder && self.one_in(10) {
-                    self.state = State::Open;
+                if self.state == CaState::Disorder && self.one_in(10) {
+                    self.state = CaState::Open;
                     return Turn::Open { is_spurious: false };
                 }
             }
-            State::Cwr | State::Recovery | State::Loss if self.recovers == 0 => {
-                let is_spurious = self.state != State::Cwr && self.one_in(4);
-                self.state = State::Open;
+            CaState::Cwr | CaState::Recovery | CaState::Loss if self.recovers == 0 => {
+                let is_spurious = self.state != CaState::Cwr && self.one_in(4);
+                self.state = CaState::Open;
                 return Turn::Open { is_spurious };
             }
             _ => {
-                if self.state == State::Cwr && self.one_in(300) {
-                    return self.enter(State::Recovery, cwnd);
+                if self.state == CaState::Cwr && self.one_in(300) {
+                    return self.enter(CaState::Recovery, cwnd);
                 }
                 self.recovers -= 1;
             }
         }
         Turn::Ack(self.ack(cwnd))
     }
-    fn enter(&mut self, state: State, cwnd: u32) -> Turn {
+    fn enter(&mut self, state: CaState, cwnd: u32) -> Turn {
         self.recovers = 1 + self.random.below(u64::from(cwnd.clamp(1, 1_000)));
         self.state = state;
         Turn::Reduce(state)
@@ -157,7 +157,7 @@ impl Weather {
                 before => before - (before >> 3) + (rtt as u32),
             };
         }
-        let sacks = self.state != State::Open && self.one_in(2);
+        let sacks = self.state != CaState::Open && self.one_in(2);
         let acked = if self.one_in(50) { 0 } else { acked };
         let marks = self.marks;
         let mut ce = (0..acked).filter(|_| self.one_in(marks)).count() as u32;

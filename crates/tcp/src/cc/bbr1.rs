@@ -13,7 +13,7 @@ use quell_units::{Rate, Time, parameters};
 use super::bbr::v1::{Machine, Timing};
 use super::bbr::{self, Link};
 use super::{
-    AckSample, CongestionControl, Connection, Control, ControlKind, Declared, Event, Host, State,
+    AckSample, CongestionControl, Connection, Control, ControlKind, Declared, Event, Host, CaState,
     Window,
 };
 use crate::ecn::FeedbackMode;
@@ -74,8 +74,8 @@ impl CongestionControl for Bbr1 {
             .on_ack(&mut sock, &bbr::ack(ack), &mut self.link.random);
         self.link.settle(&sock, window);
     }
-    fn set_state(&mut self, new: State, connection: &Connection, window: &mut Window) {
-        if new == State::Loss {
+    fn set_state(&mut self, new: CaState, connection: &Connection, window: &mut Window) {
+        if new == CaState::Loss {
             let sock = self.link.sock(connection, window);
             self.machine.on_timeout(&sock, &mut self.link.random);
         }

@@ -6,7 +6,23 @@
 
 use quell_units::{Rate, Time};
 
-use super::{AckSample, State};
+use super::AckSample;
+
+/// State of loss recovery (Linux `enum tcp_ca_state`), in rising order of trouble.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum CaState {
+    /// Nothing unusual.
+    #[default]
+    Open,
+    /// Duplicate ACKs or SACKs have arrived, and nothing is lost yet.
+    Disorder,
+    /// Congestion window reduced: it shrinks because of ECN echo or a tail loss.
+    Cwr,
+    /// Fast recovery.
+    Recovery,
+    /// After a retransmission time-out.
+    Loss,
+}
 
 /// A connection, as its control sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,7 +31,7 @@ pub struct Connection {
     pub now: Time,
     /// State of loss recovery; the old one while it changes
     /// ([`set_state`](super::CongestionControl::set_state)).
-    pub state: State,
+    pub state: CaState,
     /// First number not acknowledged (SND.UNA).
     pub snd_una: u64,
     /// First number never sent (SND.NXT).
@@ -55,7 +71,7 @@ impl Default for Connection {
     fn default() -> Self {
         Self {
             now: Time::ZERO,
-            state: State::Open,
+            state: CaState::Open,
             snd_una: 0,
             snd_nxt: 0,
             in_flight: 0,

@@ -13,7 +13,7 @@ use quell_units::{Parameter, parameters, words};
 
 use super::reno::Reno;
 use super::{
-    AckSample, CongestionControl, Connection, Control, ControlKind, Declared, Event, Host, State,
+    AckSample, CongestionControl, Connection, Control, ControlKind, Declared, Event, Host, CaState,
     Window,
 };
 use crate::ecn::{Codepoint, EctScope, FeedbackMode};
@@ -162,8 +162,8 @@ impl CongestionControl for Dctcp {
     }
     /// RFC 8257 section 3.5: a loss halves the window, as in conventional TCP, even if marks have
     /// reduced it already (`dctcp_state`).
-    fn set_state(&mut self, new: State, connection: &Connection, window: &mut Window) {
-        if new == State::Recovery && connection.state != State::Recovery {
+    fn set_state(&mut self, new: CaState, connection: &Connection, window: &mut Window) {
+        if new == CaState::Recovery && connection.state != CaState::Recovery {
             self.react_to_loss(window);
         }
     }
@@ -247,7 +247,7 @@ mod tests {
         let mut window = Window::new(100);
         let connection = Connection::default();
         assert_eq!(dctcp.ssthresh(&connection, &window), 100 - 100 * 256 / 2048);
-        dctcp.set_state(State::Recovery, &connection, &mut window);
+        dctcp.set_state(CaState::Recovery, &connection, &mut window);
         assert_eq!(window.ssthresh, 50);
     }
 }

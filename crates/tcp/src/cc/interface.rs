@@ -20,26 +20,10 @@ use std::fmt;
 use quell_units::parameter::Table;
 use quell_units::{Random, Rate, Time};
 
-use super::{AckSample, Connection, Control, ControlKind, LostSegment, Window};
+use super::{AckSample, CaState, Connection, Control, ControlKind, LostSegment, Window};
 use crate::Codepoint;
 use crate::ecn::FeedbackMode;
 use crate::ticks::Ticks;
-
-/// State of loss recovery (Linux `enum tcp_ca_state`), in rising order of trouble.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub enum State {
-    /// Nothing unusual.
-    #[default]
-    Open,
-    /// Duplicate ACKs or SACKs have arrived, and nothing is lost yet.
-    Disorder,
-    /// Congestion window reduced: it shrinks because of ECN echo or a tail loss.
-    Cwr,
-    /// Fast recovery.
-    Recovery,
-    /// After a retransmission time-out.
-    Loss,
-}
 
 /// What happens to a sender besides ACKs (Linux `enum tcp_ca_event`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,7 +66,7 @@ pub trait CongestionControl: fmt::Debug + CloneBoxed {
     /// [wants details](Self::wants_details). `connection` counts all that were found lost together.
     fn on_lost(&mut self, _lost: &LostSegment, _connection: &Connection, _window: &mut Window) {}
     /// The state of loss recovery changes to `new` from that of `connection` (`set_state`).
-    fn set_state(&mut self, _new: State, _connection: &Connection, _window: &mut Window) {}
+    fn set_state(&mut self, _new: CaState, _connection: &Connection, _window: &mut Window) {}
     /// Something else happens (`cwnd_event`).
     fn cwnd_event(&mut self, _event: Event, _connection: &Connection, _window: &mut Window) {}
     /// Returns the slow-start threshold of a reduction that begins now, in segments (`ssthresh`).

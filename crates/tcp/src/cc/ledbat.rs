@@ -19,7 +19,7 @@ use quell_units::parameter::{Domain, Preset, Table as _};
 use quell_units::{Parameter, Time, parameters};
 
 use super::{
-    AckSample, CongestionControl, Connection, Control, ControlKind, Declared, Host, State, Window,
+    AckSample, CongestionControl, Connection, Control, ControlKind, Declared, Host, CaState, Window,
 };
 use crate::ecn::FeedbackMode;
 
@@ -161,7 +161,7 @@ impl CongestionControl for Ledbat {
             self.update_base_delay(delay, connection.now);
             self.current_delays.push(delay, self.config.current_filter);
         }
-        let is_reducing = matches!(connection.state, State::Cwr | State::Recovery);
+        let is_reducing = matches!(connection.state, CaState::Cwr | CaState::Recovery);
         if ack.acked > 0 && !is_reducing {
             let flight = match connection.is_cwnd_limited {
                 true => ack.prior_in_flight.max(window.cwnd),
@@ -382,7 +382,7 @@ mod tests {
         assert_eq!((window.cwnd, control.fraction), (10, 0));
         sample.one_way_delay = Some(MS(10));
         let reducing = Connection {
-            state: State::Recovery,
+            state: CaState::Recovery,
             ..connection(MS(0), true)
         };
         control.on_ack(&sample, &reducing, &mut window);

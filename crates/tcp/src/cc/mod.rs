@@ -1,7 +1,7 @@
 //! Congestion controls: one file each, and one line each in the table of this file.
 //!
 //! A control is made from a [`CcConfig`], which comes from a name and a table of options. The table
-//! at the end of this file makes of each control its module, its variant of [`CcConfig`] and of
+//! in this file makes of each control its module, its variant of [`CcConfig`] and of
 //! [`Control`] with static dispatch, and its row in [`KINDS`], which the scenario format, the schema,
 //! `quell cc` and the documentation read. To add a control: its file, which implements
 //! [`CongestionControl`] and says with its [`ControlKind`] what others must know of it; its line. A control of another crate
@@ -13,8 +13,8 @@ mod interface;
 pub mod own;
 mod window;
 
-pub use connection::{Connection, LostSegment, Rounds};
-pub use interface::{CloneBoxed, CongestionControl, Custom, Declared, Event, Host, State};
+pub use connection::{CaState, Connection, LostSegment, Rounds};
+pub use interface::{CloneBoxed, CongestionControl, Custom, Declared, Event, Host};
 pub use window::{AckSample, RateSample, Window};
 
 use quell_units::parameter::{ParameterError, Table};
@@ -110,9 +110,10 @@ impl CcConfig {
     }
 }
 
-/// Makes of the table of controls their modules, enums, list and static dispatch.
+/// Makes of the table of controls their modules, enums and list, and [`dispatch`] over the variants. `$d` is a dollar sign,
+/// which the text of the inner macro needs.
 macro_rules! controls {
-    ($($module:ident => $Control:ident,)*) => {
+    ($d:tt $($module:ident => $Control:ident,)*) => {
         $(pub mod $module;)*
 
         /// Every control of this crate, in the order of listings; [`kinds`] has those of other crates too.
@@ -185,143 +186,20 @@ macro_rules! controls {
             }
         }
 
-        /// The calls of every ACK. The connection is a closure, so that only the controls that read it pay for it.
-        impl Control {
-            #[inline]
-            pub(crate) fn on_ack_of(
-                &mut self,
-                ack: &AckSample,
-                connection: impl FnOnce() -> Connection,
-                window: &mut Window,
-            ) {
-                match self {
-                    $(Self::$Control(control) => control.on_ack(ack, &connection(), window),)*
-                    Self::Custom(control) => control.0.on_ack(ack, &connection(), window),
+        /// A call of the control in whatever variant of [`Control`].
+        macro_rules! dispatch {
+            ($d variant:expr, $d control:ident => $d call:expr) => {
+                match $d variant {
+                    $(Control::$Control($d control) => $d call,)*
+                    Control::Custom(Custom($d control)) => $d call,
                 }
-            }
-            #[inline]
-            pub(crate) fn cong_avoid_of(
-                &mut self,
-                ack: &AckSample,
-                connection: impl FnOnce() -> Connection,
-                window: &mut Window,
-            ) {
-                match self {
-                    $(Self::$Control(control) => control.cong_avoid(ack, &connection(), window),)*
-                    Self::Custom(control) => control.0.cong_avoid(ack, &connection(), window),
-                }
-            }
-        }
-
-        impl CongestionControl for Control {
-            fn init(
-                &mut self,
-                agreed: FeedbackMode,
-                connection: &Connection,
-                window: &mut Window,
-            ) -> Option<Self> {
-                *self = match self {
-                    $(Self::$Control(control) => control.init(agreed, connection, window),)*
-                    Self::Custom(control) => control.0.init(agreed, connection, window),
-                }?;
-                None
-            }
-            #[inline]
-            fn on_ack(&mut self, ack: &AckSample, connection: &Connection, window: &mut Window) {
-                match self {
-                    $(Self::$Control(control) => control.on_ack(ack, connection, window),)*
-                    Self::Custom(control) => control.0.on_ack(ack, connection, window),
-                }
-            }
-            fn on_lost(&mut self, lost: &LostSegment, connection: &Connection, window: &mut Window) {
-                match self {
-                    $(Self::$Control(control) => control.on_lost(lost, connection, window),)*
-                    Self::Custom(control) => control.0.on_lost(lost, connection, window),
-                }
-            }
-            fn set_state(&mut self, new: State, connection: &Connection, window: &mut Window) {
-                match self {
-                    $(Self::$Control(control) => control.set_state(new, connection, window),)*
-                    Self::Custom(control) => control.0.set_state(new, connection, window),
-                }
-            }
-            fn cwnd_event(&mut self, event: Event, connection: &Connection, window: &mut Window) {
-                match self {
-                    $(Self::$Control(control) => control.cwnd_event(event, connection, window),)*
-                    Self::Custom(control) => control.0.cwnd_event(event, connection, window),
-                }
-            }
-            fn ssthresh(&mut self, connection: &Connection, window: &Window) -> u32 {
-                match self {
-                    $(Self::$Control(control) => control.ssthresh(connection, window),)*
-                    Self::Custom(control) => control.0.ssthresh(connection, window),
-                }
-            }
-            #[inline]
-            fn cong_avoid(&mut self, ack: &AckSample, connection: &Connection, window: &mut Window) {
-                match self {
-                    $(Self::$Control(control) => control.cong_avoid(ack, connection, window),)*
-                    Self::Custom(control) => control.0.cong_avoid(ack, connection, window),
-                }
-            }
-            fn cong_control(&mut self, ack: &AckSample, connection: &Connection, window: &mut Window) {
-                match self {
-                    $(Self::$Control(control) => control.cong_control(ack, connection, window),)*
-                    Self::Custom(control) => control.0.cong_control(ack, connection, window),
-                }
-            }
-            fn undo_cwnd(&mut self, connection: &Connection, window: &mut Window) -> u32 {
-                match self {
-                    $(Self::$Control(control) => control.undo_cwnd(connection, window),)*
-                    Self::Custom(control) => control.0.undo_cwnd(connection, window),
-                }
-            }
-            #[inline]
-            fn has_cong_control(&self) -> bool {
-                match self {
-                    $(Self::$Control(control) => control.has_cong_control(),)*
-                    Self::Custom(control) => control.0.has_cong_control(),
-                }
-            }
-            fn wants_details(&self) -> bool {
-                match self {
-                    $(Self::$Control(control) => control.wants_details(),)*
-                    Self::Custom(control) => control.0.wants_details(),
-                }
-            }
-            #[inline]
-            fn pacing_rate(&self) -> Option<Rate> {
-                match self {
-                    $(Self::$Control(control) => control.pacing_rate(),)*
-                    Self::Custom(control) => control.0.pacing_rate(),
-                }
-            }
-            #[inline]
-            fn min_tso_segs(&self) -> u32 {
-                match self {
-                    $(Self::$Control(control) => control.min_tso_segs(),)*
-                    Self::Custom(control) => control.0.min_tso_segs(),
-                }
-            }
-            #[inline]
-            fn tso_segs(&self, bytes: u64, mss: u32) -> u32 {
-                match self {
-                    $(Self::$Control(control) => control.tso_segs(bytes, mss),)*
-                    Self::Custom(control) => control.0.tso_segs(bytes, mss),
-                }
-            }
-            #[inline]
-            fn sndbuf_expand(&self) -> u32 {
-                match self {
-                    $(Self::$Control(control) => control.sndbuf_expand(),)*
-                    Self::Custom(control) => control.0.sndbuf_expand(),
-                }
-            }
+            };
         }
     };
 }
 
 controls! {
+    $
     reno => Reno,
     cubic => Cubic,
     dctcp => Dctcp,
@@ -332,6 +210,89 @@ controls! {
     htcp => Htcp,
     compound => Compound,
     ledbat => Ledbat,
+}
+
+/// The calls of every ACK. The connection is a closure, so that only the controls that read it pay for it.
+impl Control {
+    #[inline]
+    pub(crate) fn on_ack_of(
+        &mut self,
+        ack: &AckSample,
+        connection: impl FnOnce() -> Connection,
+        window: &mut Window,
+    ) {
+        dispatch!(self, control => control.on_ack(ack, &connection(), window))
+    }
+    #[inline]
+    pub(crate) fn cong_avoid_of(
+        &mut self,
+        ack: &AckSample,
+        connection: impl FnOnce() -> Connection,
+        window: &mut Window,
+    ) {
+        dispatch!(self, control => control.cong_avoid(ack, &connection(), window))
+    }
+}
+
+impl CongestionControl for Control {
+    fn init(
+        &mut self,
+        agreed: FeedbackMode,
+        connection: &Connection,
+        window: &mut Window,
+    ) -> Option<Self> {
+        *self = dispatch!(self, control => control.init(agreed, connection, window))?;
+        None
+    }
+    #[inline]
+    fn on_ack(&mut self, ack: &AckSample, connection: &Connection, window: &mut Window) {
+        dispatch!(self, control => control.on_ack(ack, connection, window))
+    }
+    fn on_lost(&mut self, lost: &LostSegment, connection: &Connection, window: &mut Window) {
+        dispatch!(self, control => control.on_lost(lost, connection, window))
+    }
+    fn set_state(&mut self, new: CaState, connection: &Connection, window: &mut Window) {
+        dispatch!(self, control => control.set_state(new, connection, window))
+    }
+    fn cwnd_event(&mut self, event: Event, connection: &Connection, window: &mut Window) {
+        dispatch!(self, control => control.cwnd_event(event, connection, window))
+    }
+    fn ssthresh(&mut self, connection: &Connection, window: &Window) -> u32 {
+        dispatch!(self, control => control.ssthresh(connection, window))
+    }
+    #[inline]
+    fn cong_avoid(&mut self, ack: &AckSample, connection: &Connection, window: &mut Window) {
+        dispatch!(self, control => control.cong_avoid(ack, connection, window))
+    }
+    fn cong_control(&mut self, ack: &AckSample, connection: &Connection, window: &mut Window) {
+        dispatch!(self, control => control.cong_control(ack, connection, window))
+    }
+    fn undo_cwnd(&mut self, connection: &Connection, window: &mut Window) -> u32 {
+        dispatch!(self, control => control.undo_cwnd(connection, window))
+    }
+    #[inline]
+    fn has_cong_control(&self) -> bool {
+        dispatch!(self, control => control.has_cong_control())
+    }
+    fn wants_details(&self) -> bool {
+        dispatch!(self, control => control.wants_details())
+    }
+    #[inline]
+    fn pacing_rate(&self) -> Option<Rate> {
+        dispatch!(self, control => control.pacing_rate())
+    }
+    #[inline]
+    fn min_tso_segs(&self) -> u32 {
+        dispatch!(self, control => control.min_tso_segs())
+    }
+    #[inline]
+    fn tso_segs(&self, bytes: u64, mss: u32) -> u32 {
+        dispatch!(self, control => control.tso_segs(bytes, mss))
+    }
+    #[inline]
+    fn sndbuf_expand(&self) -> u32 {
+        dispatch!(self, control => control.sndbuf_expand())
+    }
 }
 
 #[cfg(test)]

@@ -225,8 +225,6 @@ impl Receiver {
             self.ack_wanted = true;
             return;
         }
-        let was_contiguous = self.reassembly.is_contiguous();
-        let unread = self.reading.unread(self.reassembly.rcv_nxt());
         let buffer = &self.buffer;
         let per_rtt = || buffer.as_ref().map_or(u64::MAX, Buffer::read_per_rtt);
         self.reading.look(self.reassembly.rcv_nxt(), per_rtt, now);
@@ -236,6 +234,36 @@ impl Receiver {
         if self.compressed_ack > 0 {
             self.end_compression(start, end);
         }
+        if !self.queue_data(segment, start, end, now) {
+            return;
+        }
+        if segment.flags.has(Flags::FIN) && self.fin.is_none() {
+            self.fin = Some(end - 1);
+        }
+        self.answer_marks(segment);
+        self.ack_wanted |= prompt;
+        self.prior_rcv_nxt = self.reassembly.rcv_nxt();
+        if self.is_finished() {
+            self.on_finished();
+        }
+        self.ack_scheduled = true;
+        match self.before {
+            None => self.ack_snd_check(now),
+            Some(before) => {
+                self.ack_wanted = true;
+                self.ack_scheduled = !before.is_new_range;
+            }
+        }
+        if self.reading.is_woken(self.reassembly.rcv_nxt()) {
+            self.read(now);
+        }
+    }
+
+    /// Puts a segment into the stream. Returns false if it brings nothing new, or nothing that is taken.
+    #[inline]
+    fn queue_data(&mut self, segment: &Segment, start: u64, end: u64, now: Time) -> bool {
+        let was_contiguous = self.reassembly.is_contiguous();
+        let unread = self.reading.unread(self.reassembly.rcv_nxt());
         match self.reassembly.insert(start, end) {
             Arrival::Duplicate(range) => {
                 self.duplicate = Some(range);
@@ -246,12 +274,12 @@ impl Receiver {
                     self.delayed.enter_quick_phase(QUICK_ACKS);
                     self.ack_wanted = true;
                     self.ack_scheduled = true;
-                    return;
+                    return false;
                 }
             }
             Arrival::Refused => {
                 self.before = None;
-                return;
+                return false;
             }
             Arrival::InOrder => {
                 if segment.payload > 0 || !self.is_half {
@@ -279,9 +307,11 @@ impl Receiver {
                 }
             }
         }
-        if segment.flags.has(Flags::FIN) && self.fin.is_none() {
-            self.fin = Some(end - 1);
-        }
+        true
+    }
+    /// Answers the ECN field of a data segment, and CWR.
+    #[inline]
+    fn answer_marks(&mut self, segment: &Segment) {
         if segment.flags.has(Flags::CWR) && !self.feedback.is_accurate() {
             // The sender's window may now be a single segment, which must not wait for a second.
             self.feedback.on_window_reduced();
@@ -303,22 +333,6 @@ impl Receiver {
                 }
                 self.ack_wanted = true;
             }
-        }
-        self.ack_wanted |= prompt;
-        self.prior_rcv_nxt = self.reassembly.rcv_nxt();
-        if self.is_finished() {
-            self.on_finished();
-        }
-        self.ack_scheduled = true;
-        match self.before {
-            None => self.ack_snd_check(now),
-            Some(before) => {
-                self.ack_wanted = true;
-                self.ack_scheduled = !before.is_new_range;
-            }
-        }
-        if self.reading.is_woken(self.reassembly.rcv_nxt()) {
-            self.read(now);
         }
     }
 

@@ -6,8 +6,8 @@ use quell_units::Time;
 use super::Sender;
 use super::delivery::Newest;
 use super::ecn::Delivered;
-use super::scoreboard::{EVER_RETRANSMITTED, FIN, RETRANSMITTED, SACKED};
-use crate::cc::{AckSample, CongestionControl as _, State};
+use super::sent_segment::{EVER_RETRANSMITTED, FIN, RETRANSMITTED, SACKED};
+use crate::cc::{AckSample, CaState, CongestionControl as _};
 use crate::ecn::FeedbackMode;
 use crate::ecn::decoder::Marks;
 use crate::flags::Flags;
@@ -53,6 +53,28 @@ pub(super) struct AckFlags {
     newest: Newest,
 }
 
+/// The state before an ACK.
+struct Prior {
+    packets_out: u32,
+    in_flight: u32,
+    delivered: u64,
+    lost: u64,
+    highest_sack: u64,
+}
+
+impl Prior {
+    #[inline]
+    fn of(sender: &Sender) -> Self {
+        Self {
+            packets_out: sender.board.packets_out(),
+            in_flight: sender.board.in_flight(),
+            delivered: sender.delivery.delivered,
+            lost: sender.board.lost_total(),
+            highest_sack: sender.board.highest_sack(sender.snd_una),
+        }
+    }
+}
+
 impl Sender {
     /// Whether an acknowledgement is one that an honest peer can send. RFC 5961 section 5.2: "The ACK value is
     /// considered acceptable only if it is in the range of ((SND.UNA - MAX.SND.WND) <= SEG.ACK <= SND.NXT)".
@@ -68,42 +90,32 @@ impl Sender {
     pub(super) fn on_ack(&mut self, segment: &Segment, now: Time) {
         let ack = segment.acknowledgement;
         if !self.accepts(ack) {
-            self.challenge_wanted |= self.answers.allows(self.timers.ticks(), now);
+            self.pending.challenge |= self.pending.answers.allows(self.timers.ticks(), now);
             return;
         }
-        let prior_snd_una = self.snd_una;
-        if !self.is_half && is_outdated(self.ts_recent, segment) && !self.repeats_ack(segment) {
+        if !self.is_half
+            && is_outdated(self.timestamps.recent, segment)
+            && !self.repeats_ack(segment)
+        {
             return;
         }
-        let prior_packets_out = self.board.packets_out();
-        let prior_in_flight = self.board.in_flight();
-        let prior_delivered = self.delivery.delivered;
-        let prior_lost = self.board.lost_total();
-        let prior_highest = self.board.highest_sack(prior_snd_una);
+        let prior = Prior::of(self);
         let mut flag = AckFlags {
-            prior_snd_una,
-            snd_una_advanced: ack > prior_snd_una,
+            prior_snd_una: self.snd_una,
+            snd_una_advanced: ack > self.snd_una,
             reord: u64::MAX,
             ..AckFlags::default()
         };
-        let is_later = segment.timestamp > self.ts_recent;
-        self.ts_recent = self.ts_recent.max(segment.timestamp);
-        self.rcv_tsecr = segment.echo;
-        if ack >= prior_snd_una {
-            let end = ack.saturating_add(segment.window.into());
-            flag.win_update = end - ack != self.wnd_end.saturating_sub(prior_snd_una);
-            self.wnd_end = end;
-            self.queue.on_ack(segment.window.into());
-            if self.mss < self.path_mss {
-                self.sync_mss();
-            }
-        }
-        if flag.snd_una_advanced {
-            self.timers.retransmits = 0;
-        }
-        if ack < prior_snd_una {
+        let is_later = segment.timestamp > self.timestamps.recent;
+        self.timestamps.recent = self.timestamps.recent.max(segment.timestamp);
+        self.timestamps.echoed = segment.echo;
+        if ack < self.snd_una {
             self.on_old_ack(segment, flag, now);
             return;
+        }
+        flag.win_update = self.update_window(segment);
+        if flag.snd_una_advanced {
+            self.timers.retransmits = 0;
         }
         self.recovery.holds_back = false;
         self.recovery.awaits_reordering = false;
@@ -112,14 +124,41 @@ impl Sender {
         }
         if flag.snd_una_advanced {
             self.snd_una = ack;
-            self.clean_rtx_queue(&mut flag, prior_highest, now);
+            self.clean_rtx_queue(&mut flag, prior.highest_sack, now);
         }
-        let delivered = (self.delivery.delivered - prior_delivered) as u32;
+        let delivered = (self.delivery.delivered - prior.delivered) as u32;
         let marks = self.count_marks(segment, delivered, is_later, &mut flag);
         let is_informative =
             flag.snd_una_advanced || flag.dsacking_ack || flag.data_acked || flag.win_update;
         flag.is_dupack = !(is_informative || self.is_no_dupack(segment));
-        let rtt = self.update_rtt(&flag, segment, now);
+        let sample = self.ack_sample(segment, &flag, delivered, marks, now);
+        self.act_on(sample, &flag, &prior, now);
+    }
+    /// Takes over the receive window of an ACK. Returns whether it has changed.
+    #[inline]
+    fn update_window(&mut self, segment: &Segment) -> bool {
+        let ack = segment.acknowledgement;
+        let end = ack.saturating_add(segment.window.into());
+        let has_changed = end - ack != self.wnd_end.saturating_sub(self.snd_una);
+        self.wnd_end = end;
+        self.queue.on_ack(segment.window.into());
+        if self.mss.full < self.mss.path {
+            self.sync_mss();
+        }
+        has_changed
+    }
+    /// The sample of an ACK for the control, with the RTT and the rate measured by it. The values that
+    /// depend on the state before it or on the losses that it shows are missing.
+    #[inline]
+    fn ack_sample(
+        &mut self,
+        segment: &Segment,
+        flag: &AckFlags,
+        delivered: u32,
+        marks: Marks,
+        now: Time,
+    ) -> AckSample {
+        let rtt = self.update_rtt(flag, segment, now);
         if flag.data_acked || flag.data_sacked {
             let prior = self.delivery.prior_delivered(&flag.newest);
             // `tcp_rack_update_reo_wnd` disregards an ACK of what left before anything was delivered.
@@ -135,7 +174,7 @@ impl Sender {
             rate.tx_in_flight = in_flight;
             rate.lost = lost;
         }
-        let mut sample = AckSample {
+        AckSample {
             now,
             acked: delivered,
             acked_in_order: flag.pkts_acked,
@@ -145,7 +184,7 @@ impl Sender {
             lost: 0,
             ece: flag.ece,
             is_ack_delayed: false,
-            prior_in_flight,
+            prior_in_flight: 0,
             rtt,
             one_way_delay: (delivered > 0 && !segment.echo.is_zero())
                 .then(|| segment.timestamp - segment.echo),
@@ -153,41 +192,46 @@ impl Sender {
             snd_nxt: self.board.snd_nxt(),
             cwnd_limited: false,
             is_acking_tlp_retrans_seq: false,
-            paced: self.is_paced,
+            paced: self.pacing.is_on,
             burst_time: self.burst_time(),
             delivered: self.delivery.delivered,
             delivered_ce: self.delivery.delivered_ce,
             rate,
-        };
+        }
+    }
+    /// Lets an ACK change the state of loss recovery, the timers, the window and the pacing rate.
+    #[inline]
+    fn act_on(&mut self, mut sample: AckSample, flag: &AckFlags, prior: &Prior, now: Time) {
+        sample.prior_in_flight = prior.in_flight;
         self.control
             .on_ack_of(&sample, || connection!(self, now), &mut self.window);
         if let Some(probe) = self.recovery.tlp {
-            sample.is_acking_tlp_retrans_seq = self.process_tlp_ack(&flag, probe, ack, now);
+            sample.is_acking_tlp_retrans_seq = self.process_tlp_ack(flag, probe, self.snd_una, now);
         }
         let is_unusual = flag.is_dupack
             || flag.data_sacked
             || flag.ece
             || flag.dsacking_ack
-            || self.recovery.state != State::Open;
-        if is_unusual && (prior_packets_out > 0 || flag.dsacking_ack) {
-            self.fastretrans_alert(&flag, now);
+            || self.recovery.state != CaState::Open;
+        if is_unusual && (prior.packets_out > 0 || flag.dsacking_ack) {
+            self.fastretrans_alert(flag, now);
         }
-        if !self.recovery.awaits_reordering && self.restarts_timer(&flag) {
+        if !self.recovery.awaits_reordering && self.restarts_timer(flag) {
             self.set_xmit_timer(now);
         }
-        if prior_packets_out == 0 {
+        if prior.packets_out == 0 {
             if self.has_unsent() {
                 self.ack_probe(now);
             }
             return;
         }
-        sample.lost = (self.board.lost_total() - prior_lost) as u32;
+        sample.lost = (self.board.lost_total() - prior.lost) as u32;
         if self.control.has_cong_control() {
             sample.cwnd_limited = self.is_cwnd_limited();
-            self.cong_control(sample, &flag);
+            self.cong_control(sample, flag);
         } else if self.recovery.is_reducing() {
-            self.cwnd_reduction(delivered, sample.lost, flag.snd_una_advanced);
-        } else if delivered > 0 && self.may_raise_cwnd(&flag) && self.is_cwnd_limited() {
+            self.cwnd_reduction(sample.acked, sample.lost, flag.snd_una_advanced);
+        } else if sample.acked > 0 && self.may_raise_cwnd(flag) && self.is_cwnd_limited() {
             sample.cwnd_limited = true;
             self.control
                 .cong_avoid_of(&sample, || connection!(self, now), &mut self.window);
@@ -222,7 +266,7 @@ impl Sender {
         sample.is_ack_delayed = flag.data_acked
             && !(flag.data_sacked || flag.ece || flag.dsacking_ack)
             && sample.acked == 1
-            && self.snd_una - flag.prior_snd_una < u64::from(self.mss)
+            && self.snd_una - flag.prior_snd_una < u64::from(self.mss.full)
             && sample.rate.prior_delivered + 1 == sample.delivered;
         if self.board.details.is_some() && sample.rate.delivered > 0 {
             let since = self.board.lost_total() as u32;
@@ -267,7 +311,7 @@ impl Sender {
         } else {
             120
         };
-        let window = u64::from(self.window.cwnd) * u64::from(self.mss) * percent / 100;
+        let window = u64::from(self.window.cwnd) * u64::from(self.mss.full) * percent / 100;
         (srtt * (4 << 16) / window.max(1)).min(Time::from_millis(1))
     }
 
@@ -299,8 +343,8 @@ impl Sender {
         for block in blocks.iter().filter(|block| block.start < block.end) {
             self.sacktag_block(*block, flag, now);
         }
-        self.recv_sack_cache = blocks;
-        let is_judge = self.recovery.state != State::Loss || self.recovery.undo_marker.is_some();
+        self.recovery.recv_sack_cache = blocks;
+        let is_judge = self.recovery.state != CaState::Loss || self.recovery.undo_marker.is_some();
         if is_judge && flag.reord != u64::MAX {
             self.check_sack_reordering(flag.reord, self.board.highest_sack(self.snd_una));
         }
@@ -308,6 +352,7 @@ impl Sender {
     /// Looks at the part of a block that the last ACK did not have yet.
     fn sacktag_block(&mut self, block: Sack, flag: &mut AckFlags, now: Time) {
         let known = self
+            .recovery
             .recv_sack_cache
             .iter()
             .filter(|known| known.start < known.end)
@@ -362,7 +407,7 @@ impl Sender {
         let segments = block
             .end
             .saturating_sub(block.start)
-            .div_ceil(self.mss.into());
+            .div_ceil(self.mss.full.into());
         let probe = self.recovery.tlp;
         flag.dsack_tlp |= segments == 1 && probe.is_some_and(|probe| probe.high_seq == block.end);
         self.recovery.dsack_dups += segments;
@@ -455,8 +500,8 @@ impl Sender {
                 // An echo older than the retransmission acknowledges the original. Its departure time
                 // is unknown, so RACK learns nothing from it (`tcp_skb_spurious_retrans`).
                 let is_spurious = entry.has(EVER_RETRANSMITTED)
-                    && !self.rcv_tsecr.is_zero()
-                    && self.rcv_tsecr < timestamp(entry.sent);
+                    && !self.timestamps.echoed.is_zero()
+                    && self.timestamps.echoed < timestamp(entry.sent);
                 if !is_spurious {
                     self.rack.on_delivered(&entry, end, now, self.rtt.min_rtt());
                 }
@@ -518,7 +563,7 @@ impl Sender {
                 if is_superseded {
                     return Marks::default();
                 }
-                let (mss, sent) = (self.mss, self.board.snd_nxt());
+                let (mss, sent) = (self.mss.full, self.board.snd_nxt());
                 let marks = self.ecn.decode(
                     segment,
                     Delivered {

@@ -3,7 +3,7 @@
 
 use quell_units::Time;
 
-use super::scoreboard::{APP_LIMITED, EVER_RETRANSMITTED, Entry, micros};
+use super::sent_segment::{APP_LIMITED, EVER_RETRANSMITTED, SentSegment, micros};
 use crate::cc::RateSample;
 
 /// Totals of a connection. As in Linux, intervals are differences of instants that are rounded down to
@@ -27,7 +27,7 @@ pub(super) struct Delivery {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Newest {
     /// The segment and its end.
-    segment: Option<(Entry, u64)>,
+    segment: Option<(SentSegment, u64)>,
     /// Its index on the board.
     pub(super) index: u64,
 }
@@ -35,7 +35,7 @@ pub(super) struct Newest {
 impl Newest {
     /// The segment at `index` is delivered, which ends at `end`.
     #[inline]
-    pub(super) fn consider(&mut self, entry: &Entry, end: u64, index: u64) {
+    pub(super) fn consider(&mut self, entry: &SentSegment, end: u64, index: u64) {
         if self
             .segment
             .is_none_or(|(known, known_end)| (entry.sent, end) > (known.sent, known_end))
@@ -59,7 +59,7 @@ impl Delivery {
     }
     /// Records the state of delivery in a segment that leaves; `was_empty` if nothing was outstanding.
     #[inline]
-    pub(super) fn on_sent(&mut self, entry: &mut Entry, was_empty: bool) {
+    pub(super) fn on_sent(&mut self, entry: &mut SentSegment, was_empty: bool) {
         let sent_us = micros(entry.sent);
         if was_empty {
             self.flight_start_us = sent_us;

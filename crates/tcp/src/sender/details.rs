@@ -8,7 +8,7 @@
 use quell_units::Time;
 
 use super::Sender;
-use super::scoreboard::{APP_LIMITED, Entry};
+use super::sent_segment::{APP_LIMITED, SentSegment};
 use crate::cc::{CongestionControl as _, LostSegment};
 
 /// State of the connection when a segment left.
@@ -53,7 +53,7 @@ impl Details {
         }
     }
     /// The segment in this slot was found lost; `lost` counts the losses, itself included.
-    pub(super) fn on_lost(&mut self, slot: usize, entry: &Entry, lost: u64) {
+    pub(super) fn on_lost(&mut self, slot: usize, entry: &SentSegment, lost: u64) {
         let detail = self.slots.get(slot).copied().unwrap_or_default();
         self.lost.push(LostSegment {
             sent: entry.sent,

@@ -26,6 +26,8 @@ pub(super) struct SenderEcn {
     /// IP-ECN field of the last SYN.
     syn: Ecn,
     accurate: Option<Box<Accurate>>,
+    /// The next new segment carries CWR (`TCP_ECN_QUEUE_CWR`).
+    pub(super) queue_cwr: bool,
 }
 
 /// State of AccECN.
@@ -51,6 +53,7 @@ impl SenderEcn {
             fields: Fields::NOT_ECT,
             syn: Ecn::NotEct,
             accurate: None,
+            queue_cwr: false,
         }
     }
     /// Flags and IP-ECN field of the `attempt`th SYN.

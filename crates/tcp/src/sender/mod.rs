@@ -30,9 +30,10 @@ macro_rules! connection {
             lost: $sender.board.lost_total(),
             srtt: $sender.rtt.srtt(),
             min_rtt: $sender.rtt.min_rtt(),
-            mss: $sender.mss,
+            mss: $sender.mss.full,
             mtu: $sender
                 .mss
+                .full
                 .saturating_add($crate::segment::Segment::HEADERS.get() as u32),
             pacing_rate: $sender.pacing.rate(),
             next_departure: $sender.pacing.next(),
@@ -43,16 +44,18 @@ macro_rules! connection {
 }
 
 mod ack;
-
+mod cwnd_usage;
 mod delivery;
 mod details;
 mod ecn;
+mod pacing;
 mod queue;
 mod rack;
 mod receive_window;
 mod recovery;
 mod rtt;
 mod scoreboard;
+mod sent_segment;
 mod stats;
 mod timers;
 mod transmit;
@@ -62,26 +65,28 @@ mod undo;
 
 pub use stats::SenderStats;
 
-use quell_units::{Bytes, Rate, Time};
+use quell_units::Time;
 
 use crate::cache::prefetch;
-use crate::cc::{CongestionControl, Connection, Control, Custom, Event, Host, State, Window};
-use crate::challenge::AnswerLimit;
+use crate::cc::{CaState, CongestionControl, Connection, Control, Custom, Event, Host, Window};
 use crate::config::SenderConfig;
 use crate::ecn::FeedbackMode;
 use crate::flags::Flags;
 use crate::segment::Segment;
+use cwnd_usage::Usage;
 use delivery::Delivery;
 use ecn::SenderEcn;
+use pacing::Pacing;
 use queue::SendQueue;
 use rack::Rack;
+use receive_window::Mss;
 use recovery::Recovery;
 use rtt::Rtt;
 use scoreboard::Scoreboard;
 use stats::Counters;
 use timers::Timers;
-use transmit::{Forced, Pacing, Usage};
-use tso::Burst;
+use transmit::{Departures, Nagle, Pending};
+use tso::Offload;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
@@ -94,68 +99,53 @@ enum Phase {
     Established,
 }
 
+/// The stream that the application writes.
+#[derive(Debug, Clone, Default)]
+struct Stream {
+    /// Bytes written; `u64::MAX` if it never stops.
+    write_seq: u64,
+    is_closed: bool,
+}
+
+/// Timestamps of the peer (RFC 7323).
+#[derive(Debug, Clone, Default)]
+struct Timestamps {
+    /// The latest (TS.Recent).
+    recent: Time,
+    /// The one of this end that it echoed last (`rcv_tsecr`).
+    echoed: Time,
+}
+
 /// The sending end of a connection; Linux `struct tcp_sock`.
 #[derive(Debug, Clone)]
 pub struct Sender {
-    // Each segment and ACK touches these.
-    board: Scoreboard,
-    window: Window,
+    phase: Phase,
+    /// It is half of a [`Connection`](crate::Connection).
+    is_half: bool,
     /// First number not acknowledged (SND.UNA).
     snd_una: u64,
     /// First number beyond the receive window (SND.UNA + SND.WND).
     wnd_end: u64,
-    /// Bytes that the application has written; `u64::MAX` if it never stops.
-    write_seq: u64,
-    /// Payload of a full segment (`mss_cache`).
-    mss: u32,
-    /// The same as far as the path goes, whatever the receive window.
-    path_mss: u32,
-    /// `mss` without the options of the other half of a connection (`tcp_current_mss`).
-    mss_now: u32,
-    phase: Phase,
-    is_closed: bool,
-    /// It is half of a [`Connection`](crate::Connection).
-    is_half: bool,
-    /// The SYN-ACK must be acknowledged.
-    ack_wanted: bool,
-    /// A challenge ACK must be sent; half of a connection leaves that to the connection.
-    challenge_wanted: bool,
-    syn_wanted: bool,
-    /// The next new segment carries CWR (`TCP_ECN_QUEUE_CWR`).
-    queue_cwr: bool,
-    nagle: bool,
-    restart_after_idle: bool,
-    is_paced: bool,
+    stream: Stream,
+    queue: SendQueue,
+    board: Scoreboard,
+    mss: Mss,
+    timestamps: Timestamps,
     ecn: SenderEcn,
-    gso: bool,
-    initial_window: u32,
-    /// End of the last segment that was smaller than a full one.
-    snd_sml: u64,
-    /// Departure time recorded for the last segment.
-    last_stamp: Time,
-    /// Time of the last departure of data (`lsndtime`).
-    last_departure: Time,
-    /// Time of the last departure of an ACK without data of the other half of a connection.
-    last_control: Time,
-    forced: Option<Forced>,
-    /// The peer's latest timestamp, and the timestamp that it echoed last.
-    ts_recent: Time,
-    rcv_tsecr: Time,
-    /// SACK blocks of the last ACK, which need no second look.
-    recv_sack_cache: [crate::segment::Sack; 3],
     control: Control,
+    window: Window,
+    usage: Usage,
     recovery: Recovery,
-    rtt: Rtt,
     rack: Rack,
+    rtt: Rtt,
     delivery: Delivery,
     timers: Timers,
-    usage: Usage,
-    burst: Burst,
-    queue: SendQueue,
+    pending: Pending,
+    nagle: Nagle,
+    offload: Offload,
     pacing: Pacing,
-    local_queue: Bytes,
+    departures: Departures,
     counters: Counters,
-    answers: AnswerLimit,
 }
 
 impl Sender {
@@ -180,47 +170,29 @@ impl Sender {
         let mut board = Scoreboard::new(mss);
         board.details = control.wants_details().then(Default::default);
         Self {
-            board,
-            window,
+            phase: Phase::Closed,
+            is_half: false,
             snd_una: 0,
             wnd_end: config.peer_window.get(),
-            write_seq: 0,
-            mss,
-            path_mss: mss,
-            mss_now: mss,
-            phase: Phase::Closed,
-            is_closed: false,
-            is_half: false,
-            ack_wanted: false,
-            challenge_wanted: false,
-            answers: AnswerLimit::default(),
-            syn_wanted: false,
-            queue_cwr: false,
-            nagle: config.nagle,
-            restart_after_idle: config.restart_after_idle,
-            is_paced: config.is_paced(),
+            stream: Stream::default(),
+            queue: SendQueue::default(),
+            board,
+            mss: Mss::new(mss),
+            timestamps: Timestamps::default(),
             ecn: SenderEcn::new(config),
-            gso: config.gso,
-            initial_window: config.initial_window.max(1),
-            snd_sml: 0,
-            last_stamp: Time::ZERO,
-            last_departure: Time::ZERO,
-            last_control: Time::ZERO,
-            forced: None,
-            ts_recent: Time::ZERO,
-            rcv_tsecr: Time::ZERO,
-            recv_sack_cache: Default::default(),
             control,
+            window,
+            usage: Usage::new(config),
             recovery: Recovery::default(),
-            rtt: Rtt::new(config.rto_min),
             rack: Rack::new(),
+            rtt: Rtt::new(config.rto_min),
             delivery: Delivery::default(),
             timers: Timers::new(config.ticks),
-            usage: Usage::default(),
-            burst: Burst::default(),
-            queue: SendQueue::default(),
-            local_queue: Bytes::ZERO,
-            pacing: Pacing::default(),
+            pending: Pending::default(),
+            nagle: Nagle::new(config.nagle),
+            offload: Offload::new(config.gso),
+            pacing: Pacing::new(config.is_paced()),
+            departures: Departures::default(),
             counters: Counters::default(),
         }
     }
@@ -231,17 +203,18 @@ impl Sender {
                 at: now,
                 attempt: 0,
             };
-            self.syn_wanted = true;
+            self.pending.syn = true;
         }
     }
     /// The application writes `bytes` more bytes; without effect after [`close`](Self::close).
     pub fn write(&mut self, bytes: u64) {
-        if !self.is_closed {
+        if !self.stream.is_closed {
             // `tcp_sendmsg_locked`: all that was written before has left.
-            if self.write_seq.saturating_sub(self.board.snd_nxt()) < u64::from(self.mss) {
+            if self.stream.write_seq.saturating_sub(self.board.snd_nxt()) < u64::from(self.mss.full)
+            {
                 self.check_app_limited();
             }
-            self.write_seq = self.write_seq.saturating_add(bytes);
+            self.stream.write_seq = self.stream.write_seq.saturating_add(bytes);
             self.queue.has_news = true;
         }
     }
@@ -258,16 +231,16 @@ impl Sender {
     /// buffer would hold.
     pub fn retract(&mut self, unsent: u64) {
         let kept = self.board.snd_nxt().saturating_add(unsent);
-        self.write_seq = self.write_seq.min(kept);
+        self.stream.write_seq = self.stream.write_seq.min(kept);
         self.queue.pause();
     }
     /// The application closes: nothing follows what was written. An endless stream ends with what has
     /// been sent.
     pub fn close(&mut self) {
-        if self.write_seq == u64::MAX {
-            self.write_seq = self.board.snd_nxt();
+        if self.stream.write_seq == u64::MAX {
+            self.stream.write_seq = self.board.snd_nxt();
         }
-        self.is_closed = true;
+        self.stream.is_closed = true;
     }
     /// A segment arrived.
     pub fn on_segment(&mut self, segment: &Segment, now: Time) {
@@ -281,7 +254,7 @@ impl Sender {
             // The SYN-ACK again: the handshake's last ACK was lost.
             Phase::Established if segment.flags.has(Flags::SYN) => {
                 self.ecn.on_repeated_syn_ack(segment);
-                self.ack_wanted |= self.answers.allows(self.timers.ticks(), now);
+                self.pending.ack |= self.pending.answers.allows(self.timers.ticks(), now);
             }
             Phase::Established => {
                 self.ecn.on_arrival(segment);
@@ -292,7 +265,7 @@ impl Sender {
         }
     }
     fn on_syn_ack(&mut self, segment: &Segment, syn_sent: Time, attempt: u32, now: Time) {
-        self.ack_wanted = true;
+        self.pending.ack = true;
         let rtt = if attempt == 1 {
             Some(now - syn_sent)
         } else {
@@ -310,8 +283,8 @@ impl Sender {
     /// may be a spurious time-out (`tcp_init_transfer`).
     fn establish(&mut self, segment: &Segment, rtt: Option<Time>, was_hard: bool, now: Time) {
         self.phase = Phase::Established;
-        self.syn_wanted = false;
-        self.ts_recent = segment.timestamp;
+        self.pending.syn = false;
+        self.timestamps.recent = segment.timestamp;
         self.wnd_end = segment.window.into();
         self.queue.on_ack(segment.window.into());
         self.sync_mss();
@@ -352,10 +325,10 @@ impl Sender {
         prefetch(&self.rtt);
         prefetch(&self.ecn);
         prefetch(&self.snd_una);
-        prefetch(&self.rcv_tsecr);
+        prefetch(&self.timestamps.echoed);
         prefetch(&self.delivery);
         prefetch(&self.counters);
-        prefetch(&self.mss);
+        prefetch(&self.mss.full);
         prefetch(&self.queue);
     }
     /// Prefetches the outstanding segments, once what [`prefetch`](Self::prefetch) asked for may have
@@ -371,7 +344,11 @@ impl Sender {
     }
     /// Whether everything written has been acknowledged, and the FIN too if closed.
     pub fn is_done(&self) -> bool {
-        self.snd_una >= self.write_seq.saturating_add(u64::from(self.is_closed))
+        self.snd_una
+            >= self
+                .stream
+                .write_seq
+                .saturating_add(u64::from(self.stream.is_closed))
     }
     /// ECN feedback that the handshake has agreed on.
     pub fn feedback(&self) -> FeedbackMode {
@@ -380,17 +357,17 @@ impl Sender {
     /// Frees the memory for outstanding segments if there will never be any again.
     #[inline]
     pub fn release_if_finished(&mut self) {
-        if self.is_closed && self.is_done() {
+        if self.stream.is_closed && self.is_done() {
             self.board.release();
         }
     }
     /// Payload of a full segment in bytes, which a small receive window reduces; the congestion window is
     /// counted in these.
     pub fn mss(&self) -> u32 {
-        self.mss
+        self.mss.full
     }
     /// State of loss recovery.
-    pub fn state(&self) -> State {
+    pub fn state(&self) -> CaState {
         self.recovery.state
     }
     /// Counters and current state.
@@ -403,12 +380,12 @@ impl Sender {
             cwnd: self.window.cwnd,
             ssthresh: self.window.ssthresh,
             in_flight: self.board.in_flight(),
-            pacing_rate: self.is_paced.then(|| self.pacing.rate()),
+            pacing_rate: self.pacing.is_on.then(|| self.pacing.rate()),
             sent: counters.sent,
             retransmitted: counters.retransmitted,
             delivered: self.delivery.data_segments(),
             delivered_ce: self.delivery.delivered_ce,
-            acknowledged: self.snd_una.min(self.write_seq),
+            acknowledged: self.snd_una.min(self.stream.write_seq),
             recoveries: counters.recoveries,
             ecn_reductions: counters.ecn_reductions,
             rto_count: counters.rto_count,
@@ -444,46 +421,8 @@ impl Sender {
             self.delivery.on_app_limited(self.board.in_flight());
         }
     }
-    /// The control may have changed the pacing rate that it sets.
-    fn heed_pacing(&mut self) {
-        if self.is_paced
-            && let Some(rate) = self.control.pacing_rate()
-        {
-            self.pacing.set_rate(rate);
-        }
-    }
-    /// Sets the pacing rate: the control's, or else that of the window.
-    fn update_pacing(&mut self) {
-        if self.is_paced {
-            let rate = self
-                .control
-                .pacing_rate()
-                .unwrap_or_else(|| self.window_rate());
-            self.pacing.set_rate(rate);
-        }
-    }
-    /// 200 % of a window per RTT in slow start, 120 % afterwards (`tcp_update_pacing_rate`).
-    fn window_rate(&self) -> Rate {
-        let Some(srtt) = self.rtt.srtt() else {
-            return Rate::UNLIMITED;
-        };
-        let percent = if self.window.cwnd < self.window.ssthresh / 2 {
-            200
-        } else {
-            120
-        };
-        let segments = u64::from(self.window.cwnd.max(self.board.packets_out()));
-        let srtt = srtt.as_nanos().max(1);
-        let bits = segments.saturating_mul(u64::from(self.mss)) * 8;
-        // 10⁹ ns, percent: fits 64 bits up to a window of 1.9 GB.
-        let rate = match bits.checked_mul(percent * 10_000_000) {
-            Some(scaled) => scaled / srtt,
-            None => (bits / srtt).saturating_mul(percent * 10_000_000),
-        };
-        Rate::from_bps(rate.clamp(1, u64::MAX - 1))
-    }
     /// Changes the state of loss recovery (`tcp_set_ca_state`).
-    fn set_state(&mut self, new: State, now: Time) {
+    fn set_state(&mut self, new: CaState, now: Time) {
         let connection = self.connection(now);
         self.control.set_state(new, &connection, &mut self.window);
         self.recovery.state = new;

@@ -232,7 +232,7 @@ impl Sender {
     #[cold]
     pub(super) fn begin_filling(&mut self, now: Time) {
         self.queue.has_news = false;
-        if !self.gso || self.queue.pauses {
+        if !self.offload.is_on || self.queue.pauses {
             return;
         }
         let before = self.queue.end;
@@ -240,7 +240,7 @@ impl Sender {
         let queue = &mut self.queue;
         // More than half of the receive window is pushed in the usual way (`forced_push`).
         let is_forced = queue.end > queue.pushed + queue.widest / 2;
-        let has_filled = queue.end > before && queue.end < self.write_seq;
+        let has_filled = queue.end > before && queue.end < self.stream.write_seq;
         queue.pushes_one = queue.count == 1 && has_filled && !is_forced;
         queue.is_filling = true;
     }
@@ -249,11 +249,12 @@ impl Sender {
         self.fill_last(now);
         let (next, used) = (self.board.snd_nxt(), self.memory_outstanding());
         let goal = self.goal(now);
-        self.queue.fill_more(next, self.write_seq, goal, used);
+        self.queue
+            .fill_more(next, self.stream.write_seq, goal, used);
     }
     fn fill_last(&mut self, now: Time) {
         let (next, goal) = (self.board.snd_nxt(), self.goal(now));
-        self.queue.fill_last(next, self.write_seq, goal);
+        self.queue.fill_last(next, self.stream.write_seq, goal);
     }
     fn goal(&self, now: Time) -> u64 {
         self.queue.goal(self.full_payload(now).max(1).into())
@@ -275,7 +276,7 @@ impl Sender {
         self.queue.may_have_room = false;
         let next = self.board.snd_nxt();
         let unsent = self.queue.end.saturating_sub(next);
-        if !self.gso || self.queue.pauses || self.write_seq <= next + unsent {
+        if !self.offload.is_on || self.queue.pauses || self.stream.write_seq <= next + unsent {
             return false;
         }
         let cwnd = self.window.cwnd;
@@ -395,7 +396,7 @@ mod tests {
         let mut sender = opened(40, None);
         assert_eq!(sender.queue.memory, MEMORY);
         // Nothing leaves: the first ACK opens the window by one segment, which is deferred.
-        sender.last_departure = us(40_000);
+        sender.departures.data = us(40_000);
         assert_eq!(acknowledged(&mut sender, 1, us(40_000)), 0);
         assert_eq!(sender.queue.memory, 40 * 4_608);
     }
@@ -411,12 +412,12 @@ mod tests {
             (queue.count, queue.end) = (2, next + (rest + FULL) * MSS);
             (queue.ends[0], queue.ends[1]) = (next + rest * MSS, next + (rest + FULL) * MSS);
             queue.memory = 0;
-            sender.last_departure = us(40_000);
+            sender.departures.data = us(40_000);
             assert_eq!(acknowledged(&mut sender, 2, us(40_000)), leaves, "{rest}");
         }
         // The last one may get more.
         let mut sender = opened(90, Some(92 * MSS));
-        sender.last_departure = us(40_000);
+        sender.departures.data = us(40_000);
         assert_eq!(acknowledged(&mut sender, 2, us(40_000)), 0);
         assert_eq!(buffers(&sender), [2]);
     }
@@ -432,7 +433,7 @@ mod tests {
             (queue.count, queue.end, queue.ends[0]) =
                 (1, next + waiting * MSS, next + waiting * MSS);
             queue.memory = 1 << 20;
-            sender.last_departure = us(40_000);
+            sender.departures.data = us(40_000);
             assert_eq!(acknowledged(&mut sender, 2, us(40_000)), sent, "{waiting}");
             assert_eq!(buffers(&sender), [FULL, FULL, FULL], "{waiting}");
             // Afterwards there is nothing to fill, and two segments are deferred.

@@ -6,7 +6,8 @@
 
 use quell_units::Time;
 
-use super::scoreboard::{EVER_RETRANSMITTED, Entry, Scoreboard};
+use super::scoreboard::Scoreboard;
+use super::sent_segment::{EVER_RETRANSMITTED, SentSegment};
 
 /// Number of recoveries for which a raised window persists (`TCP_RACK_RECOVERY_THRESH`).
 const RECOVERY_THRESH: u8 = 16;
@@ -58,7 +59,7 @@ impl Rack {
     #[inline]
     pub(super) fn on_delivered(
         &mut self,
-        entry: &Entry,
+        entry: &SentSegment,
         end: u64,
         now: Time,
         min_rtt: Option<Time>,

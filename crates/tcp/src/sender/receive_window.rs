@@ -9,8 +9,8 @@
 use quell_units::Time;
 
 use super::Sender;
-use super::timers::Timer;
-use super::transmit::{Forced, SendLimit};
+use super::timers::{Forced, Timer};
+use super::transmit::SendLimit;
 use crate::flags::Flags;
 use crate::segment::Segment;
 
@@ -19,21 +19,46 @@ use crate::segment::Segment;
 /// octets without further fragmentation").
 const LEAST_MTU: u32 = 68;
 
+/// Payload of a full segment, in bytes.
+#[derive(Debug, Clone)]
+pub(super) struct Mss {
+    /// With the receive window so far (`mss_cache`).
+    pub(super) full: u32,
+    /// Whatever the receive window.
+    pub(super) path: u32,
+    /// `full` without the options of the other half of a connection (`tcp_current_mss`).
+    pub(super) now: u32,
+}
+
+impl Mss {
+    pub(super) fn new(mss: u32) -> Self {
+        Self {
+            full: mss,
+            path: mss,
+            now: mss,
+        }
+    }
+}
+
 impl Sender {
     /// `tcp_sync_mss`: a receive window holds at least two full segments, so that one of them can leave while
     /// the other is acknowledged.
     pub(super) fn sync_mss(&mut self) {
-        let timestamps = if self.ts_recent.is_zero() { 0 } else { 12 };
-        let least = (LEAST_MTU - 20 - timestamps).min(self.path_mss);
-        let bound = self.queue.bound_to_half_window(self.path_mss.into()) as u32;
-        self.mss = bound.max(least);
-        self.mss_now = self.mss;
+        let timestamps = if self.timestamps.recent.is_zero() {
+            0
+        } else {
+            12
+        };
+        let least = (LEAST_MTU - 20 - timestamps).min(self.mss.path);
+        let bound = self.queue.bound_to_half_window(self.mss.path.into()) as u32;
+        self.mss.full = bound.max(least);
+        self.mss.now = self.mss.full;
     }
     /// Whether data or the FIN has not left (`tcp_send_head`).
     #[inline]
     pub(super) fn has_unsent(&self) -> bool {
         let next = self.board.snd_nxt();
-        next < self.write_seq || (self.is_closed && next == self.write_seq)
+        next < self.stream.write_seq || (self.stream.is_closed && next == self.stream.write_seq)
     }
     /// Whether the receive window has room for the next segment, which has this payload, perhaps with the FIN
     /// (`tcp_snd_wnd_test`).
@@ -79,7 +104,7 @@ impl Sender {
         if !self.board.is_empty() {
             return;
         }
-        self.forced = Some(Forced::WindowProbe);
+        self.pending.forced = Some(Forced::WindowProbe);
         if self.wnd_end > self.board.snd_nxt() {
             self.timers.backoff = 0;
         } else {

@@ -8,9 +8,10 @@ use quell_units::Time;
 
 use super::Sender;
 use super::ack::AckFlags;
-use super::scoreboard::SACKED;
+use super::sent_segment::SACKED;
 use super::timers::{SLACK, Timer};
-use crate::cc::{CongestionControl as _, Event, State, Window};
+use crate::cc::{CaState, CongestionControl as _, Event, Window};
+use crate::segment::Sack;
 
 /// A tail loss probe in flight.
 #[derive(Debug, Clone, Copy)]
@@ -27,7 +28,7 @@ pub(super) struct TlpProbe {
 /// The state of loss recovery.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Recovery {
-    pub(super) state: State,
+    pub(super) state: CaState,
     /// First number never sent when the state began; the state ends when it is acknowledged.
     pub(super) high_seq: u64,
     /// First number not acknowledged when the reduction began that may still be undone.
@@ -52,6 +53,8 @@ pub(super) struct Recovery {
     /// How far the path reorders, in segments.
     pub(super) reordering: u32,
     pub(super) reordering_seen: bool,
+    /// SACK blocks of the last ACK, which need no second look.
+    pub(super) recv_sack_cache: [Sack; 3],
     /// D-SACKs received, in segments.
     pub(super) dsack_dups: u64,
 }
@@ -64,7 +67,7 @@ const MAX_REORDERING: u32 = 300;
 impl Recovery {
     /// `tcp_in_cwnd_reduction`.
     pub(super) fn is_reducing(&self) -> bool {
-        matches!(self.state, State::Cwr | State::Recovery)
+        matches!(self.state, CaState::Cwr | CaState::Recovery)
     }
     pub(super) fn dupthresh(&self) -> u32 {
         self.reordering.max(REORDERING)
@@ -105,15 +108,15 @@ impl Sender {
             // A reduction for ECN is not undone.
             self.recovery.prior_ssthresh = 0;
         }
-        if self.recovery.state == State::Open {
+        if self.recovery.state == CaState::Open {
             self.recovery.retrans_stamp = None;
         } else if self.snd_una >= self.recovery.high_seq {
             match self.recovery.state {
-                State::Cwr if self.snd_una != self.recovery.high_seq => {
+                CaState::Cwr if self.snd_una != self.recovery.high_seq => {
                     self.end_cwnd_reduction(now);
-                    self.set_state(State::Open, now);
+                    self.set_state(CaState::Open, now);
                 }
-                State::Recovery => {
+                CaState::Recovery => {
                     self.try_undo_recovery(now);
                     self.end_cwnd_reduction(now);
                 }
@@ -121,7 +124,7 @@ impl Sender {
             }
         }
         match self.recovery.state {
-            State::Recovery => {
+            CaState::Recovery => {
                 if flag.snd_una_advanced && self.try_undo_partial(flag, now) {
                     self.recovery.holds_back = true;
                     return;
@@ -130,17 +133,17 @@ impl Sender {
                     self.try_to_open(flag, now);
                 }
                 self.identify_packet_loss(now);
-                if self.recovery.state != State::Recovery {
+                if self.recovery.state != CaState::Recovery {
                     if self.board.lost_out() == 0 {
                         return;
                     }
                     self.enter_recovery(flag.ece, now);
                 }
             }
-            State::Loss => {
+            CaState::Loss => {
                 self.process_loss(flag, now);
                 let lost_again = self.identify_packet_loss(now);
-                if self.recovery.state == State::Open || lost_again {
+                if self.recovery.state == CaState::Open || lost_again {
                     self.try_to_recover(flag, now);
                 }
             }
@@ -148,7 +151,7 @@ impl Sender {
         }
     }
     fn try_to_recover(&mut self, flag: &AckFlags, now: Time) {
-        if self.recovery.state <= State::Disorder {
+        if self.recovery.state <= CaState::Disorder {
             self.try_undo_dsack(now);
         }
         self.identify_packet_loss(now);
@@ -165,7 +168,7 @@ impl Sender {
         if flag.ece {
             self.enter_cwr(now);
         }
-        if self.recovery.state != State::Cwr {
+        if self.recovery.state != CaState::Cwr {
             self.try_keep_open(now);
         }
     }
@@ -174,9 +177,9 @@ impl Sender {
         let is_disorderly =
             self.board.sacked_out() + self.board.lost_out() > 0 || self.board.any_retrans_done();
         let state = if is_disorderly {
-            State::Disorder
+            CaState::Disorder
         } else {
-            State::Open
+            CaState::Open
         };
         if self.recovery.state != state {
             self.set_state(state, now);
@@ -201,7 +204,8 @@ impl Sender {
     pub(super) fn rack_mark_lost(&mut self, now: Time) -> Option<Time> {
         let recovery = &self.recovery;
         let lenient = recovery.reordering_seen
-            || (recovery.state < State::Recovery && self.board.sacked_out() < recovery.dupthresh());
+            || (recovery.state < CaState::Recovery
+                && self.board.sacked_out() < recovery.dupthresh());
         let window = self
             .rack
             .reo_wnd(self.rtt.min_rtt(), self.rtt.srtt(), lenient);
@@ -215,7 +219,7 @@ impl Sender {
         if low >= highest {
             return;
         }
-        let distance = (highest - low).div_ceil(self.mss.into());
+        let distance = (highest - low).div_ceil(self.mss.full.into());
         let distance = distance.min(MAX_REORDERING.into()) as u32;
         self.recovery.reordering = self.recovery.dupthresh().max(distance);
         self.recovery.reordering_seen = true;
@@ -233,16 +237,16 @@ impl Sender {
             }
             self.init_cwnd_reduction(now);
         }
-        self.set_state(State::Recovery, now);
+        self.set_state(CaState::Recovery, now);
     }
     /// ECN echo (`tcp_enter_cwr`).
     fn enter_cwr(&mut self, now: Time) {
         self.recovery.prior_ssthresh = 0;
-        if self.recovery.state < State::Cwr {
+        if self.recovery.state < CaState::Cwr {
             self.counters.ecn_reductions += 1;
             self.recovery.undo_marker = None;
             self.init_cwnd_reduction(now);
-            self.set_state(State::Cwr, now);
+            self.set_state(CaState::Cwr, now);
         }
     }
     /// `tcp_init_cwnd_reduction`.
@@ -254,7 +258,7 @@ impl Sender {
         self.window.cwnd_cnt = 0;
         self.window.prior_cwnd = self.window.cwnd;
         self.window.ssthresh = self.ssthresh(now);
-        self.queue_cwr = true;
+        self.ecn.queue_cwr = true;
     }
     /// Proportional rate reduction (RFC 9937; Linux `tcp_cwnd_reduction`). While more than the new
     /// window is in flight, the ratio of segments sent to segments delivered is that of the new window
@@ -295,7 +299,7 @@ impl Sender {
         if self.control.has_cong_control() {
             return;
         }
-        let is_valid = self.recovery.state == State::Cwr || self.recovery.undo_marker.is_some();
+        let is_valid = self.recovery.state == CaState::Cwr || self.recovery.undo_marker.is_some();
         if self.window.ssthresh < Window::INFINITE_SSTHRESH && is_valid {
             self.window.cwnd = self.window.ssthresh;
             self.usage.cwnd_stamp = now;
@@ -307,11 +311,11 @@ impl Sender {
     pub(super) fn enter_loss(&mut self, now: Time) {
         self.timeout_mark_lost(now);
         let state = self.recovery.state;
-        let is_new = state < State::Recovery;
+        let is_new = state < CaState::Recovery;
         let attempts = self.timers.retransmits;
-        if state <= State::Disorder
+        if state <= CaState::Disorder
             || self.recovery.high_seq <= self.snd_una
-            || (state == State::Loss && attempts == 0)
+            || (state == CaState::Loss && attempts == 0)
         {
             self.recovery.prior_ssthresh = self.current_ssthresh();
             self.window.prior_cwnd = self.window.cwnd;
@@ -324,14 +328,14 @@ impl Sender {
         self.usage.cwnd_stamp = now;
         // A time-out despite that many SACKs: the estimate of reordering was too high, and delayed
         // fast retransmit for too long.
-        if state <= State::Disorder && self.board.sacked_out() >= REORDERING {
+        if state <= CaState::Disorder && self.board.sacked_out() >= REORDERING {
             self.recovery.reordering = REORDERING;
         }
-        self.set_state(State::Loss, now);
+        self.set_state(CaState::Loss, now);
         self.recovery.high_seq = self.board.snd_nxt();
         self.recovery.tlp = None;
         self.recovery.holds_back = false;
-        self.queue_cwr = true;
+        self.ecn.queue_cwr = true;
         // RFC 5682 section 3.1 step 1: not where the time-out interrupts fast recovery. Linux also tries
         // F-RTO after repeated time-outs, whose ACKs may still belong to the original flight.
         self.recovery.frto = is_new || attempts > 0;
@@ -376,7 +380,7 @@ impl Sender {
     }
     /// Whether to retransmit after all, because F-RTO found nothing new to send.
     pub(super) fn may_stop_holding_back(&self) -> bool {
-        self.recovery.state == State::Loss && self.board.snd_nxt() <= self.recovery.high_seq
+        self.recovery.state == CaState::Loss && self.board.snd_nxt() <= self.recovery.high_seq
     }
 
     /// Finds out what became of the tail loss probe (RFC 8985 section 7.4; `tcp_process_tlp_ack`). Returns
@@ -399,7 +403,7 @@ impl Sender {
             self.recovery.tlp = None;
             self.ca_event(Event::TlpRecovery(probe.was_app_limited), now);
             self.init_cwnd_reduction(now);
-            self.set_state(State::Cwr, now);
+            self.set_state(CaState::Cwr, now);
             self.end_cwnd_reduction(now);
             self.try_keep_open(now);
         } else if !(flag.snd_una_advanced || flag.data_acked || flag.data_sacked || flag.win_update)

@@ -16,90 +16,13 @@ use std::collections::VecDeque;
 use quell_units::Time;
 
 use super::details::Details;
+use super::sent_segment::{EVER_RETRANSMITTED, LOST, RETRANSMITTED, SACKED, SentSegment, UNLISTED};
 use crate::cache::prefetch;
-
-/// Selectively acknowledged (`TCPCB_SACKED_ACKED`).
-pub(super) const SACKED: u8 = 1;
-/// Considered lost (`TCPCB_LOST`).
-pub(super) const LOST: u8 = 2;
-/// A retransmission is in flight (`TCPCB_SACKED_RETRANS`).
-pub(super) const RETRANSMITTED: u8 = 4;
-/// Was retransmitted at some time (`TCPCB_EVER_RETRANS`).
-pub(super) const EVER_RETRANSMITTED: u8 = 8;
-/// Sent while the application limited the sender.
-pub(super) const APP_LIMITED: u8 = 16;
-/// Carries the FIN, which occupies its last number.
-pub(super) const FIN: u8 = 32;
-/// RACK has found it lost, and it has not left again: it is not in the list in order of sending.
-pub(super) const UNLISTED: u8 = 64;
-
-/// A segment in 32 bytes.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Entry {
-    /// First sequence number in the upper 56 bits (enough for 72 PB), the bits above in the lower 8.
-    word: u64,
-    /// Time of its last departure.
-    pub(super) sent: Time,
-    /// Segments delivered by then, modulo 2³².
-    pub(super) delivered: u32,
-    /// Of those, segments with CE.
-    pub(super) delivered_ce: u32,
-    /// Time from the departure of its flight's first segment to its own, in µs.
-    send_span_us: u32,
-    /// Time from the last delivery to its departure, in µs.
-    ack_span_us: u32,
-}
-
-/// An instant or a time in whole microseconds.
-#[inline]
-pub(super) fn micros(time: Time) -> u64 {
-    time.as_nanos() / 1_000
-}
-
-impl Entry {
-    pub(super) fn new(start: u64, flags: u8, sent: Time) -> Self {
-        Self {
-            word: start << 8 | u64::from(flags),
-            sent,
-            ..Self::default()
-        }
-    }
-    pub(super) fn start(&self) -> u64 {
-        self.word >> 8
-    }
-    /// Whether any of `flags` is set.
-    pub(super) fn has(&self, flags: u8) -> bool {
-        self.word & u64::from(flags) != 0
-    }
-    fn set(&mut self, flags: u8) {
-        self.word |= u64::from(flags);
-    }
-    fn clear(&mut self, flags: u8) {
-        self.word &= !u64::from(flags);
-    }
-    /// Records whether the application limits the sender at this departure.
-    pub(super) fn set_app_limited(&mut self, is_limited: bool) {
-        self.clear(APP_LIMITED);
-        self.word |= u64::from(is_limited) * u64::from(APP_LIMITED);
-    }
-    /// Records the state of delivery at departure, for rate samples: three instants in µs.
-    pub(super) fn set_spans(&mut self, sent_us: u64, flight_start_us: u64, last_delivery_us: u64) {
-        let since = |start| u32::try_from(sent_us.saturating_sub(start)).unwrap_or(u32::MAX);
-        self.send_span_us = since(flight_start_us);
-        self.ack_span_us = since(last_delivery_us);
-    }
-    pub(super) fn send_span_us(&self) -> u64 {
-        self.send_span_us.into()
-    }
-    pub(super) fn ack_span_us(&self) -> u64 {
-        self.ack_span_us.into()
-    }
-}
 
 /// The outstanding segments, and how many of them are in each state.
 #[derive(Debug, Clone)]
 pub(super) struct Scoreboard {
-    ring: Box<[Entry]>,
+    ring: Box<[SentSegment]>,
     head: u64,
     tail: u64,
     /// First number never sent (SND.NXT): the end of the last segment.
@@ -175,10 +98,10 @@ impl Scoreboard {
     fn slot(&self, index: u64) -> usize {
         index as usize & (self.ring.len() - 1)
     }
-    pub(super) fn entry(&self, index: u64) -> &Entry {
+    pub(super) fn entry(&self, index: u64) -> &SentSegment {
         &self.ring[self.slot(index)]
     }
-    pub(super) fn entry_mut(&mut self, index: u64) -> &mut Entry {
+    pub(super) fn entry_mut(&mut self, index: u64) -> &mut SentSegment {
         let slot = self.slot(index);
         &mut self.ring[slot]
     }
@@ -241,7 +164,7 @@ impl Scoreboard {
     }
 
     /// Appends a segment that ends at `end`.
-    pub(super) fn push(&mut self, entry: Entry, end: u64) {
+    pub(super) fn push(&mut self, entry: SentSegment, end: u64) {
         if self.tail - self.head == self.ring.len() as u64 {
             self.grow();
         }
@@ -258,7 +181,7 @@ impl Scoreboard {
     }
     fn grow(&mut self) {
         let size = (self.ring.len() * 2).max(16);
-        let mut ring = vec![Entry::default(); size].into_boxed_slice();
+        let mut ring = vec![SentSegment::default(); size].into_boxed_slice();
         for index in self.head..self.tail {
             ring[index as usize & (size - 1)] = *self.entry(index);
         }
@@ -320,7 +243,7 @@ impl Scoreboard {
         self.head += count;
     }
     /// Removes the first segment, in any state, and returns it.
-    pub(super) fn pop(&mut self) -> Entry {
+    pub(super) fn pop(&mut self) -> SentSegment {
         let entry = *self.entry(self.head);
         if entry.has(LOST) && !entry.has(RETRANSMITTED | SACKED) {
             self.waiting -= 1;
@@ -496,7 +419,10 @@ mod tests {
     fn board(segments: u64) -> Scoreboard {
         let mut board = Scoreboard::new(100);
         for n in 0..segments {
-            board.push(Entry::new(n * 100, 0, Time::from_nanos(n)), n * 100 + 100);
+            board.push(
+                SentSegment::new(n * 100, 0, Time::from_nanos(n)),
+                n * 100 + 100,
+            );
         }
         board
     }

@@ -6,9 +6,8 @@
 use quell_units::Time;
 
 use super::rtt::{INITIAL_RTO, MAX_RTO};
-use super::transmit::Forced;
 use super::{Phase, Sender};
-use crate::cc::{CongestionControl as _, State};
+use crate::cc::{CaState, CongestionControl as _};
 use crate::ticks::Ticks;
 
 /// Added to time-outs to allow for delays of the receiver's timers (`TCP_TIMEOUT_MIN_US`).
@@ -26,6 +25,17 @@ pub(super) enum Timer {
     Reorder,
     /// The receive window is closed (`ICSK_TIME_PROBE0`).
     Probe0,
+}
+
+/// A segment that leaves regardless of the congestion window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Forced {
+    /// The first outstanding segment, after a time-out.
+    Head,
+    /// A tail loss probe.
+    LossProbe,
+    /// A probe of a closed receive window.
+    WindowProbe,
 }
 
 /// The timer.
@@ -111,7 +121,7 @@ impl Sender {
     pub fn on_timer(&mut self, now: Time) {
         if self.timers.syn_due.is_some_and(|due| due <= now) {
             self.timers.syn_due = None;
-            self.syn_wanted |= matches!(self.phase, Phase::SynSent { .. });
+            self.pending.syn |= matches!(self.phase, Phase::SynSent { .. });
         }
         let Some((timer, due)) = self.timers.armed else {
             return;
@@ -136,7 +146,7 @@ impl Sender {
         self.counters.rto_count += 1;
         self.enter_loss(now);
         self.timers.retransmits += 1;
-        self.forced = Some(Forced::Head);
+        self.pending.forced = Some(Forced::Head);
         self.timers.backoff += 1;
         self.timers.set(Timer::Rto, now, self.timers.rto());
     }
@@ -147,7 +157,7 @@ impl Sender {
             return;
         }
         if self.recovery.tlp.is_none() {
-            self.forced = Some(Forced::LossProbe);
+            self.pending.forced = Some(Forced::LossProbe);
         } else {
             self.rearm_rto(now, Some(Timer::LossProbe));
         }
@@ -158,7 +168,7 @@ impl Sender {
         let before = self.board.in_flight();
         self.rack_mark_lost(now);
         if self.board.in_flight() != before {
-            if self.recovery.state != State::Recovery {
+            if self.recovery.state != CaState::Recovery {
                 self.enter_recovery(false, now);
                 if !self.control.has_cong_control() {
                     self.cwnd_reduction(1, 0, false);
@@ -193,7 +203,7 @@ impl Sender {
     /// scheduled.
     #[inline]
     pub(super) fn schedule_loss_probe(&mut self, now: Time, from_now: bool) -> bool {
-        if self.recovery.state != State::Open && self.recovery.state != State::Cwr
+        if self.recovery.state != CaState::Open && self.recovery.state != CaState::Cwr
             || self.board.is_empty()
             || self.recovery.tlp.is_some()
         {

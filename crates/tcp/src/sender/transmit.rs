@@ -1,12 +1,13 @@
 //! Decides what leaves, and when: Linux `net/ipv4/tcp_output.c` (`tcp_write_xmit`,
-//! `tcp_xmit_retransmit_queue`, `tcp_cwnd_validate`, `tcp_cwnd_restart`).
+//! `tcp_xmit_retransmit_queue`).
 
-use quell_units::{Rate, Time};
+use quell_units::Time;
 
-use super::scoreboard::{APP_LIMITED, Entry, FIN};
-use super::timers::Timer;
+use super::sent_segment::{APP_LIMITED, FIN, SentSegment};
+use super::timers::{Forced, Timer};
 use super::{Phase, Sender};
-use crate::cc::{CongestionControl as _, Event, State};
+use crate::cc::Event;
+use crate::challenge::AnswerLimit;
 use crate::ecn::FeedbackMode;
 use crate::ecn::option::AccEcnOption;
 use crate::flags::Flags;
@@ -15,17 +16,6 @@ use crate::segment::Segment;
 
 /// Number of segments at the start of a connection that are not paced, as in Linux's fq.
 const UNPACED: u64 = 10;
-
-/// A segment that leaves regardless of the congestion window.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Forced {
-    /// The first outstanding segment, after a time-out.
-    Head,
-    /// A tail loss probe.
-    LossProbe,
-    /// A probe of a closed receive window.
-    WindowProbe,
-}
 
 /// Why a round of polls ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,6 +28,48 @@ pub(super) enum SendLimit {
     TsoDefer,
 }
 
+/// Segments that must leave.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Pending {
+    pub(super) syn: bool,
+    /// The ACK of the SYN-ACK.
+    pub(super) ack: bool,
+    /// A challenge ACK; half of a connection leaves that to the connection.
+    pub(super) challenge: bool,
+    pub(super) forced: Option<Forced>,
+    /// Limits the answers to segments that are not acceptable.
+    pub(super) answers: AnswerLimit,
+}
+
+/// Times of the last departures.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Departures {
+    /// Recorded for the last segment.
+    stamp: Time,
+    /// Of data (`lsndtime`).
+    pub(super) data: Time,
+    /// Of an ACK without data, which the other half of a connection has sent.
+    pub(super) control: Time,
+}
+
+/// Nagle's algorithm, as Minshall has it: one small segment in flight at most (`tcp_nagle_check`).
+#[derive(Debug, Clone)]
+pub(super) struct Nagle {
+    is_on: bool,
+    /// End of the last segment that was smaller than a full one.
+    snd_sml: u64,
+}
+
+impl Nagle {
+    pub(super) fn new(is_on: bool) -> Self {
+        Self { is_on, snd_sml: 0 }
+    }
+    /// Whether a small segment must wait for the acknowledgement of another.
+    pub(super) fn holds(&self, snd_una: u64) -> bool {
+        self.is_on && self.snd_sml > snd_una
+    }
+}
+
 /// New data, or the FIN alone.
 #[derive(Debug, Clone, Copy)]
 struct New {
@@ -46,79 +78,6 @@ struct New {
     full: u32,
     /// Whether it carries PSH if it ends a burst.
     may_push: bool,
-}
-
-/// Use of the congestion window (RFC 7661; Linux `tcp_cwnd_validate`).
-#[derive(Debug, Clone, Default)]
-pub(super) struct Usage {
-    /// Whether the window was full in the round that ends at `cwnd_usage_seq`.
-    pub(super) is_cwnd_limited: bool,
-    /// Largest number of outstanding segments in that round.
-    pub(super) max_packets_out: u32,
-    cwnd_usage_seq: u64,
-    /// Largest number of outstanding segments since `cwnd_stamp`, while the window was not full
-    /// (`snd_cwnd_used`).
-    cwnd_used: u32,
-    /// When the window was last full, or last changed for another reason (`snd_cwnd_stamp`).
-    pub(super) cwnd_stamp: Time,
-    /// Whether this run of polls has sent new data.
-    pub(super) has_sent: bool,
-}
-
-/// Spaces departures (Linux `tcp_update_skb_after_send`, `tcp_pacing_check`).
-#[derive(Debug, Clone, Default)]
-pub(super) struct Pacing {
-    /// Rate in bit/s of payload.
-    rate_bps: u64,
-    /// Time before which nothing leaves.
-    next: Time,
-    /// Whether something waits for it.
-    blocked: bool,
-    /// The last burst: when it began, or should have begun; how late it was; its payload in bytes.
-    base: Time,
-    credit: Time,
-    payload: u64,
-}
-
-impl Pacing {
-    pub(super) fn set_rate(&mut self, rate: Rate) {
-        self.rate_bps = rate.as_bps();
-    }
-    pub(super) fn rate(&self) -> Rate {
-        match self.rate_bps {
-            0 => Rate::UNLIMITED,
-            bps => Rate::from_bps(bps),
-        }
-    }
-    /// Nothing waits for it any more.
-    #[inline]
-    pub(super) fn unblock(&mut self) {
-        self.blocked = false;
-    }
-    pub(super) fn release(&self) -> Option<Time> {
-        self.blocked.then_some(self.next)
-    }
-    pub(super) fn next(&self) -> Time {
-        self.next
-    }
-    /// A segment leaves; one that begins no burst belongs to the last one. If it `counts`, what follows
-    /// waits for the whole burst.
-    fn on_sent(&mut self, payload: u32, begins: bool, counts: bool, now: Time) {
-        if begins {
-            (self.base, self.credit) = (self.next.max(now), now - self.next);
-            self.payload = 0;
-        }
-        self.payload += u64::from(payload);
-        if !counts {
-            self.next = self.base;
-            return;
-        }
-        // 2³² bytes · 8 bits · 10⁹ ns do not fit 64 bits; 2.3 · 10⁹ bytes do.
-        let nanobits = self.payload.saturating_mul(8_000_000_000);
-        let gap = Time::from_nanos(nanobits.checked_div(self.rate_bps).unwrap_or(0));
-        // A late start is made up for by half a gap at most, so that lateness never causes a burst.
-        self.next = self.base + gap - (gap / 2).min(self.credit);
-    }
 }
 
 impl Sender {
@@ -137,17 +96,17 @@ impl Sender {
     }
 
     pub(super) fn poll_established(&mut self, now: Time) -> Option<Segment> {
-        if self.ack_wanted {
-            self.ack_wanted = false;
+        if self.pending.ack {
+            self.pending.ack = false;
             let flags = Flags::ACK | self.ecn.handshake_flags();
             return Some(self.bare_ack(flags, now));
         }
-        if self.challenge_wanted {
-            self.challenge_wanted = false;
+        if self.pending.challenge {
+            self.pending.challenge = false;
             let flags = Flags::ACK | self.ecn.ace_flags();
             return Some(self.bare_ack(flags, now));
         }
-        if let Some(forced) = self.forced.take()
+        if let Some(forced) = self.pending.forced.take()
             && let Some(segment) = self.force(forced, now)
         {
             self.end_burst();
@@ -160,7 +119,7 @@ impl Sender {
         };
         if !self.continues_burst(lost.unwrap_or(self.board.tail())) {
             self.end_burst();
-            if self.is_paced && self.pacing.next > now {
+            if self.pacing.is_on && self.pacing.next() > now {
                 self.pacing.blocked = self.has_something_to_send();
                 self.end_round(None, now);
                 return None;
@@ -203,10 +162,10 @@ impl Sender {
         let Phase::SynSent { attempt, .. } = self.phase else {
             return None;
         };
-        if !self.syn_wanted {
+        if !self.pending.syn {
             return None;
         }
-        self.syn_wanted = false;
+        self.pending.syn = false;
         self.counters.syns += 1;
         let attempt = attempt.saturating_add(1);
         self.phase = Phase::SynSent { at: now, attempt };
@@ -221,7 +180,7 @@ impl Sender {
         Segment {
             sequence: self.board.snd_nxt(),
             timestamp: timestamp(now),
-            echo: self.ts_recent,
+            echo: self.timestamps.recent,
             flags: Flags(flags),
             ecn: self.ecn.fields.others,
             ..Segment::default()
@@ -304,7 +263,7 @@ impl Sender {
         Segment {
             sequence: entry.start(),
             timestamp: stamp,
-            echo: self.ts_recent,
+            echo: self.timestamps.recent,
             payload,
             flags: Flags(flags),
             ecn: self.ecn.fields.others,
@@ -316,20 +275,20 @@ impl Sender {
     #[inline]
     pub(super) fn full_payload(&self, now: Time) -> u32 {
         if self.ecn.is_accurate() {
-            self.ecn.full_payload(self.mss, self.rtt.srtt(), now)
+            self.ecn.full_payload(self.mss.full, self.rtt.srtt(), now)
         } else {
-            self.mss_now
+            self.mss.now
         }
     }
     /// Payload of the next new segment, of `full` bytes at most.
     #[inline]
     pub(super) fn next_payload(&self, full: u32) -> u32 {
-        let left = self.write_seq.saturating_sub(self.board.snd_nxt());
+        let left = self.stream.write_seq.saturating_sub(self.board.snd_nxt());
         left.min(full.into()) as u32
     }
     /// Whether the FIN follows after `payload` more bytes.
     pub(super) fn is_fin_next(&self, payload: u32) -> bool {
-        self.is_closed && self.board.snd_nxt() + u64::from(payload) == self.write_seq
+        self.stream.is_closed && self.board.snd_nxt() + u64::from(payload) == self.stream.write_seq
     }
 
     /// The new data or FIN that may leave now, or why none may.
@@ -359,8 +318,7 @@ impl Sender {
         if !self.fits_window(payload) {
             payload = self.rest_of_window(now)?;
         }
-        let waits_for_more = payload < full && self.nagle && !self.is_closed;
-        if waits_for_more && self.snd_sml > self.snd_una {
+        if payload < full && !self.stream.is_closed && self.nagle.holds(self.snd_una) {
             return Err(SendLimit::Application);
         }
         if !self.continues_burst(self.board.tail())
@@ -388,17 +346,17 @@ impl Sender {
         let is_fin = self.is_fin_next(payload) && has_room;
         let was_empty = self.board.is_empty();
         if self.board.in_flight() == 0 && self.counters.sent > 0 {
-            let pause = now - self.last_departure;
+            let pause = now - self.departures.data;
             self.ca_event(Event::TxStart(pause), now);
         }
         let state = if is_fin { FIN } else { 0 };
-        let mut entry = Entry::new(sequence, state, self.departure_stamp(now));
+        let mut entry = SentSegment::new(sequence, state, self.departure_stamp(now));
         self.delivery.on_sent(&mut entry, was_empty);
         let end = sequence + u64::from(payload);
         self.board.push(entry, end + u64::from(is_fin));
         self.board.note_departure(self.board.tail() - 1);
         if payload < full {
-            self.snd_sml = end;
+            self.nagle.snd_sml = end;
         }
         if was_empty || self.timers.is(Timer::LossProbe) {
             self.rearm_rto(now, None);
@@ -406,8 +364,8 @@ impl Sender {
         self.usage.has_sent = true;
         let fin = if is_fin { Flags::FIN } else { 0 };
         let mut flags = Flags::ACK | fin;
-        if self.queue_cwr && payload > 0 {
-            self.queue_cwr = false;
+        if self.ecn.queue_cwr && payload > 0 {
+            self.ecn.queue_cwr = false;
             let has_cwr = matches!(self.ecn.agreed, FeedbackMode::Classic | FeedbackMode::Dctcp);
             flags |= if has_cwr { Flags::CWR } else { 0 };
         }
@@ -417,7 +375,7 @@ impl Sender {
             accecn = self.ecn.option(self.rtt.srtt(), now);
         }
         self.on_departure(payload, self.board.tail() - 1, now);
-        if self.burst.has_begun() {
+        if self.offload.has_begun() {
             self.queue.on_burst(sequence);
         }
         if (may_push && self.has_ended_burst()) || (self.is_half && self.ends_write(payload, end)) {
@@ -426,7 +384,7 @@ impl Sender {
         Segment {
             sequence,
             timestamp: timestamp(now),
-            echo: self.ts_recent,
+            echo: self.timestamps.recent,
             accecn,
             payload,
             flags: Flags(flags),
@@ -439,22 +397,22 @@ impl Sender {
     /// even if a segment is retransmitted.
     #[inline]
     fn departure_stamp(&mut self, now: Time) -> Time {
-        self.last_stamp = now.max(self.last_stamp + Time::from_nanos(1));
-        self.last_stamp
+        self.departures.stamp = now.max(self.departures.stamp + Time::from_nanos(1));
+        self.departures.stamp
     }
 
     /// The segment at `index` has left, and counts as in flight.
     #[inline]
     fn on_departure(&mut self, payload: u32, index: u64, now: Time) {
         self.counters.sent += 1;
-        self.last_departure = now;
+        self.departures.data = now;
         self.recovery.on_departure();
         // `tcp_cwnd_test`: at most half the window leaves together.
         let cwnd = self.window.cwnd;
         let in_flight = self.board.in_flight().saturating_sub(1);
         let room = (cwnd / 2).min(cwnd.saturating_sub(in_flight));
         let begins = self.count_into_burst(index, room);
-        if self.is_paced {
+        if self.pacing.is_on {
             let counts = self.counters.sent >= UNPACED;
             self.pacing.on_sent(payload, begins, counts, now);
         }
@@ -489,86 +447,6 @@ impl Sender {
         let in_flight = self.board.in_flight();
         if in_flight < self.window.cwnd && self.board.lost_out() <= self.board.retrans_out() {
             self.delivery.on_app_limited(in_flight);
-        }
-    }
-
-    /// `tcp_cwnd_validate`: records how full the window was, and shrinks a window that was not full
-    /// for a whole time-out (RFC 2861).
-    fn cwnd_validate(&mut self, is_limited: bool, now: Time) {
-        let outstanding = self.board.packets_out();
-        let usage = &mut self.usage;
-        if self.snd_una >= usage.cwnd_usage_seq
-            || is_limited
-            || (!usage.is_cwnd_limited && outstanding > usage.max_packets_out)
-        {
-            usage.is_cwnd_limited = is_limited;
-            usage.max_packets_out = outstanding;
-            usage.cwnd_usage_seq = self.board.snd_nxt();
-        }
-        if self.is_cwnd_limited() {
-            self.usage.cwnd_used = 0;
-            self.usage.cwnd_stamp = now;
-            return;
-        }
-        self.usage.cwnd_used = self.usage.cwnd_used.max(outstanding);
-        if self.restart_after_idle
-            && now - self.usage.cwnd_stamp >= self.timers.rto()
-            && !self.control.has_cong_control()
-        {
-            self.cwnd_application_limited(now);
-        }
-    }
-    /// `tcp_cwnd_application_limited`.
-    fn cwnd_application_limited(&mut self, now: Time) {
-        if self.recovery.state == State::Open {
-            let used = self.usage.cwnd_used.max(self.initial_window);
-            if used < self.window.cwnd {
-                self.window.ssthresh = self.current_ssthresh();
-                self.window.cwnd = (self.window.cwnd + used) / 2;
-            }
-            self.usage.cwnd_used = 0;
-        }
-        self.usage.cwnd_stamp = now;
-    }
-    /// `tcp_is_cwnd_limited`. In slow start the window may grow to twice what was outstanding, since it
-    /// must be able to double in each round.
-    #[inline]
-    pub(super) fn is_cwnd_limited(&self) -> bool {
-        self.usage.is_cwnd_limited
-            || (self.window.in_slow_start()
-                && self.window.cwnd < self.usage.max_packets_out.saturating_mul(2))
-    }
-
-    /// `tcp_cwnd_restart`: the window halves for each time-out of silence, down to the initial window.
-    fn cwnd_restart(&mut self, now: Time) {
-        let rto = self.timers.rto();
-        let mut idle = now - self.last_departure;
-        if !self.restart_after_idle
-            || self.counters.sent == 0
-            || idle <= rto
-            || self.control.has_cong_control()
-        {
-            return;
-        }
-        self.ca_event(Event::CwndRestart, now);
-        self.window.ssthresh = self.current_ssthresh();
-        let floor = self.initial_window.min(self.window.cwnd);
-        let mut cwnd = self.window.cwnd;
-        while idle > rto && cwnd > floor {
-            idle = idle - rto;
-            cwnd /= 2;
-        }
-        self.window.cwnd = cwnd.max(floor);
-        self.usage.cwnd_stamp = now;
-        self.usage.cwnd_used = 0;
-    }
-    /// `tcp_current_ssthresh`: three quarters of the window are known to fit the path.
-    pub(super) fn current_ssthresh(&self) -> u32 {
-        if self.recovery.is_reducing() {
-            self.window.ssthresh
-        } else {
-            let cwnd = self.window.cwnd;
-            self.window.ssthresh.max(cwnd / 2 + cwnd / 4)
         }
     }
 }

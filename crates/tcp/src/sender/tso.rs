@@ -10,11 +10,11 @@
 //! Deviations from Linux: 1. lost segments form a burst wherever they are neighbours, however they
 //! left first; 2. what waits in the host counts with its IP length, not with `truesize`.
 
-use quell_units::{Bytes, Rate, Time};
+use quell_units::{Bytes, Time};
 
 use super::Sender;
 use super::transmit::SendLimit;
-use crate::cc::{CongestionControl as _, State};
+use crate::cc::{CaState, CongestionControl as _};
 use crate::segment::Segment;
 
 /// Largest payload of a burst in bytes: 64 KiB without headers (`sk_gso_max_size`).
@@ -29,19 +29,29 @@ const WINDOW_DIVISOR: u64 = 3;
 /// Longest wait for an ACK that a burst is deferred for, and longest silence before it.
 const PATIENCE: Time = Time::from_millis(1);
 
-/// The burst that is leaving.
+/// Segmentation offload: the burst that is leaving, and what waits in the host.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Burst {
-    /// Number of its segments that have not left yet.
+pub(super) struct Offload {
+    /// Whether the host has it (`sk_can_gso`).
+    pub(super) is_on: bool,
+    /// Number of the burst's segments that have not left yet.
     left: u32,
     /// Number of segments that it began with.
     size: u32,
     /// Index of its next segment on the board.
     next: u64,
+    /// Bytes of this connection's packets in the host's own queue.
+    local_queue: Bytes,
 }
 
-impl Burst {
-    /// Whether the segment that has just left was its first.
+impl Offload {
+    pub(super) fn new(is_on: bool) -> Self {
+        Self {
+            is_on,
+            ..Self::default()
+        }
+    }
+    /// Whether the segment that has just left was its burst's first.
     pub(super) fn has_begun(&self) -> bool {
         self.left + 1 == self.size
     }
@@ -51,33 +61,26 @@ impl Sender {
     /// Sets the number of bytes of this connection's packets that wait in its host's own queue. The
     /// sender holds back when they are more than the pacing rate sends in about a millisecond.
     pub fn set_local_queue(&mut self, bytes: Bytes) {
-        self.local_queue = bytes;
+        self.offload.local_queue = bytes;
     }
 
     /// `tcp_small_queue_check`: two bursts, or what the pacing rate sends in about a millisecond, may
     /// wait in the host.
     #[inline]
     pub(super) fn has_local_room(&self) -> bool {
-        self.local_queue == Bytes::ZERO
+        self.offload.local_queue == Bytes::ZERO
             || self.board.is_empty()
-            || self.local_queue.get() <= self.local_limit()
+            || self.offload.local_queue.get() <= self.local_limit()
     }
     fn local_limit(&self) -> u64 {
-        let burst = u64::from(self.tso_segs()) * (u64::from(self.mss) + Segment::HEADERS.get());
+        let burst =
+            u64::from(self.tso_segs()) * (u64::from(self.mss.full) + Segment::HEADERS.get());
         (2 * burst).max((self.send_rate().as_bps() / 8) >> PACING_SHIFT)
     }
 
-    /// Linux's `sk_pacing_rate`, which exists even where departures are not paced.
-    fn send_rate(&self) -> Rate {
-        if self.is_paced {
-            self.pacing.rate()
-        } else {
-            self.window_rate()
-        }
-    }
     /// `tcp_tso_segs`, `tcp_tso_autosize`: the number of segments in a burst.
     fn tso_segs(&self) -> u32 {
-        if !self.gso {
+        if !self.offload.is_on {
             return 1;
         }
         let mut bytes = (self.send_rate().as_bps() / 8) >> PACING_SHIFT;
@@ -85,16 +88,18 @@ impl Sender {
         if let Some(halvings @ ..32) = micros.map(|micros| micros >> RTT_LOG) {
             bytes = bytes.saturating_add(LARGEST >> halvings);
         }
-        self.control.tso_segs(bytes.min(LARGEST), self.mss).max(1)
+        self.control
+            .tso_segs(bytes.min(LARGEST), self.mss.full)
+            .max(1)
     }
 
     /// Whether the segment at `index` leaves together with the one before it.
     #[inline]
     pub(super) fn continues_burst(&self, index: u64) -> bool {
-        self.burst.left > 0 && self.burst.next == index
+        self.offload.left > 0 && self.offload.next == index
     }
     pub(super) fn end_burst(&mut self) {
-        self.burst.left = 0;
+        self.offload.left = 0;
     }
     /// The segment at `index` leaves; what follows may leave with it if the window has `room` for it.
     /// Returns true if a burst begins with this segment.
@@ -102,14 +107,14 @@ impl Sender {
     pub(super) fn count_into_burst(&mut self, index: u64, room: u32) -> bool {
         let begins = !self.continues_burst(index);
         if begins {
-            let size = match self.gso {
+            let size = match self.offload.is_on {
                 true => self.tso_burst(index, room).max(1),
                 false => 1,
             };
-            (self.burst.left, self.burst.size) = (size, size);
+            (self.offload.left, self.offload.size) = (size, size);
         }
-        self.burst.left -= 1;
-        self.burst.next = index + 1;
+        self.offload.left -= 1;
+        self.offload.next = index + 1;
         begins
     }
     /// Number of segments that leave together from the segment at `index` on, which is on the board.
@@ -118,9 +123,9 @@ impl Sender {
         let mut most = room;
         if index + 1 == self.board.tail() {
             let next = self.board.snd_nxt();
-            let left = self.write_seq.min(self.wnd_end).saturating_sub(next);
-            let mut more = left / u64::from(self.mss);
-            if self.wnd_end < self.write_seq && self.may_end_small(left) {
+            let left = self.stream.write_seq.min(self.wnd_end).saturating_sub(next);
+            let mut more = left / u64::from(self.mss.full);
+            if self.wnd_end < self.stream.write_seq && self.may_end_small(left) {
                 more += 1;
             }
             most = most.min(1 + more.min(u64::from(u32::MAX - 1)) as u32);
@@ -134,22 +139,21 @@ impl Sender {
     /// `tcp_mss_split_point`: whether a burst that fills `left` bytes, up to the end of the window, ends with a
     /// small segment. It does unless a small one is outstanding (`tcp_nagle_check`).
     fn may_end_small(&self, left: u64) -> bool {
-        let ends_full = left.is_multiple_of(u64::from(self.mss));
-        let waits = self.nagle && self.snd_sml > self.snd_una;
-        !(ends_full || waits)
+        let ends_full = left.is_multiple_of(u64::from(self.mss.full));
+        !(ends_full || self.nagle.holds(self.snd_una))
     }
     /// Whether the segment that has just left was the last of several, which carries PSH
     /// (`__tcp_transmit_skb`).
     #[inline]
     pub(super) fn has_ended_burst(&self) -> bool {
-        self.burst.left == 0 && self.burst.size > 1
+        self.offload.left == 0 && self.offload.size > 1
     }
 
     /// `tcp_tso_should_defer`: why new data that could leave now is deferred; `None` if it is not.
     #[inline]
     pub(super) fn tso_should_defer(&self, in_flight: u32, now: Time) -> Option<SendLimit> {
-        let left = self.write_seq.saturating_sub(self.board.snd_nxt());
-        if !self.gso || left <= u64::from(self.mss) || !self.expects_ack_soon(now) {
+        let left = self.stream.write_seq.saturating_sub(self.board.snd_nxt());
+        if !self.offload.is_on || left <= u64::from(self.mss.full) || !self.expects_ack_soon(now) {
             return None;
         }
         self.defer_reason(left, in_flight, now)
@@ -158,7 +162,7 @@ impl Sender {
     /// that is less. It stays due until something arrives.
     #[inline]
     fn expects_ack_soon(&self, now: Time) -> bool {
-        if self.board.is_empty() || self.recovery.state >= State::Recovery {
+        if self.board.is_empty() || self.recovery.state >= CaState::Recovery {
             return false;
         }
         let srtt = self.rtt.srtt().unwrap_or_default();
@@ -166,9 +170,9 @@ impl Sender {
         expected <= now + PATIENCE.min(srtt / 2)
     }
     fn defer_reason(&self, left: u64, in_flight: u32, now: Time) -> Option<SendLimit> {
-        let mss = u64::from(self.mss);
+        let mss = u64::from(self.mss.full);
         // The last departure may be planned for later (`tcp_wstamp_ns`).
-        let last = self.last_departure.max(self.last_control);
+        let last = self.departures.data.max(self.departures.control);
         let stamp = last.max(self.pacing.next());
         if now > stamp + PATIENCE {
             return None;
@@ -195,6 +199,6 @@ impl Sender {
             return Some(SendLimit::ReceiveWindow);
         }
         // All of it fits, and the application may write more unless it has closed.
-        (!self.is_closed).then_some(SendLimit::TsoDefer)
+        (!self.stream.is_closed).then_some(SendLimit::TsoDefer)
     }
 }

@@ -45,7 +45,7 @@ impl Sender {
     /// The SYN-ACK arrived again, so the handshake's last ACK was lost; it may be answered if that
     /// `is_allowed`. Returns true if it has CE for the first time.
     pub(crate) fn on_repeated_syn_ack(&mut self, segment: &Segment, is_allowed: bool) -> bool {
-        self.ack_wanted |= is_allowed;
+        self.pending.ack |= is_allowed;
         self.ecn.on_repeated_syn_ack(segment)
     }
 
@@ -56,18 +56,19 @@ impl Sender {
         let next = self.board.snd_nxt();
         !self.board.is_waiting()
             && self.board.in_flight() < self.window.cwnd
-            && (next > self.write_seq || (next == self.write_seq && !self.is_closed))
+            && (next > self.stream.write_seq
+                || (next == self.stream.write_seq && !self.stream.is_closed))
             && !self.queue.has_work()
             && !self.usage.has_sent
-            && !self.ack_wanted
-            && self.forced.is_none()
+            && !self.pending.ack
+            && self.pending.forced.is_none()
             && !self.recovery.holds_back
             && !self.ecn.owes_ack()
     }
     /// What [`poll`](Self::poll) does while it [is idle](Self::is_idle).
     #[inline]
     pub(crate) fn poll_idle(&mut self, now: Time) {
-        let is_paced = self.is_paced && self.pacing.next() > now;
+        let is_paced = self.pacing.is_on && self.pacing.next() > now;
         let waits =
             (is_paced || !self.has_local_room()) && !self.continues_burst(self.board.tail());
         self.pacing.unblock();
@@ -83,12 +84,12 @@ impl Sender {
     }
     /// Options of the receiving half take `bytes` of the next segments.
     pub(crate) fn set_options(&mut self, bytes: u32) {
-        self.mss_now = self.mss.saturating_sub(bytes).max(1);
+        self.mss.now = self.mss.full.saturating_sub(bytes).max(1);
     }
     /// Whether `payload` bytes up to `end` are the last that the application has written so far
     /// (`tcp_mark_push`). A sender alone leaves this out.
     pub(super) fn ends_write(&self, payload: u32, end: u64) -> bool {
-        payload > 0 && end == self.write_seq
+        payload > 0 && end == self.stream.write_seq
     }
     /// Sequence number of a segment without data (`tcp_acceptable_seq`).
     pub(crate) fn acceptable_seq(&self) -> u64 {
@@ -96,11 +97,11 @@ impl Sender {
     }
     /// Whether the next segment is the ACK of the SYN-ACK.
     pub(crate) fn owes_handshake_ack(&self) -> bool {
-        self.ack_wanted
+        self.pending.ack
     }
     /// The receiving half has sent an ACK without data.
     pub(crate) fn on_control_sent(&mut self, now: Time) {
-        self.last_control = now;
+        self.departures.control = now;
         self.ecn.on_control_sent();
     }
     /// Whether data reports nothing that this half does not know, as most segments do where data flows
@@ -124,18 +125,18 @@ impl Sender {
     }
     /// Number of bytes that are written and have not left.
     pub(crate) fn unsent(&self) -> u64 {
-        self.write_seq.saturating_sub(self.board.snd_nxt())
+        self.stream.write_seq.saturating_sub(self.board.snd_nxt())
     }
     /// Whether the application has closed its stream.
     pub(crate) fn is_closed(&self) -> bool {
-        self.is_closed
+        self.stream.is_closed
     }
     /// Whether the FIN has left.
     pub(crate) fn has_sent_fin(&self) -> bool {
-        self.is_closed && self.board.snd_nxt() > self.write_seq
+        self.stream.is_closed && self.board.snd_nxt() > self.stream.write_seq
     }
     /// Whether the FIN is acknowledged.
     pub(crate) fn has_ended(&self) -> bool {
-        self.is_closed && self.is_done()
+        self.stream.is_closed && self.is_done()
     }
 }

@@ -5,7 +5,7 @@ use quell_units::Time;
 
 use super::Sender;
 use super::ack::AckFlags;
-use crate::cc::{CongestionControl as _, State};
+use crate::cc::{CaState, CongestionControl as _};
 
 impl Sender {
     /// From here a reduction may be undone (`tcp_init_undo`).
@@ -20,7 +20,8 @@ impl Sender {
     /// been retransmitted yet (`tcp_packet_delayed`).
     fn packet_delayed(&self) -> bool {
         let first = self.recovery.retrans_stamp;
-        first.is_none_or(|first| !self.rcv_tsecr.is_zero() && self.rcv_tsecr < first)
+        first
+            .is_none_or(|first| !self.timestamps.echoed.is_zero() && self.timestamps.echoed < first)
     }
     /// Forgets the first retransmission once there is none (`tcp_retrans_stamp_cleanup`).
     pub(super) fn retrans_stamp_cleanup(&mut self) {
@@ -46,7 +47,7 @@ impl Sender {
             self.heed_pacing();
             if self.recovery.prior_ssthresh > self.window.ssthresh {
                 self.window.ssthresh = self.recovery.prior_ssthresh;
-                self.queue_cwr = false;
+                self.ecn.queue_cwr = false;
             }
         }
         self.usage.cwnd_stamp = now;
@@ -61,7 +62,7 @@ impl Sender {
         } else {
             self.rack.on_recovered();
         }
-        self.set_state(State::Open, now);
+        self.set_state(CaState::Open, now);
     }
     /// Undoes where D-SACKs have shown every retransmission to be needless (`tcp_try_undo_dsack`).
     pub(super) fn try_undo_dsack(&mut self, now: Time) -> bool {
@@ -97,7 +98,7 @@ impl Sender {
         }
         self.undo_cwnd_reduction(true, now);
         self.timers.retransmits = 0;
-        self.set_state(State::Open, now);
+        self.set_state(CaState::Open, now);
         true
     }
 }

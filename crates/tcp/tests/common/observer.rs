@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use quell_tcp::cc::{
-    AckSample, CongestionControl, Connection, Control, Event, LostSegment, Rounds, State, Window,
+    AckSample, CaState, CongestionControl, Connection, Control, Event, LostSegment, Rounds, Window,
 };
 use quell_tcp::{EcnMode, FeedbackMode, ReceiverConfig, Sender, SenderConfig};
 use quell_units::Rate;
@@ -17,7 +17,7 @@ pub(crate) enum Call {
     Init(FeedbackMode, Connection),
     Ack(AckSample),
     Lost(LostSegment, Connection),
-    State(State, Connection),
+    State(CaState, Connection),
     Event(Event, Connection),
     Ssthresh(Connection),
     CongAvoid(AckSample),
@@ -76,7 +76,7 @@ impl CongestionControl for Observer {
     fn on_lost(&mut self, lost: &LostSegment, connection: &Connection, _window: &mut Window) {
         self.note(Call::Lost(*lost, *connection));
     }
-    fn set_state(&mut self, new: State, connection: &Connection, _window: &mut Window) {
+    fn set_state(&mut self, new: CaState, connection: &Connection, _window: &mut Window) {
         self.note(Call::State(new, *connection));
     }
     fn cwnd_event(&mut self, event: Event, connection: &Connection, _window: &mut Window) {
@@ -178,7 +178,7 @@ pub(crate) fn losses(notes: &Notes) -> Vec<LostSegment> {
         _ => None,
     })
 }
-pub(crate) fn states(notes: &Notes) -> Vec<(State, State)> {
+pub(crate) fn states(notes: &Notes) -> Vec<(CaState, CaState)> {
     all(notes, |call| match call {
         Call::State(new, connection) => Some((connection.state, *new)),
         _ => None,

@@ -5,7 +5,7 @@
 //! lowest rate, from 9/10 on the highest, and between them it is a line. The level rises when the map
 //! reaches the next rate above, and falls when it reaches the next below.
 
-use super::rule::{Choice, Situation};
+use super::situation::{Choice, Situation};
 
 /// Where the line begins and ends, in parts of the buffer.
 const RESERVOIR: (u128, u128) = (3, 8);

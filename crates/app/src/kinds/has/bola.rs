@@ -29,7 +29,7 @@ use quell_units::Time;
 
 use super::fixed::LN_BITS;
 use super::ladder::Ladder;
-use super::rule::{Choice, Download, Progress, Situation};
+use super::situation::{Choice, Download, Progress, Situation};
 use super::throughput::Shortage;
 
 /// γp of the basic form.

@@ -27,6 +27,7 @@ pub mod playback;
 pub mod player;
 pub mod report;
 pub mod rule;
+mod situation;
 mod throughput;
 mod variation;
 

@@ -11,7 +11,7 @@
 //! and a segment to come has the mean size of its level.
 
 use super::ladder::Ladder;
-use super::rule::{Choice, Download, Situation};
+use super::situation::{Choice, Download, Situation};
 
 /// Segments that are looked ahead, and downloads that are remembered.
 const HORIZON: usize = 5;

@@ -11,7 +11,8 @@ use super::estimator::Estimator;
 use super::ladder::Ladder;
 use super::playback::Playback;
 use super::report::{HasReport, Watched};
-use super::rule::{Choice, Download, Kind, Progress, Rule, Situation};
+use super::rule::{Kind, Rule};
+use super::situation::{Choice, Download, Progress, Situation};
 
 /// A download is judged each time when this much more of it is there…
 const PROGRESS_BYTES: u64 = 1_500;

@@ -6,7 +6,7 @@ use quell_units::Time;
 
 use super::estimator::{Estimate, RATE_BITS, throughput};
 use super::ladder::Ladder;
-use super::rule::{Choice, Progress, Situation};
+use super::situation::{Choice, Progress, Situation};
 
 /// The part of the throughput that is counted on.
 const SAFETY: (u64, u64) = (9, 10);

@@ -7,8 +7,8 @@ use quell_units::parameter::Table;
 use quell_units::{Rate, Time};
 
 use super::super::{
-    AckSample, CongestionControl, Connection, Control, ControlKind, Declared, Event, Host,
-    LostSegment, State, Window,
+    AckSample, CaState, CongestionControl, Connection, Control, ControlKind, Declared, Event, Host,
+    LostSegment, Window,
 };
 use super::bounded::{Machine, Rules, Timing};
 use super::connect::{self, Link};
@@ -102,7 +102,7 @@ impl<V: Version> CongestionControl for Bounded<V> {
             .on_ack(&mut sock, &connect::ack(ack), &mut self.link.random);
         self.link.settle(&sock, window);
     }
-    fn set_state(&mut self, new: State, connection: &Connection, window: &mut Window) {
+    fn set_state(&mut self, new: CaState, connection: &Connection, window: &mut Window) {
         let mut sock = self.link.sock(connection, window);
         self.machine
             .on_state(&mut sock, number(new), &mut self.link.random);

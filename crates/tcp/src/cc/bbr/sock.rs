@@ -5,7 +5,7 @@
 
 use quell_units::Random;
 
-use super::super::State;
+use super::super::CaState;
 
 /// No RTT known (`~0U`).
 pub const NO_RTT: u32 = u32::MAX;
@@ -127,12 +127,12 @@ impl Draw for Random {
 }
 
 /// Linux's number of this state.
-pub(super) fn number(state: State) -> u32 {
+pub(super) fn number(state: CaState) -> u32 {
     match state {
-        State::Open => self::state::OPEN,
-        State::Disorder => 1,
-        State::Cwr => 2,
-        State::Recovery => self::state::RECOVERY,
-        State::Loss => self::state::LOSS,
+        CaState::Open => self::state::OPEN,
+        CaState::Disorder => 1,
+        CaState::Cwr => 2,
+        CaState::Recovery => self::state::RECOVERY,
+        CaState::Loss => self::state::LOSS,
     }
 }

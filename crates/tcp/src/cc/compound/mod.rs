@@ -21,7 +21,7 @@ use quell_units::parameter::{Domain, Preset, Table as _};
 use quell_units::{Parameter, parameters};
 
 use super::{
-    AckSample, CongestionControl, Connection, Control, ControlKind, Declared, Event, Host, State,
+    AckSample, CongestionControl, Connection, Control, ControlKind, Declared, Event, Host, CaState,
     Window,
 };
 use crate::ecn::FeedbackMode;
@@ -133,7 +133,7 @@ impl CongestionControl for Compound {
     fn ssthresh(&mut self, _connection: &Connection, window: &Window) -> u32 {
         self.state.threshold(&self.rules, window)
     }
-    fn set_state(&mut self, new: State, connection: &Connection, _window: &mut Window) {
+    fn set_state(&mut self, new: CaState, connection: &Connection, _window: &mut Window) {
         self.state.set_state(new, connection.snd_nxt);
     }
     fn cwnd_event(&mut self, event: Event, connection: &Connection, window: &mut Window) {

@@ -2,7 +2,7 @@
 //!
 //! Windows are in segments, RTTs in µs plus 1.
 
-use crate::cc::{State, Window};
+use crate::cc::{CaState, Window};
 
 /// The options of a Compound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -111,8 +111,8 @@ impl CompoundState {
         window.half()
     }
     /// The state of loss recovery changes (`tcp_compound_state`).
-    pub fn set_state(&mut self, new: State, snd_nxt: u64) {
-        if new == State::Open {
+    pub fn set_state(&mut self, new: CaState, snd_nxt: u64) {
+        if new == CaState::Open {
             self.begin(snd_nxt);
         }
     }

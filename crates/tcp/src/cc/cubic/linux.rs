@@ -11,7 +11,7 @@ use quell_units::Time;
 
 use super::hystart::HyStart;
 use super::{C_1024THS, CUBE_FACTOR, CubicConfig, Variant, cube_root};
-use crate::cc::{AckSample, Connection, Event, State, Window};
+use crate::cc::{AckSample, Connection, Event, CaState, Window};
 use crate::ticks::Ticks;
 
 /// How often per second the window is computed at least: Linux's `HZ / 32`.
@@ -224,8 +224,8 @@ impl LinuxCubic {
     }
 
     /// `cubictcp_state`: a time-out starts again from nothing, W_max and lowest RTT included.
-    pub(super) fn set_state(&mut self, new: State, connection: &Connection) {
-        if new == State::Loss {
+    pub(super) fn set_state(&mut self, new: CaState, connection: &Connection) {
+        if new == CaState::Loss {
             let hystart = std::mem::take(&mut self.hystart);
             *self = Self::reset(self.config, self.ticks);
             self.hystart = hystart;

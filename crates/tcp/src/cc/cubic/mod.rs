@@ -23,7 +23,7 @@ use quell_units::parameter::{Domain, Preset, Table as _};
 use quell_units::{Parameter, parameters, words};
 
 use super::{
-    AckSample, CongestionControl, Connection, ControlKind, Declared, Event, Host, State, Window,
+    AckSample, CongestionControl, Connection, ControlKind, Declared, Event, Host, CaState, Window,
 };
 use linux::LinuxCubic;
 use textbook::TextbookCubic;
@@ -158,7 +158,7 @@ impl CongestionControl for Cubic {
             Self::Textbook(cubic) => cubic.ssthresh(window),
         }
     }
-    fn set_state(&mut self, new: State, connection: &Connection, window: &mut Window) {
+    fn set_state(&mut self, new: CaState, connection: &Connection, window: &mut Window) {
         match self {
             Self::Linux(cubic) => cubic.set_state(new, connection),
             Self::Textbook(cubic) => cubic.set_state(new, connection, window),

@@ -18,7 +18,7 @@ use quell_units::Time;
 
 use super::hystart_plus::HyStartPlus;
 use super::{C_1024THS, CUBE_FACTOR, CubicConfig, Variant, cube_root};
-use crate::cc::{AckSample, Connection, State, Window};
+use crate::cc::{AckSample, Connection, CaState, Window};
 
 /// One segment.
 const SEGMENT: u64 = 1 << 20;
@@ -201,13 +201,13 @@ impl TextbookCubic {
         ((u64::from(window.cwnd) * beta / 1_024) as u32).max(2)
     }
 
-    pub(super) fn set_state(&mut self, new: State, connection: &Connection, window: &Window) {
-        if new == State::Loss {
+    pub(super) fn set_state(&mut self, new: CaState, connection: &Connection, window: &Window) {
+        if new == CaState::Loss {
             // RFC 9438 section 4.8: "K is set to 0, and W_max is set to the congestion window size
             // at the beginning of the current congestion avoidance stage."
             self.w_max = 0;
             self.t_epoch = None;
-        } else if self.is_freebsd() && connection.state >= State::Cwr && new <= State::Disorder {
+        } else if self.is_freebsd() && connection.state >= CaState::Cwr && new <= CaState::Disorder {
             if self.rtt_count >= MIN_SAMPLES {
                 self.mean_rtt = Some(self.rtt_sum / self.rtt_count);
             }

@@ -22,7 +22,7 @@ use quell_units::parameter::{Domain, Preset, Table as _};
 use quell_units::{Parameter, Time, parameters};
 
 use super::{
-    AckSample, CongestionControl, Connection, Control, ControlKind, Declared, Host, State, Window,
+    AckSample, CongestionControl, Connection, Control, ControlKind, Declared, Host, CaState, Window,
 };
 use crate::ecn::FeedbackMode;
 use crate::ticks::Ticks;
@@ -137,7 +137,7 @@ impl CongestionControl for Htcp {
         let now = self.jiffies(connection.now);
         self.state.threshold(&self.rules, now, window.cwnd)
     }
-    fn set_state(&mut self, new: State, connection: &Connection, _window: &mut Window) {
+    fn set_state(&mut self, new: CaState, connection: &Connection, _window: &mut Window) {
         self.state.set_state(new, self.jiffies(connection.now));
     }
     fn undo_cwnd(&mut self, _connection: &Connection, window: &mut Window) -> u32 {

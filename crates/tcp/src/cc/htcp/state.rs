@@ -2,7 +2,7 @@
 //!
 //! Times are in jiffies modulo 2³²; RTTs in jiffies, rounded up. Products wrap where Linux's do: no path has so large a window.
 
-use super::super::{State, Window};
+use super::super::{CaState, Window};
 
 /// 1 in the units of alpha and beta.
 const ONE: u32 = 1 << 7;
@@ -93,13 +93,13 @@ impl HtcpState {
     pub fn on_acked(
         &mut self,
         rules: &HtcpRules,
-        state: State,
+        state: CaState,
         acked: u32,
         rtt: Option<u32>,
         cwnd: u32,
         now: u32,
     ) {
-        if state == State::Open {
+        if state == CaState::Open {
             self.pkts_acked = acked as u16;
         }
         if let Some(micros @ 1..) = rtt {
@@ -108,7 +108,7 @@ impl HtcpState {
         if !rules.bandwidth_switch {
             return;
         }
-        if state > State::Disorder {
+        if state > CaState::Disorder {
             self.packetcount = 0;
             self.lasttime = now;
             return;
@@ -120,11 +120,11 @@ impl HtcpState {
             self.measure_throughput(rules, elapsed, now);
         }
     }
-    fn measure_rtt(&mut self, rules: &HtcpRules, state: State, rtt: u32) {
+    fn measure_rtt(&mut self, rules: &HtcpRules, state: CaState, rtt: u32) {
         if self.min_rtt == 0 || rtt < self.min_rtt {
             self.min_rtt = rtt;
         }
-        if state == State::Open {
+        if state == CaState::Open {
             self.max_rtt = self.max_rtt.max(self.min_rtt);
             let most = self.max_rtt.wrapping_add(rules.jiffies(20_000));
             if (self.max_rtt + 1..=most).contains(&rtt) {
@@ -221,19 +221,19 @@ impl HtcpState {
     }
 
     /// The state of loss recovery changes (`htcp_state`, `htcp_reset`).
-    pub fn set_state(&mut self, new: State, now: u32) {
+    pub fn set_state(&mut self, new: CaState, now: u32) {
         match new {
-            State::Cwr | State::Recovery | State::Loss => {
+            CaState::Cwr | CaState::Recovery | CaState::Loss => {
                 self.undo_last_cong = self.last_cong;
                 self.undo_max_rtt = self.max_rtt;
                 self.undo_old_max_b = self.old_max_b;
                 self.last_cong = now;
             }
-            State::Open if self.undo_last_cong != 0 => {
+            CaState::Open if self.undo_last_cong != 0 => {
                 self.last_cong = now;
                 self.undo_last_cong = 0;
             }
-            State::Open | State::Disorder => {}
+            CaState::Open | CaState::Disorder => {}
         }
     }
     /// The last reduction was spurious; returns the window to restore (`htcp_cwnd_undo`).

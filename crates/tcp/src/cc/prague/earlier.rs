@@ -6,7 +6,7 @@
 //! begins at 1, in 2⁻²⁰, and the first mark halves nothing; 5. round trips have steps of 128 µs where the target is concerned.
 
 use super::{PraguePath, PragueRules};
-use crate::cc::{State, Window};
+use crate::cc::{CaState, Window};
 
 /// alpha of 1, and a segment of carry, are 2 to the power of this.
 const BITS: u32 = 20;
@@ -190,13 +190,13 @@ impl EarlierState {
         rules: &PragueRules,
         path: &PraguePath,
         window: &Window,
-        new: State,
+        new: CaState,
     ) {
         match new {
-            State::Recovery => self.on_loss(rules, path, window),
-            State::Cwr => self.on_marks(rules, path, window),
-            State::Open => self.in_loss = false,
-            State::Disorder | State::Loss => {}
+            CaState::Recovery => self.on_loss(rules, path, window),
+            CaState::Cwr => self.on_marks(rules, path, window),
+            CaState::Open => self.in_loss = false,
+            CaState::Disorder | CaState::Loss => {}
         }
     }
     /// Half of the window and of the carry less (`prague_enter_loss`).

@@ -31,7 +31,7 @@ use quell_units::{Parameter, Rate, Time, parameters, words};
 
 use super::reno::Reno;
 use super::{
-    AckSample, CongestionControl, Connection, Control, ControlKind, Declared, Event, Host, State,
+    AckSample, CongestionControl, Connection, Control, ControlKind, Declared, Event, Host, CaState,
     Window,
 };
 use crate::ecn::{Codepoint, EctScope, FeedbackMode};
@@ -241,7 +241,7 @@ impl CongestionControl for Prague {
         }
         None
     }
-    fn set_state(&mut self, new: State, connection: &Connection, window: &mut Window) {
+    fn set_state(&mut self, new: CaState, connection: &Connection, window: &mut Window) {
         if new != connection.state {
             let path = path(connection);
             match &mut self.law {

@@ -2,7 +2,7 @@
 //!
 //! alpha is in 2⁻²⁴, windows in 2⁻²⁰ segments, rates in bytes of whole packets per second, RTTs in 1/8 µs.
 
-use crate::cc::{State, Window};
+use crate::cc::{CaState, Window};
 
 /// alpha of 1 is 2 to the power of this.
 const ALPHA_BITS: u32 = 24;
@@ -326,13 +326,13 @@ impl PragueState {
         rules: &PragueRules,
         path: &PraguePath,
         window: &Window,
-        new: State,
+        new: CaState,
     ) {
         match new {
-            State::Recovery => self.on_loss(rules, path, window),
-            State::Cwr => self.on_marks(rules, path, window),
-            State::Open => self.in_loss = false,
-            State::Disorder | State::Loss => {}
+            CaState::Recovery => self.on_loss(rules, path, window),
+            CaState::Cwr => self.on_marks(rules, path, window),
+            CaState::Open => self.in_loss = false,
+            CaState::Disorder | CaState::Loss => {}
         }
     }
     /// RFC 9331 section 4.3: a loss is answered as by a Classic control (`prague_enter_loss`); also where the retransmission timer has

@@ -132,7 +132,7 @@ fn data_is_no_duplicate_ack() {
         path.ends[CLIENT].on_segment(&segment, path.now);
     }
     assert_eq!(path.ends[CLIENT].sender().stats().recoveries, 0);
-    assert_eq!(path.ends[CLIENT].sender().state(), crate::cc::State::Open);
+    assert_eq!(path.ends[CLIENT].sender().state(), crate::cc::CaState::Open);
     path.poll(CLIENT);
     assert_eq!(path.ends[CLIENT].sender().stats().retransmitted, 0);
 }

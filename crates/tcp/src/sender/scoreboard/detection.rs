@@ -6,7 +6,10 @@
 
 use quell_units::Time;
 
-use super::{EVER_RETRANSMITTED, Entry, LOST, RETRANSMITTED, SACKED, Scoreboard, UNLISTED};
+use super::Scoreboard;
+use crate::sender::sent_segment::{
+    EVER_RETRANSMITTED, LOST, RETRANSMITTED, SACKED, SentSegment, UNLISTED,
+};
 
 impl Scoreboard {
     /// Marks as lost what left before the segment delivered last, whose departure and end are `newest`,
@@ -72,7 +75,7 @@ impl Scoreboard {
     }
     /// Whether this was the last departure of a segment that is listed.
     fn is_last_departure(&self, (index, sent): (u64, Time)) -> bool {
-        let is_lost = |entry: &Entry| entry.has(LOST) && !entry.has(RETRANSMITTED);
+        let is_lost = |entry: &SentSegment| entry.has(LOST) && !entry.has(RETRANSMITTED);
         index >= self.head && {
             let entry = self.entry(index);
             entry.sent == sent && !entry.has(SACKED | UNLISTED) && !is_lost(entry)
@@ -116,7 +119,7 @@ mod tests {
     fn board(segments: u64) -> Scoreboard {
         let mut board = Scoreboard::new(100);
         for n in 0..segments {
-            board.push(Entry::new(n * 100, 0, MS(n)), n * 100 + 100);
+            board.push(SentSegment::new(n * 100, 0, MS(n)), n * 100 + 100);
         }
         board
     }
@@ -148,7 +151,7 @@ mod tests {
         board.mark_retransmitted(3, MS(21));
         board.mark_sacked(3);
         board.unmark_lost();
-        board.push(Entry::new(1_000, 0, MS(22)), 1_100);
+        board.push(SentSegment::new(1_000, 0, MS(22)), 1_100);
         board.mark_sacked(10);
         // What has left again is listed again.
         assert_eq!(look(&mut board, 10, MS(21)).1, [1, 5, 6, 7, 8]);
@@ -171,7 +174,7 @@ mod tests {
         board.mark_retransmitted(0, MS(3_000));
         board.mark_retransmitted(1, MS(3_001));
         board.mark_sacked(1);
-        board.push(Entry::new(200_000, 0, MS(3_002)), 200_100);
+        board.push(SentSegment::new(200_000, 0, MS(3_002)), 200_100);
         board.mark_sacked(2_000);
         assert_eq!(look(&mut board, 2_000, MS(10)).0, Some(MS(2_991)));
     }
@@ -191,7 +194,7 @@ mod tests {
                 match random.below(8) {
                     0 => {
                         let end = board.snd_nxt() + 100;
-                        board.push(Entry::new(end - 100, 0, now), end);
+                        board.push(SentSegment::new(end - 100, 0, now), end);
                     }
                     1..3 if !entry.has(SACKED) => {
                         newest = newest.max((entry.sent, board.end(index)));

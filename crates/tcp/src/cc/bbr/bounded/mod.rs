@@ -6,7 +6,7 @@
 //! other constants, another test for a full pipe and another memory of the last round: [`Rules`] holds
 //! each difference, under the name of what differs.
 //!
-//! The C cores in `bpf/core` are the same machine, and [`State`] has their layout. Deviations: 1. no
+//! The C cores in `bpf/core` are the same machine, and [`BbrState`] has their layout. Deviations: 1. no
 //! protective load balancing (PLB), which rehashes the path and is off by default; 2. the sizes of what
 //! the draft counts in bytes are in packets.
 
@@ -23,7 +23,7 @@ mod state;
 mod tests;
 
 pub use rules::{Marks, Rules, Timing};
-pub use state::{AckPhase, Mode, Phase, State, Undo};
+pub use state::{AckPhase, BbrState, Mode, Phase, Undo};
 
 use super::{Ack, Draw, Lost, NO_RTT, Sock, state as ca};
 
@@ -35,7 +35,7 @@ const MIN_CWND: u32 = 4;
 /// What a call of the machine works on.
 struct Turn<'a, D> {
     rules: &'a Rules,
-    s: &'a mut State,
+    s: &'a mut BbrState,
     sock: &'a mut Sock,
     draw: &'a mut D,
 }
@@ -44,17 +44,17 @@ struct Turn<'a, D> {
 #[derive(Debug, Clone)]
 pub struct Machine {
     rules: Rules,
-    state: State,
+    state: BbrState,
 }
 
 impl Machine {
     /// A new connection (`bbr2_init`, `bbr_init`, `bbr3_init`).
     pub fn new(rules: Rules, sock: &mut Sock) -> Self {
-        let state = State::new(&rules, sock);
+        let state = BbrState::new(&rules, sock);
         Self { rules, state }
     }
     /// Its state, for comparison.
-    pub fn state(&self) -> &State {
+    pub fn state(&self) -> &BbrState {
         &self.state
     }
     /// An ACK whose losses are known (`cong_control`).

@@ -66,7 +66,7 @@ pub enum Undo {
 /// in packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(C)]
-pub struct State {
+pub struct BbrState {
     /// When the phase of `PROBE_BW` began, in µs.
     pub cycle_us: u64,
     /// When the epoch of aggregation began, in µs.
@@ -198,9 +198,9 @@ pub struct State {
 }
 
 // No padding, so that two states are equal if their bytes are.
-const _: () = assert!(size_of::<State>() == 2 * 8 + 32 * 4 + 32);
+const _: () = assert!(size_of::<BbrState>() == 2 * 8 + 32 * 4 + 32);
 
-impl State {
+impl BbrState {
     /// A new connection; sets its first pacing rate.
     pub(super) fn new(rules: &Rules, sock: &mut Sock) -> Self {
         sock.ssthresh = UNSET;

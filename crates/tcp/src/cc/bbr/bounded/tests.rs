@@ -68,7 +68,7 @@ impl Bench {
     fn turn(&mut self) -> Turn<'_, Draws> {
         self.machine.turn(&mut self.sock, &mut self.draws)
     }
-    fn s(&self) -> &State {
+    fn s(&self) -> &BbrState {
         &self.machine.state
     }
     fn lose(&mut self, tx_in_flight: u32, lost: u32) {
@@ -428,5 +428,5 @@ fn narrow_counters_keep_their_width() {
     assert_eq!(bench.s().loss_events_in_round, 15);
     let mut large = sock();
     large.cwnd = 1_000;
-    assert_eq!(State::new(&both()[0], &mut large).init_cwnd, 127);
+    assert_eq!(BbrState::new(&both()[0], &mut large).init_cwnd, 127);
 }

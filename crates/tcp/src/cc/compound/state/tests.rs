@@ -177,9 +177,9 @@ fn a_pause_forgets_all_but_the_lowest_rtt() {
         (500, 0, 0)
     );
     state.on_rtt(40_000);
-    state.set_state(State::Recovery, 900);
+    state.set_state(CaState::Recovery, 900);
     assert_eq!(state.beg_snd_nxt, 500);
-    state.set_state(State::Open, 1_000);
+    state.set_state(CaState::Open, 1_000);
     assert_eq!((state.beg_snd_nxt, state.min_rtt), (1_000, None));
 }
 
@@ -230,8 +230,8 @@ fn mean_window(every: u64, initial: u32) -> f64 {
         if una % every == 0 {
             let half = state.threshold(&RULES, &window);
             (window.cwnd, window.ssthresh, window.cwnd_cnt) = (half, half, 0);
-            state.set_state(State::Recovery, nxt);
-            state.set_state(State::Open, nxt);
+            state.set_state(CaState::Recovery, nxt);
+            state.set_state(CaState::Open, nxt);
         }
         state.grow(&RULES, &mut window, (una, nxt), 1, 1);
         nxt = nxt.max(una + u64::from(window.cwnd));

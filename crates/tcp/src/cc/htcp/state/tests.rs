@@ -166,16 +166,16 @@ fn rtts_are_rounded_up_to_jiffies_and_a_jump_of_more_than_20_ms_is_no_maximum() 
         state.on_acked(&RULES, recovery, 1, Some(micros), 10, START);
         (state.min_rtt, state.max_rtt)
     };
-    assert_eq!(sample(&mut state, State::Open, 5_000), (2, 2));
-    assert_eq!(sample(&mut state, State::Open, 20_001), (2, 6));
+    assert_eq!(sample(&mut state, CaState::Open, 5_000), (2, 2));
+    assert_eq!(sample(&mut state, CaState::Open, 20_001), (2, 6));
     assert_eq!(
-        sample(&mut state, State::Open, 48_000),
+        sample(&mut state, CaState::Open, 48_000),
         (2, 6),
         "6 jiffies higher"
     );
-    assert_eq!(sample(&mut state, State::Open, 44_000), (2, 11));
-    assert_eq!(sample(&mut state, State::Disorder, 48_000), (2, 11));
-    assert_eq!(sample(&mut state, State::Recovery, 1), (1, 11));
+    assert_eq!(sample(&mut state, CaState::Open, 44_000), (2, 11));
+    assert_eq!(sample(&mut state, CaState::Disorder, 48_000), (2, 11));
+    assert_eq!(sample(&mut state, CaState::Recovery, 1), (1, 11));
 }
 
 /// One step costs cwnd · 128/alpha segments and one ACK more.
@@ -185,11 +185,11 @@ fn a_step_costs_a_window_and_one_ack() {
     let mut window = Window::new(10);
     window.ssthresh = 10;
     for _ in 0..10 {
-        state.on_acked(&RULES, State::Open, 1, None, window.cwnd, START);
+        state.on_acked(&RULES, CaState::Open, 1, None, window.cwnd, START);
         state.grow(&RULES, 1, START, &mut window);
         assert_eq!(window.cwnd, 10);
     }
-    state.on_acked(&RULES, State::Open, 1, None, window.cwnd, START);
+    state.on_acked(&RULES, CaState::Open, 1, None, window.cwnd, START);
     state.grow(&RULES, 1, START, &mut window);
     assert_eq!((window.cwnd, window.cwnd_cnt), (11, 0));
 }
@@ -198,20 +198,20 @@ fn a_step_costs_a_window_and_one_ack() {
 fn throughput_is_measured_once_per_round_and_begins_anew_after_a_reduction() {
     let mut state = with_rtts(5, 5);
     // 9 of 10 segments and 5 jiffies, since jiffy 0: 9 · 250 / 1 000.
-    state.on_acked(&RULES, State::Open, 9, None, 10, START);
+    state.on_acked(&RULES, CaState::Open, 9, None, 10, START);
     assert_eq!((state.bi, state.min_b, state.max_b), (2, 2, 2));
     let mut now = START;
     for (acked, bi, max) in [(10, 500, 500), (20, 1_000, 1_000), (4, 1_000, 1_000)] {
         now += 5;
-        state.on_acked(&RULES, State::Open, acked, None, 10, now);
+        state.on_acked(&RULES, CaState::Open, acked, None, 10, now);
         assert_eq!((state.bi, state.max_b), (bi, max), "{acked}: within 3 RTTs");
     }
     assert_eq!(state.packetcount, 4);
     now += 25;
     // 14 segments in 30 jiffies are 116 per second: a quarter of that.
-    state.on_acked(&RULES, State::Open, 10, None, 10, now);
+    state.on_acked(&RULES, CaState::Open, 10, None, 10, now);
     assert_eq!((state.bi, state.max_b, state.min_b), (779, 1_000, 1_000));
-    state.on_acked(&RULES, State::Recovery, 10, None, 10, now);
+    state.on_acked(&RULES, CaState::Recovery, 10, None, 10, now);
     assert_eq!((state.packetcount, state.lasttime), (0, now));
 }
 
@@ -220,7 +220,7 @@ fn an_undo_restores_the_epoch() {
     let mut state = with_rtts(5, 12);
     state.old_max_b = 7;
     let mut window = Window::new(50);
-    state.set_state(State::Recovery, START + 500);
+    state.set_state(CaState::Recovery, START + 500);
     state.threshold(&RULES, START + 500, 100);
     window.prior_cwnd = 100;
     assert_eq!(state.last_cong, START + 500);
@@ -229,10 +229,10 @@ fn an_undo_restores_the_epoch() {
     // The threshold comes before the state in Linux, so the faded maximum is what is saved.
     let mut state = with_rtts(5, 12);
     state.threshold(&RULES, START, 100);
-    state.set_state(State::Recovery, START);
+    state.set_state(CaState::Recovery, START);
     assert_eq!(state.undo_max_rtt, 11);
     // Recovery over: the epoch begins there, and nothing is left to undo.
-    state.set_state(State::Open, START + 30);
+    state.set_state(CaState::Open, START + 30);
     assert_eq!((state.last_cong, state.undo_last_cong), (START + 30, 0));
     state.undo(&window);
     assert_eq!(state.last_cong, START + 30);
@@ -278,14 +278,14 @@ fn mean_window(rules: &HtcpRules, rtt_ms: u64, every: u64) -> f64 {
         nanos += rtt_ms * 1_000_000 / u64::from(window.cwnd);
         let now = START + (nanos / 4_000_000) as u32;
         let rtt = (rtt_ms * 1_000) as u32;
-        state.on_acked(rules, State::Open, 1, Some(rtt), window.cwnd, now);
+        state.on_acked(rules, CaState::Open, 1, Some(rtt), window.cwnd, now);
         state.grow(rules, 1, now, &mut window);
         if n % every == 0 {
             window.cwnd = state.threshold(rules, now, window.cwnd);
             window.ssthresh = window.cwnd;
             window.cwnd_cnt = 0;
-            state.set_state(State::Recovery, now);
-            state.set_state(State::Open, now);
+            state.set_state(CaState::Recovery, now);
+            state.set_state(CaState::Open, now);
         }
         if n > total / 3 {
             sum += u64::from(window.cwnd);

@@ -266,7 +266,7 @@ fn a_loss_halves_and_an_undo_restores() {
     let (mut state, path, mut window) = settled(20.0, 25_000);
     state.rate_bytes = state.frac_to_rate(&path);
     let rate = state.rate_bytes;
-    state.set_state(&RULES, &path, &window, State::Recovery);
+    state.set_state(&RULES, &path, &window, CaState::Recovery);
     assert_eq!((state.frac_cwnd, state.in_loss), (10 * ONE, true));
     state.on_ack(&RULES, &path, &mut window, 1, 0, true);
     assert_eq!(
@@ -279,7 +279,7 @@ fn a_loss_halves_and_an_undo_restores() {
     // The way through the rate costs 4.6 %.
     assert_eq!(state.frac_cwnd, 20_000_000);
     state.in_loss = true;
-    state.set_state(&RULES, &path, &window, State::Open);
+    state.set_state(&RULES, &path, &window, CaState::Open);
     assert!(!state.in_loss);
 }
 

@@ -81,7 +81,7 @@ impl Path {
             dropped: 0,
         }
     }
-    pub(super) fn s(&self) -> &State {
+    pub(super) fn s(&self) -> &BbrState {
         self.machine.state()
     }
     /// Bandwidth of the path in the machine's unit.
