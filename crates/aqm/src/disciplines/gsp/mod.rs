@@ -73,7 +73,7 @@ impl QueueKind for Law {
 #[derive(Debug)]
 pub struct Law {
     config: Config,
-    /// Of the last packet that left; zero once the queue is empty.
+    /// Sojourn time of the last packet that left; zero once the queue is empty.
     last_sojourn: Time,
     /// GSP drops nothing until after this; `None` before the first timeout.
     expiry: Option<Time>,
@@ -99,7 +99,7 @@ impl Law {
         threshold.is_exceeded(backlog, self.last_sojourn)
     }
 
-    /// Books the time until `now`, before anything changes.
+    /// Counts the time until `now`, before anything changes.
     #[inline]
     fn touch(&mut self, now: Time) {
         if let Some(adaptation) = &mut self.adaptation {
@@ -149,8 +149,8 @@ impl ControlLaw for Law {
         let config = Config::of(parameters, link.rate);
         Ok(Self {
             adaptation: config
-                .law
-                .map(|law| Adaptation::new(law, Time::ZERO, false)),
+                .adaptation
+                .map(|coefficients| Adaptation::new(coefficients, Time::ZERO, false)),
             config,
             last_sojourn: Time::ZERO,
             expiry: None,
@@ -232,10 +232,11 @@ impl ControlLaw for Law {
         parameters::check_switches(parameters)?;
         self.touch(now);
         self.adopt(parameters, link);
-        match (&mut self.adaptation, self.config.law) {
-            (Some(adaptation), Some(law)) => adaptation.set_law(law),
-            (adaptation, law) => {
-                *adaptation = law.map(|law| Adaptation::new(law, now, false));
+        match (&mut self.adaptation, self.config.adaptation) {
+            (Some(adaptation), Some(coefficients)) => adaptation.set_coefficients(coefficients),
+            (adaptation, coefficients) => {
+                *adaptation =
+                    coefficients.map(|coefficients| Adaptation::new(coefficients, now, false));
             }
         }
         self.moved(queue);
