@@ -25,7 +25,6 @@
 #![forbid(unsafe_code)]
 
 mod access;
-mod both;
 pub mod config;
 mod flow;
 mod network;
@@ -33,12 +32,12 @@ mod options;
 pub mod packet;
 mod session;
 pub mod simulator;
-mod sleeper;
 mod sources;
+mod tee;
 mod timers;
+mod wakeup_delay;
 mod wire;
 
-pub use both::Both;
 pub use config::{
     Config, DirectionConfig, Error, FlowConfig, Jitter, LinkChange, LinkConfig, TransportConfig,
 };
@@ -46,4 +45,5 @@ pub use network::Announce;
 pub use packet::{PACKET_MEMORY, Packet};
 pub use session::CONNECTION_MEMORY;
 pub use simulator::{FLOW_MEMORY, Simulator};
-pub use sleeper::Lateness;
+pub use tee::Both;
+pub use wakeup_delay::Lateness;

@@ -13,8 +13,8 @@ use quell_units::{Rate, Time};
 use crate::config::{DirectionConfig, Jitter, LinkChange, LinkConfig};
 use crate::options::OptionStore;
 use crate::packet::Packet;
-use crate::sleeper::Sleeper;
 use crate::sources::{MOST_SOURCES, Sources};
+use crate::wakeup_delay::Sleeper;
 use crate::wire::{Way, Wires, path_of};
 
 /// Shows an observer a packet that a host sends, with its segment if it is one: the packet itself

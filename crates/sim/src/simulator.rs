@@ -20,8 +20,8 @@ use crate::network::{Announce, Impossible, Network, Path, Source};
 use crate::options::OptionStore;
 use crate::packet::Packet;
 use crate::session::{Session, World};
-use crate::sleeper::{Lateness, Sleeper};
 use crate::timers::Timers;
+use crate::wakeup_delay::{Lateness, Sleeper};
 use crate::wire::path_of;
 
 /// Events between two looks at the request to stop.
