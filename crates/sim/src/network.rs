@@ -14,7 +14,7 @@ use crate::config::{DirectionConfig, Jitter, LinkChange, LinkConfig};
 use crate::options::OptionStore;
 use crate::packet::Packet;
 use crate::sources::{MOST_SOURCES, Sources};
-use crate::wakeup_delay::Sleeper;
+use crate::wakeup_delay::WakeupDelay;
 use crate::wire::{Way, Wires, path_of};
 
 /// Shows an observer a packet that a host sends, with its segment if it is one: the packet itself
@@ -35,7 +35,7 @@ pub(crate) struct Network<O> {
     first_lane: usize,
     timers: usize,
     /// Wakes late for what is due at the ends of wires; `None` is never late.
-    pub(crate) sleeper: Option<Sleeper>,
+    pub(crate) wakeup_delay: Option<WakeupDelay>,
     /// Room for what an application asks for, so that none is allocated each time.
     pub(crate) actions: Vec<Action>,
     /// What applications have recorded and nobody has taken.
@@ -121,7 +121,7 @@ impl<O: Observer<Packet>> Network<O> {
             sources,
             first_lane: count + between,
             timers,
-            sleeper: None,
+            wakeup_delay: None,
             actions: Vec::new(),
             events: Vec::new(),
         })
@@ -194,8 +194,8 @@ impl<O: Observer<Packet>> Network<O> {
     /// until the link's thread wakes.
     #[inline]
     pub(crate) fn release(&mut self, lane: usize, now: Time) -> Option<Packet> {
-        if let Some(sleeper) = &mut self.sleeper {
-            let wakes = sleeper.wake(now);
+        if let Some(wakeup_delay) = &mut self.wakeup_delay {
+            let wakes = wakeup_delay.wake(now);
             if wakes > now {
                 self.sources.set(lane, wakes);
                 return None;

@@ -21,7 +21,7 @@ use crate::options::OptionStore;
 use crate::packet::Packet;
 use crate::session::{Session, World};
 use crate::timers::Timers;
-use crate::wakeup_delay::{Lateness, Sleeper};
+use crate::wakeup_delay::{Lateness, WakeupDelay};
 use crate::wire::path_of;
 
 /// Events between two looks at the request to stop.
@@ -132,7 +132,7 @@ impl<O: Observer<Packet>> Simulator<O> {
 
     /// From now on packets leave the wires late, by times of this distribution drawn from `random`.
     pub fn set_lateness(&mut self, lateness: Lateness, random: Random) {
-        self.network.sleeper = Some(Sleeper::new(lateness, random));
+        self.network.wakeup_delay = Some(WakeupDelay::new(lateness, random));
     }
 
     /// Shows each packet that a host sends to the observer of its direction, before it is sent. The

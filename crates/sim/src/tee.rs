@@ -7,9 +7,9 @@ use crate::packet::Packet;
 
 /// Calls both observers, the first one first.
 #[derive(Debug, Clone, Default)]
-pub struct Both<A, B>(pub A, pub B);
+pub struct Tee<A, B>(pub A, pub B);
 
-impl<A: Observer<Packet>, B: Observer<Packet>> Observer<Packet> for Both<A, B> {
+impl<A: Observer<Packet>, B: Observer<Packet>> Observer<Packet> for Tee<A, B> {
     fn enqueued(&mut self, queue: QueueId, packet: &Packet, now: Time) {
         self.0.enqueued(queue, packet, now);
         self.1.enqueued(queue, packet, now);

@@ -51,14 +51,14 @@ impl Lateness {
 
 /// The thread.
 #[derive(Debug)]
-pub(crate) struct Sleeper {
+pub(crate) struct WakeupDelay {
     lateness: Lateness,
     random: Random,
     /// The time at which the thread wakes. Everything that is due by then leaves then.
     wakes: Time,
 }
 
-impl Sleeper {
+impl WakeupDelay {
     pub(crate) fn new(lateness: Lateness, random: Random) -> Self {
         Self {
             lateness,
@@ -106,13 +106,13 @@ mod tests {
     #[test]
     fn what_falls_due_while_the_thread_sleeps_leaves_when_it_wakes() {
         let lateness = Lateness::from_quantiles(&[(0.0, US(50)), (1.0, US(50))]);
-        let mut sleeper = Sleeper::new(lateness, Random::new(1, "lateness"));
-        let wakes = sleeper.wake(US(100));
+        let mut wakeup_delay = WakeupDelay::new(lateness, Random::new(1, "lateness"));
+        let wakes = wakeup_delay.wake(US(100));
         assert!(wakes > US(100) && wakes <= US(150));
         for due in [US(100), wakes] {
-            assert_eq!(sleeper.wake(due), wakes);
+            assert_eq!(wakeup_delay.wake(due), wakes);
         }
-        assert!(sleeper.wake(wakes + US(1)) > wakes);
+        assert!(wakeup_delay.wake(wakes + US(1)) > wakes);
     }
 
     #[test]
