@@ -23,7 +23,6 @@ extern crate alloc;
 extern crate std;
 
 pub mod bottleneck;
-pub mod course;
 pub mod departure_clock;
 pub mod disciplines;
 mod dual_buffer;
@@ -33,6 +32,7 @@ mod flow_queue;
 pub mod impair;
 pub mod kind;
 mod limit;
+pub mod link_trace;
 pub mod marker;
 pub mod medium;
 pub mod observer;

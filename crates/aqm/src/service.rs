@@ -2,7 +2,7 @@
 
 use alloc::boxed::Box;
 
-use crate::course::{Chances, Course, Steps, Trace};
+use crate::link_trace::{Chances, Course, Steps, Trace};
 use crate::medium::{Accesses, Medium};
 use crate::units::{Random, Rate, Time};
 

@@ -5,8 +5,8 @@ use crate::common;
 
 use common::*;
 use proptest::prelude::*;
-use quell_aqm::course::{ChanceTrace, Course, RateTrace, Trace};
 use quell_aqm::departure_clock::Framing;
+use quell_aqm::link_trace::{ChanceTrace, Course, RateTrace, Trace};
 use quell_aqm::medium::Medium;
 use quell_aqm::{Bottleneck, Discipline, Link, Service, disciplines};
 use quell_units::{Bytes, Ecn, Random, Rate, Settings, Time};

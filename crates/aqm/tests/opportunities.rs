@@ -6,8 +6,8 @@ use crate::common;
 
 use common::*;
 use proptest::prelude::*;
-use quell_aqm::course::{ChanceFraming, ChanceTrace, Course, Trace};
 use quell_aqm::departure_clock::Framing;
+use quell_aqm::link_trace::{ChanceFraming, ChanceTrace, Course, Trace};
 use quell_aqm::{Bottleneck, Discipline, Link, Service, disciplines};
 use quell_units::{Bytes, Random, Rate, Settings, Time};
 

@@ -1,6 +1,6 @@
 //! What a link offers in a stretch of time, whether its rate is fixed, changes or follows a trace: who limited is judged against it.
 
-use quell_aqm::course::{ChanceTrace, Course, RateTrace, Trace, UNSCALED};
+use quell_aqm::link_trace::{ChanceTrace, Course, RateTrace, Trace, UNSCALED};
 use quell_units::{Rate, Time};
 
 /// IP bytes of a full packet, which a chance carries whatever its framing.

@@ -64,8 +64,8 @@ use quell_app::AppChanges;
 pub use quell_app::{
     AppConfig, Bulk, Cbr, Datagrams, Distribution, Interval, OnOff, Period, Transfer,
 };
-use quell_aqm::course::Course;
 use quell_aqm::departure_clock::Framing;
+use quell_aqm::link_trace::Course;
 use quell_aqm::medium::Medium;
 use quell_aqm::value::CodeScale;
 pub use quell_measure::{Direction, Hop, Hops};

@@ -12,7 +12,7 @@ mod request;
 mod tests;
 mod trace;
 
-use quell_aqm::course::Course;
+use quell_aqm::link_trace::Course;
 use quell_link::{DirectionConfig, LinkChange};
 use quell_scenario::sim::queue_stream;
 use quell_scenario::{Carried, DirectionSpec, Link, QueueSpec, Scenario, Setting, Side, figures};

@@ -215,7 +215,7 @@ fn of_several_links_the_one_that_packets_waited_for_limits_and_is_named() {
 
 #[test]
 fn a_link_with_a_trace_limits_by_what_the_trace_offers() {
-    use quell_aqm::course::{Course, RateTrace, Trace};
+    use quell_aqm::link_trace::{Course, RateTrace, Trace};
     // 12 Mbit/s, then 6, then nothing, each for an interval.
     let steps = [12, 6, 0].into_iter().zip(0..);
     let steps = steps.map(|(mbps, number)| (INTERVAL * number, Rate::from_mbps(mbps)));

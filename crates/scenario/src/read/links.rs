@@ -1,7 +1,7 @@
 //! `[link]`, `[[link]]`, and the path of a group.
 
-use quell_aqm::course::{Course, Trace};
 use quell_aqm::departure_clock::Framing;
+use quell_aqm::link_trace::{Course, Trace};
 use quell_aqm::value::CodeScale;
 use quell_measure::{Hop, Hops};
 use quell_units::Rate;

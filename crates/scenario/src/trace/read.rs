@@ -1,6 +1,6 @@
 //! `rate = { trace = "FILE", … }`: the keys of a link that follows a trace.
 
-use quell_aqm::course::{ChanceFraming, Course, Trace};
+use quell_aqm::link_trace::{ChanceFraming, Course, Trace};
 use quell_units::Time;
 use quell_units::parameter::Value;
 

@@ -1,6 +1,6 @@
 //! What was read, in a line: who sees it notices a wrong format, unit or column.
 
-use quell_aqm::course::{ChanceTrace, Course, Trace};
+use quell_aqm::link_trace::{ChanceTrace, Course, Trace};
 use quell_units::{Rate, Time};
 
 use super::Format;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use quell_aqm::course::{Course, Trace, UNSCALED};
+use quell_aqm::link_trace::{Course, Trace, UNSCALED};
 use quell_units::notation;
 
 /// The trace as CSV.
