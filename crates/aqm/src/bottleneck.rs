@@ -55,7 +55,7 @@ impl<P: Packet, Q: Qdisc<P>, O: Observer<P>> Bottleneck<P, Q, O> {
         }
     }
 
-    /// The same link, at time zero, that moves. Its rate is the one for which the discipline was built: what a course offers at
+    /// The same link, at time zero, that moves. Its rate is the one for which the discipline was built: what a trace offers at
     /// time zero follows at once.
     #[must_use]
     pub fn with_service(mut self, service: Service) -> Self {

@@ -1,8 +1,8 @@
-//! What moves a link beside its departure clock: a course of rates or chances, and the access to a medium.
+//! What moves a link besides its departure clock: a trace of rates or chances, and the access to a medium.
 
 use alloc::boxed::Box;
 
-use crate::link_trace::{Chances, Course, Steps, Trace};
+use crate::link_trace::{Chances, LinkTrace, Steps, Trace};
 use crate::medium::{Accesses, Medium};
 use crate::units::{Random, Rate, Time};
 
@@ -10,7 +10,7 @@ use crate::units::{Random, Rate, Time};
 #[derive(Debug, Clone, Default)]
 pub struct Service {
     /// The trace that the link plays.
-    pub course: Option<Course>,
+    pub trace: Option<LinkTrace>,
     /// The medium that it shares, and what random waiting times are drawn from. Not together with chances.
     pub medium: Option<(Medium, Random)>,
 }
@@ -18,7 +18,7 @@ pub struct Service {
 impl Service {
     /// The positions of a link at time zero; `None` where its clock is all that there is.
     pub(crate) fn start(self) -> Option<Box<Moves>> {
-        if self.course.is_none() && self.medium.is_none() {
+        if self.trace.is_none() && self.medium.is_none() {
             return None;
         }
         let mut moves = Moves {
@@ -28,10 +28,10 @@ impl Service {
                 .medium
                 .map(|(medium, random)| Accesses::new(medium, random)),
         };
-        if let Some(course) = &self.course {
-            match &course.trace {
-                Trace::Rates(trace) => moves.steps = Some(Steps::new(trace, course)),
-                Trace::Chances(trace) => moves.chances = Some(Chances::new(trace, course)),
+        if let Some(link_trace) = &self.trace {
+            match &link_trace.trace {
+                Trace::Rates(trace) => moves.steps = Some(Steps::new(trace, link_trace)),
+                Trace::Chances(trace) => moves.chances = Some(Chances::new(trace, link_trace)),
             }
         }
         Some(Box::new(moves))

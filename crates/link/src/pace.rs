@@ -96,8 +96,8 @@ impl Pace {
 /// The highest rate at which packets may come: that of a direction at any time of the run. A
 /// direction without a limit carries what belongs to the other one's data; `None` if neither has one.
 fn highest_rate(config: &LinkConfig) -> Option<Rate> {
-    let of = |direction: &DirectionConfig| match &direction.service.course {
-        Some(course) => course.fastest(),
+    let of = |direction: &DirectionConfig| match &direction.service.trace {
+        Some(link_trace) => link_trace.fastest(),
         None => direction.rate,
     };
     let changed = config

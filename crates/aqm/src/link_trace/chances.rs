@@ -17,7 +17,7 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::{Course, SHORTEST, TraceError, UNSCALED};
+use super::{LinkTrace, SHORTEST, TraceError, UNSCALED};
 use crate::units::{Bytes, Rate, Time};
 
 /// Chances to send, in the order of their times.
@@ -131,19 +131,19 @@ pub(crate) struct Window {
 }
 
 impl Chances {
-    pub(crate) fn new(trace: &ChanceTrace, course: &Course) -> Self {
-        let offset = course.phase();
-        let size = course.framing.chance() * u64::from(course.scale) / u64::from(UNSCALED);
+    pub(crate) fn new(trace: &ChanceTrace, link_trace: &LinkTrace) -> Self {
+        let offset = link_trace.phase();
+        let size = link_trace.framing.chance() * u64::from(link_trace.scale) / u64::from(UNSCALED);
         let start = Walk {
             index: trace.times.partition_point(|at| *at < offset),
             base: Time::ZERO,
         };
         let mut chances = Self {
             times: trace.times.clone(),
-            repeat: course.repeat,
+            repeat: link_trace.repeat,
             offset,
             size: size.max(1),
-            per_packet: course.framing.per_packet(),
+            per_packet: link_trace.framing.per_packet(),
             sending: start,
             left: 0,
             counting: start,
@@ -261,18 +261,18 @@ mod tests {
         ChanceTrace::new(times.iter().copied().map(MS).collect()).unwrap()
     }
 
-    fn course(times: &[u64]) -> Course {
-        Course::new(Trace::Chances(trace(times)))
+    fn link_trace(times: &[u64]) -> LinkTrace {
+        LinkTrace::new(Trace::Chances(trace(times)))
     }
 
-    fn chances(times: &[u64], course: &Course) -> Chances {
-        Chances::new(&trace(times), course)
+    fn chances(times: &[u64], link_trace: &LinkTrace) -> Chances {
+        Chances::new(&trace(times), link_trace)
     }
 
     #[test]
     fn the_last_entry_is_the_new_zero() {
         let times = [0, 2, 2, 5];
-        let mut walk = chances(&times, &course(&times));
+        let mut walk = chances(&times, &link_trace(&times));
         let mut seen = Vec::new();
         for _ in 0..9 {
             seen.push(walk.next().as_nanos() / 1_000_000);
@@ -280,16 +280,16 @@ mod tests {
         }
         // The entry 0 falls on the last one of the repetition before.
         assert_eq!(seen, [0, 2, 2, 5, 5, 7, 7, 10, 10]);
-        let once = Course {
+        let once = LinkTrace {
             repeat: false,
-            ..course(&times)
+            ..link_trace(&times)
         };
         let mut walk = chances(&times, &once);
         walk.pass(MS(5));
         assert_eq!(walk.next(), Time::MAX);
-        let late = Course {
+        let late = LinkTrace {
             offset: MS(8),
-            ..course(&times)
+            ..link_trace(&times)
         };
         assert_eq!(
             chances(&times, &late).next(),
@@ -301,7 +301,7 @@ mod tests {
     #[test]
     fn a_packet_takes_several_chances_and_a_chance_several_packets() {
         let times = [1, 2, 7];
-        let mut walk = chances(&times, &course(&times));
+        let mut walk = chances(&times, &link_trace(&times));
         walk.open();
         assert_eq!(walk.send(MS(1), Bytes::new(400)), (MS(1), Bytes::new(400)));
         // 1 100 bytes are left, and 400 more come with the next chance.
@@ -314,9 +314,9 @@ mod tests {
             (MS(8), Bytes::new(2_700))
         );
         assert!(walk.is_open());
-        let tun = Course {
+        let tun = LinkTrace {
             framing: ChanceFraming::Mahimahi,
-            ..course(&times)
+            ..link_trace(&times)
         };
         let mut walk = chances(&times, &tun);
         walk.open();
@@ -334,7 +334,7 @@ mod tests {
             .flat_map(|n| [20 * n + 1, 20 * n + 2])
             .chain([200])
             .collect();
-        let mut walk = chances(&times, &course(&times));
+        let mut walk = chances(&times, &link_trace(&times));
         let two = Rate::from_bps(2 * 1_500 * 8 * 100);
         for n in 0..10 {
             let expected = if n % 2 == 0 { two } else { Rate::ZERO };
@@ -344,10 +344,10 @@ mod tests {
         }
         // 10 chances in 100 ms.
         assert_eq!(walk.count().heard, Some(Rate::from_bps(10 * 1_500 * 80)));
-        let course = course(&times);
-        assert_eq!(course.fastest(), two);
-        assert_eq!(course.mean_rate(), Rate::from_bps(21 * 1_500 * 8 * 5));
-        assert_eq!(course.longest_outage(), MS(19));
+        let link_trace = link_trace(&times);
+        assert_eq!(link_trace.fastest(), two);
+        assert_eq!(link_trace.mean_rate(), Rate::from_bps(21 * 1_500 * 8 * 5));
+        assert_eq!(link_trace.longest_outage(), MS(19));
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub const SHORTEST: Time = Time::from_millis(1);
 
 /// A trace, and how a link plays it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Course {
+pub struct LinkTrace {
     /// What is played.
     pub trace: Trace,
     /// Whether it starts again at its end. Without, the last rate stays, or no chance comes any more.
@@ -82,10 +82,10 @@ impl ChanceFraming {
     }
 }
 
-/// The [`Course::scale`] that changes nothing.
+/// The [`LinkTrace::scale`] that changes nothing.
 pub const UNSCALED: u32 = 1_000;
 
-impl Course {
+impl LinkTrace {
     /// Plays `trace` from its start, again and again.
     pub const fn new(trace: Trace) -> Self {
         Self {

@@ -3,7 +3,7 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::{Course, SHORTEST, TraceError, scaled};
+use super::{LinkTrace, SHORTEST, TraceError, scaled};
 use crate::units::{Rate, Time};
 
 /// Rates over time. Equal ones in a row are one step.
@@ -124,13 +124,13 @@ pub(crate) struct Steps {
 
 impl Steps {
     /// The first step is at time zero.
-    pub(crate) fn new(trace: &RateTrace, course: &Course) -> Self {
+    pub(crate) fn new(trace: &RateTrace, link_trace: &LinkTrace) -> Self {
         Self {
-            index: trace.at(course.phase()),
+            index: trace.at(link_trace.phase()),
             trace: trace.clone(),
-            repeat: course.repeat,
-            offset: course.phase(),
-            scale: course.scale,
+            repeat: link_trace.repeat,
+            offset: link_trace.phase(),
+            scale: link_trace.scale,
             base: Time::ZERO,
             next: Time::ZERO,
         }
@@ -172,11 +172,11 @@ mod tests {
         RateTrace::new(steps, MS(20)).unwrap()
     }
 
-    fn walk(course: &Course, count: usize) -> Vec<(u64, u64)> {
-        let Trace::Rates(trace) = &course.trace else {
+    fn walk(link_trace: &LinkTrace, count: usize) -> Vec<(u64, u64)> {
+        let Trace::Rates(trace) = &link_trace.trace else {
             panic!("rates")
         };
-        let mut steps = Steps::new(trace, course);
+        let mut steps = Steps::new(trace, link_trace);
         let mut all = Vec::new();
         while all.len() < count && steps.next() < Time::MAX {
             let at = steps.next().as_nanos() / 1_000_000;
@@ -187,32 +187,35 @@ mod tests {
 
     #[test]
     fn steps_come_at_their_times_and_again_after_the_length() {
-        let course = Course::new(Trace::Rates(trace()));
+        let link_trace = LinkTrace::new(Trace::Rates(trace()));
         assert_eq!(
-            walk(&course, 7),
+            walk(&link_trace, 7),
             [(0, 8), (10, 0), (15, 4), (20, 8), (30, 0), (35, 4), (40, 8)]
         );
-        let once = Course {
+        let once = LinkTrace {
             repeat: false,
-            ..course
+            ..link_trace
         };
         assert_eq!(walk(&once, 9), [(0, 8), (10, 0), (15, 4)]);
     }
 
     #[test]
     fn an_offset_starts_inside_and_a_scale_multiplies() {
-        let course = Course {
+        let link_trace = LinkTrace {
             offset: MS(52),
             scale: 2_500,
-            ..Course::new(Trace::Rates(trace()))
+            ..LinkTrace::new(Trace::Rates(trace()))
         };
         // 52 ms are 12 ms into the third time.
-        assert_eq!(walk(&course, 4), [(0, 0), (3, 10), (8, 20), (18, 0)]);
-        assert_eq!(course.first_rate(), MBPS(10));
-        assert_eq!((course.fastest(), course.slowest()), (MBPS(20), MBPS(10)));
+        assert_eq!(walk(&link_trace, 4), [(0, 0), (3, 10), (8, 20), (18, 0)]);
+        assert_eq!(link_trace.first_rate(), MBPS(10));
+        assert_eq!(
+            (link_trace.fastest(), link_trace.slowest()),
+            (MBPS(20), MBPS(10))
+        );
         // (8 · 10 + 0 · 5 + 4 · 5) / 20 = 5, times 2.5.
-        assert_eq!(course.mean_rate(), Rate::from_bps(12_500_000));
-        assert_eq!(course.longest_outage(), MS(5));
+        assert_eq!(link_trace.mean_rate(), Rate::from_bps(12_500_000));
+        assert_eq!(link_trace.longest_outage(), MS(5));
     }
 
     #[test]
@@ -250,7 +253,7 @@ mod tests {
     #[test]
     fn one_rate_is_no_step_and_equal_rates_are_one() {
         let steps = vec![(MS(0), MBPS(8)), (MS(3), MBPS(8))];
-        let course = Course::new(Trace::Rates(RateTrace::new(steps, MS(9)).unwrap()));
-        assert_eq!(walk(&course, 5), [(0, 8)]);
+        let link_trace = LinkTrace::new(Trace::Rates(RateTrace::new(steps, MS(9)).unwrap()));
+        assert_eq!(walk(&link_trace, 5), [(0, 8)]);
     }
 }
