@@ -22,7 +22,7 @@
 //! | records equal the queue where it is measured itself | `measured_itself_the_queue_is_its_own_record` |
 //! | refused: targets beyond the virtual queue, serving rates above the link | `what_cannot_be_is_refused` |
 
-mod trials;
+mod test_cases;
 
 use alloc::collections::VecDeque;
 
@@ -111,7 +111,7 @@ impl QueueKind for Law {
         source: "Nádas et al., ANRW 2018 (abstract) and ANRW 2020",
         parameters: Parameters::ROWS,
     };
-    const TRIALS: Trials = trials::TRIALS;
+    const TRIALS: Trials = test_cases::TRIALS;
 }
 
 /// The control law.

@@ -31,7 +31,7 @@
 //! | idle time | `the_smoothed_delay_needs_packets_to_rise` |
 //! | delay as √p | `delay_grows_with_the_root_of_the_drops_that_a_load_needs` |
 
-mod trials;
+mod test_cases;
 
 use crate::kind::{Entry, QueueKind, Trials};
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
@@ -110,7 +110,7 @@ impl QueueKind for Law {
         source: "RFC 9332 appendix B; arXiv 1904.07339",
         parameters: Parameters::ROWS,
     };
-    const TRIALS: Trials = trials::TRIALS;
+    const TRIALS: Trials = test_cases::TRIALS;
 }
 
 /// The control law.

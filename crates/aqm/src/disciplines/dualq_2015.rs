@@ -33,7 +33,7 @@
 //! | integer average that stalls | `ewma.rs`: `it_equals_an_exact_average_where_whole_numbers_would_stall` |
 //! | p_C = (p_L/2^k)², measured | `marks_and_drops_obey_the_square_law` |
 
-mod trials;
+mod test_cases;
 
 use crate::dual_buffer::{Arrival, Common, DualBuffer, DualLaw};
 use crate::dual_queue::{DualQueue, Queued};
@@ -146,7 +146,7 @@ impl QueueKind for Law {
         source: "slides \"Ultra Low Queuing Delay for ALL Applications\" (IETF 2015)",
         parameters: Parameters::ROWS,
     };
-    const TRIALS: Trials = trials::TRIALS;
+    const TRIALS: Trials = test_cases::TRIALS;
 }
 
 /// The control law.

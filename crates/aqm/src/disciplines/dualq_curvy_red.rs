@@ -32,7 +32,7 @@
 //! | integer average that stalls | `the_integer_average_stalls_within_31_ns`, `ewma.rs` |
 //! | p_C = (p_CL/k)², measured | `marks_and_drops_obey_the_square_law` |
 
-mod trials;
+mod test_cases;
 
 use crate::dual_buffer::{Arrival, Common, DualBuffer, DualLaw};
 use crate::dual_queue::{DualQueue, Queued};
@@ -178,7 +178,7 @@ impl QueueKind for Law {
         source: "RFC 9332 appendix B",
         parameters: Parameters::ROWS,
     };
-    const TRIALS: Trials = trials::TRIALS;
+    const TRIALS: Trials = test_cases::TRIALS;
 }
 
 /// The control law.

@@ -33,7 +33,7 @@
 //! | L4S mode                                        | `the_l4s_mode_marks_ect1_only`                                      |
 //! | count raised before CoDel ever dropped          | `drops_of_a_full_queue_before_the_first_signal_collapse_the_spacing`|
 
-mod trials;
+mod test_cases;
 
 use crate::disciplines::codel::linux::{Law, Vars};
 use crate::disciplines::codel::{self, Source};
@@ -76,7 +76,7 @@ impl<P> QueueKind for FqCodel<P> {
         source: "RFC 8290; Linux sch_fq_codel.c (6.18)",
         parameters: Parameters::ROWS,
     };
-    const TRIALS: Trials = trials::TRIALS;
+    const TRIALS: Trials = test_cases::TRIALS;
 }
 
 const ROW: Parameter = Parameter {

@@ -30,7 +30,7 @@
 //! | every flow comes to the target by itself       | `tests/operating_points.rs`                           |
 //! | equal to the kernel's own code                 | `tests/kernel/fq_pie.rs`                              |
 
-mod trials;
+mod test_cases;
 
 use crate::disciplines::pie::linux::{MAX_PROB, Params, Vars, ticks};
 use crate::disciplines::pie::{FIRST_UPDATE, LONGEST, SHORTEST, linux_ratio};
@@ -193,7 +193,7 @@ impl<P> QueueKind for FqPie<P> {
         source: "Linux sch_fq_pie.c (6.18)",
         parameters: Parameters::ROWS,
     };
-    const TRIALS: Trials = trials::TRIALS;
+    const TRIALS: Trials = test_cases::TRIALS;
 }
 
 impl<P: Packet> FqPie<P> {

@@ -34,7 +34,7 @@
 //! | limit                                       | `the_limit_refuses_before_the_aqm_draws`                    |
 //! | operating points, square law                | `tests/operating_points.rs`                                 |
 
-mod trials;
+mod test_cases;
 
 use crate::kind::{Entry, QueueKind, Trials};
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
@@ -140,7 +140,7 @@ impl QueueKind for Law {
         source: "De Schepper et al., CoNEXT 2016; sch_pi2.c (2016)",
         parameters: Parameters::ROWS,
     };
-    const TRIALS: Trials = trials::TRIALS;
+    const TRIALS: Trials = test_cases::TRIALS;
 }
 
 /// The controller, and how its output is signalled.

@@ -29,7 +29,7 @@
 
 #[doc(hidden)]
 pub mod law;
-mod trials;
+mod test_cases;
 
 use crate::kind::{Entry, QueueKind, Trials};
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
@@ -124,7 +124,7 @@ impl QueueKind for Law {
         source: "Linux sch_cake.c (6.18), cobalt_*",
         parameters: Parameters::ROWS,
     };
-    const TRIALS: Trials = trials::TRIALS;
+    const TRIALS: Trials = test_cases::TRIALS;
 }
 
 /// The state machine, and the memory that its packets occupy.

@@ -41,7 +41,7 @@
 pub mod linux;
 pub(crate) mod parameters;
 mod rfc8289;
-mod trials;
+mod test_cases;
 
 use crate::kind::{Entry, QueueKind, Trials};
 use crate::observer::{Observer, QueueId};
@@ -115,7 +115,7 @@ impl QueueKind for Law {
         source: "RFC 8289; Linux codel_impl.h, sch_codel.c (6.18)",
         parameters: Parameters::ROWS,
     };
-    const TRIALS: Trials = trials::TRIALS;
+    const TRIALS: Trials = test_cases::TRIALS;
 }
 
 /// The control law of one of the forms, and its state.

@@ -40,7 +40,7 @@
 mod fifo;
 mod ideal;
 mod parameters;
-mod trials;
+mod test_cases;
 
 use crate::kind::{Entry, QueueKind, Trials};
 use crate::limit::{LIMIT, QueueLimit};
@@ -89,7 +89,7 @@ impl<P> QueueKind for DropMinValue<P> {
         source: "Nádas et al., ANRW 2020; US 11,563,698 (fifo)",
         parameters: Parameters::ROWS,
     };
-    const TRIALS: Trials = trials::TRIALS;
+    const TRIALS: Trials = test_cases::TRIALS;
 }
 
 fn unit(limit: QueueLimit) -> Unit {

@@ -39,7 +39,7 @@
 mod linux;
 mod parameters;
 mod rfc9332;
-mod trials;
+mod test_cases;
 
 use crate::dual_buffer::{Arrival, Common, DualBuffer, DualLaw, Native};
 use crate::dual_queue::DualQueue;
@@ -66,7 +66,7 @@ impl QueueKind for Law {
         source: "RFC 9332 appendix A; Linux sch_dualpi2.c (6.17); queue protection: RFC 9957",
         parameters: Parameters::ROWS,
     };
-    const TRIALS: Trials = trials::TRIALS;
+    const TRIALS: Trials = test_cases::TRIALS;
 }
 
 /// The control law of one of the forms, and its timer.

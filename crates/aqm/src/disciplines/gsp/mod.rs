@@ -38,9 +38,9 @@
 
 mod adaptation;
 mod parameters;
+mod test_cases;
 #[cfg(test)]
 mod tests;
-mod trials;
 
 use adaptation::{Adaptation, Mode};
 use parameters::{Config, Parameters, Threshold};
@@ -66,7 +66,7 @@ impl QueueKind for Law {
         source: "draft-lauten-aqm-gsp (slides of IETF 89); HPSR 2015, arXiv 1602.05333 (through its ns-3 and P4 ports)",
         parameters: Parameters::ROWS,
     };
-    const TRIALS: Trials = trials::TRIALS;
+    const TRIALS: Trials = test_cases::TRIALS;
 }
 
 /// The control law.

@@ -30,7 +30,7 @@
 pub mod linux;
 mod parameters;
 pub(crate) mod rfc8033;
-mod trials;
+mod test_cases;
 
 use crate::kind::{Entry, QueueKind, Trials};
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
@@ -67,7 +67,7 @@ impl QueueKind for Law {
         source: "RFC 8033; Linux sch_pie.c (6.18)",
         parameters: Parameters::ROWS,
     };
-    const TRIALS: Trials = trials::TRIALS;
+    const TRIALS: Trials = test_cases::TRIALS;
 }
 
 /// The control law of one of the forms, and its timer.

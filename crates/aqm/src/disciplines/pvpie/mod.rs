@@ -44,8 +44,8 @@
 //! | shares of flows, delay | `tests/values.rs` |
 
 mod parameters;
+mod test_cases;
 mod threshold;
-mod trials;
 mod window;
 
 use crate::disciplines::pie::Verdict;
@@ -77,7 +77,7 @@ impl QueueKind for Law {
         source: "Laki et al., ANRW 2017; tlpvpie (ns-3 module)",
         parameters: Parameters::ROWS,
     };
-    const TRIALS: Trials = trials::TRIALS;
+    const TRIALS: Trials = test_cases::TRIALS;
 }
 
 /// The control law.

@@ -40,7 +40,7 @@ pub mod linux;
 mod parameters;
 #[doc(hidden)]
 pub mod tc;
-mod trials;
+mod test_cases;
 
 use crate::kind::{Entry, QueueKind, Trials};
 use crate::limit::QueueLimit;
@@ -69,7 +69,7 @@ impl QueueKind for Law {
         source: "Floyd and Jacobson 1993; Floyd, Gummadi and Shenker 2001; Linux sch_red.c (6.18)",
         parameters: Parameters::ROWS,
     };
-    const TRIALS: Trials = trials::TRIALS;
+    const TRIALS: Trials = test_cases::TRIALS;
 }
 
 /// The control law.

@@ -60,7 +60,7 @@
 //! | clock jumps of hours, rate 0, slow links | `a_clock_that_jumps_for_hours_serves_what_is_due_and_no_more`, `a_slow_link_takes_changes` |
 
 mod parameters;
-mod trials;
+mod test_cases;
 
 use crate::dual_queue::{self, classify, drop_queued, refuse};
 use crate::kind::{Entry, QueueKind, Trials};
@@ -106,7 +106,7 @@ impl<P> QueueKind for VdqCsaqm<P> {
         source: "Nádas et al., \"A Congestion Control Independent L4S Scheduler\", ANRW 2020",
         parameters: Parameters::ROWS,
     };
-    const TRIALS: Trials = trials::TRIALS;
+    const TRIALS: Trials = test_cases::TRIALS;
 }
 
 impl<P: Packet> VdqCsaqm<P> {
