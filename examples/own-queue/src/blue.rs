@@ -26,7 +26,7 @@ use quell_aqm::units::parameters;
 use quell_aqm::{DropReason, Ecn, MarkReason, Observer, Packet, QueueId, Random, Time};
 
 /// A queue with BLUE.
-pub type Blue<P = Handle> = SingleBuffer<P, Law>;
+pub type Blue<P = Handle> = SingleBuffer<P, BlueController>;
 
 /// p = 1.
 const ONE: u64 = 1_000_000;
@@ -74,7 +74,7 @@ parameters! {
     }
 }
 
-impl QueueKind for Law {
+impl QueueKind for BlueController {
     const ENTRY: Entry = Entry {
         name: "blue",
         summary: "BLUE: drops more often where the queue overflows, less often where the link is idle.",
@@ -107,7 +107,7 @@ impl QueueKind for Law {
 
 /// The control law.
 #[derive(Debug)]
-pub struct Law {
+pub struct BlueController {
     increment: u64,
     decrement: u64,
     freeze_time: Time,
@@ -121,7 +121,7 @@ pub struct Law {
     random: Random,
 }
 
-impl Law {
+impl BlueController {
     /// How often the freeze time has passed since p changed.
     fn thaws(&self, now: Time) -> u64 {
         let Some(changed) = self.changed else {
@@ -146,7 +146,7 @@ impl Law {
     }
 }
 
-impl ControlLaw for Law {
+impl ControlLaw for BlueController {
     type Parameters = Parameters;
 
     fn new(parameters: &Parameters, link: Link, random: Random) -> Result<Self, ParameterError> {
@@ -230,12 +230,12 @@ mod tests {
     use super::*;
     use quell_aqm::{Bytes, Rate};
 
-    fn law(given: Parameters) -> Law {
+    fn law(given: Parameters) -> BlueController {
         let link = Link {
             rate: Rate::from_mbps(10),
             mtu: Bytes::new(1_500),
         };
-        Law::new(&given, link, Random::new(1, "queue")).expect("it refuses nothing")
+        BlueController::new(&given, link, Random::new(1, "queue")).expect("it refuses nothing")
     }
 
     /// Figure 4 of the paper, line by line.

@@ -81,9 +81,9 @@ parameters! {
 }
 
 /// A drop-tail queue.
-pub type Fifo<P> = SingleBuffer<P, Law>;
+pub type Fifo<P> = SingleBuffer<P, DropTail>;
 
-impl QueueKind for Law {
+impl QueueKind for DropTail {
     const ENTRY: Entry = Entry {
         name: "fifo",
         summary: "Drop-tail: first in, first out, with a limit in bytes, packets or time.",
@@ -117,7 +117,7 @@ impl QueueKind for Law {
 
 /// The rule.
 #[derive(Debug)]
-pub struct Law {
+pub struct DropTail {
     rule: Rule,
     /// The rule and the limit as what is compared for each packet.
     room: Room,
@@ -174,7 +174,7 @@ impl Room {
     }
 }
 
-impl Law {
+impl DropTail {
     #[inline]
     fn has_room_for<P: Packet>(&self, queue: &SingleQueue<P>, packet: &P) -> bool {
         let waiting = queue.backlog();
@@ -198,7 +198,7 @@ impl Law {
     }
 }
 
-impl ControlLaw for Law {
+impl ControlLaw for DropTail {
     type Parameters = Parameters;
 
     fn new(parameters: &Parameters, link: Link, _random: Random) -> Result<Self, ParameterError> {

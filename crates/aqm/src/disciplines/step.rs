@@ -100,9 +100,9 @@ parameters! {
 }
 
 /// A queue with step marking.
-pub type Step<P> = SingleBuffer<P, Law>;
+pub type Step<P> = SingleBuffer<P, StepController>;
 
-impl QueueKind for Law {
+impl QueueKind for StepController {
     const ENTRY: Entry = Entry {
         name: "step",
         summary: "Step marking: CE on every packet above one threshold, for DCTCP.",
@@ -138,7 +138,7 @@ impl QueueKind for Law {
 
 /// The control law; it has no state.
 #[derive(Debug, Clone, Copy)]
-pub struct Law {
+pub struct StepController {
     level: Level,
     place: Place,
     not_ect: NotEct,
@@ -153,7 +153,7 @@ enum Level {
     Packets(u64),
 }
 
-impl Law {
+impl StepController {
     fn of(parameters: &Parameters, link: Link) -> Self {
         let level = match (parameters.threshold, parameters.at) {
             (Threshold::Packets(packets), _) => Level::Packets(packets),
@@ -191,7 +191,7 @@ impl Law {
     }
 }
 
-impl ControlLaw for Law {
+impl ControlLaw for StepController {
     type Parameters = Parameters;
 
     fn new(parameters: &Parameters, link: Link, _random: Random) -> Result<Self, ParameterError> {

@@ -19,7 +19,7 @@ use alloc::vec::Vec;
 use core::mem;
 
 use super::parameters::{Flows, IDLE, PER, Per, flows};
-use super::{Law, one};
+use super::{MarkerLaw, one};
 use crate::kind::Entry;
 use crate::parameter::{Domain, Parameter, ParameterError, Preset, Table as _};
 use crate::random::Random;
@@ -220,7 +220,7 @@ impl TokenBucketLaw {
     }
 }
 
-impl Law for TokenBucketLaw {
+impl MarkerLaw for TokenBucketLaw {
     const ENTRY: Entry = Entry {
         name: "token_bucket",
         summary: "The value of the first region of the rate whose bucket has tokens.",
@@ -228,7 +228,7 @@ impl Law for TokenBucketLaw {
         parameters: Parameters::ROWS,
     };
     type Parameters = Parameters;
-    type State = Buckets;
+    type FlowState = Buckets;
     const PLACE: usize = 96;
 
     fn new(parameters: &Parameters, functions: &[ValueFunction]) -> Result<Self, ParameterError> {

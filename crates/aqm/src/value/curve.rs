@@ -19,7 +19,7 @@ pub(crate) const RATE_BITS: u32 = 32;
 
 /// A point of a piecewise function: the marginal bit at `rate` is worth `value`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Point {
+pub struct CurvePoint {
     /// From 1 bit/s to [`Curve::FASTEST`].
     pub rate: Rate,
     /// From 1 to [`Curve::DEAREST`], in the unit of [`code`](super::code).
@@ -50,7 +50,7 @@ pub enum Curve {
     },
     /// Straight lines on log-log axes from point to point, the first and the last continued to either side. Rates must not fall and values must
     /// fall; two points at one rate are a jump, which gives everything below it strict priority over everything behind it.
-    Piecewise(Vec<Point>),
+    Piecewise(Vec<CurvePoint>),
 }
 
 impl Curve {
@@ -118,8 +118,8 @@ impl Curve {
 }
 
 /// Whether points make a falling function.
-fn falling(points: &[Point]) -> Result<(), ParameterError> {
-    let show = |point: &Point| format!("[\"{}\", {}]", point.rate, point.value);
+fn falling(points: &[CurvePoint]) -> Result<(), ParameterError> {
+    let show = |point: &CurvePoint| format!("[\"{}\", {}]", point.rate, point.value);
     let [first, .., last] = points else {
         let reason = "needs at least two points, each a rate and its value";
         return Err(error("points", points.len(), reason));
@@ -151,7 +151,7 @@ fn falling(points: &[Point]) -> Result<(), ParameterError> {
 }
 
 /// The rate up to which pieces on log-log axes are worth at least 2^`log`, in units of 2⁻³² bit/s.
-fn piece(points: &[Point], log: i128) -> u128 {
+fn piece(points: &[CurvePoint], log: i128) -> u128 {
     // The first point that is worth less; the ends go on beyond their points.
     let after = points.partition_point(|point| log2(point.value) >= log);
     let after = after.clamp(1, points.len() - 1);
@@ -184,7 +184,7 @@ mod tests {
     use crate::value::{CodeScale, ValueFunction};
 
     fn piecewise(points: &[(u64, u64)]) -> Curve {
-        let point = |&(bps, value)| Point {
+        let point = |&(bps, value)| CurvePoint {
             rate: Rate::from_bps(bps),
             value,
         };

@@ -22,7 +22,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::code::CodeScale;
-use super::curve::{Curve, Point, RATE_BITS};
+use super::curve::{Curve, CurvePoint, RATE_BITS};
 use crate::kind::Entry;
 use crate::parameter::{Domain, Parameter, ParameterError, Preset, Settings, Table as _};
 use crate::units::{Rate, parameters};
@@ -144,7 +144,7 @@ impl ValueFunction {
     pub fn new(
         kind: &str,
         settings: &Settings,
-        points: &[Point],
+        points: &[CurvePoint],
         codes: CodeScale,
     ) -> Result<Self, ParameterError> {
         let shape = Shape::of(kind)?;

@@ -63,7 +63,7 @@ impl Snapshot {
 
 /// How a threshold is found.
 #[derive(Debug)]
-pub(crate) enum Law {
+pub(crate) enum ThresholdLaw {
     /// b
     Backlog,
     /// b_smooth, with the smoothed threshold.
@@ -93,7 +93,7 @@ pub(crate) enum Law {
     },
 }
 
-impl Law {
+impl ThresholdLaw {
     /// The law `variant` for values up to `highest`.
     pub(crate) fn new(variant: Variant, gains: Gains, highest: u16) -> Self {
         match variant {

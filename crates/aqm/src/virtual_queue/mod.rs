@@ -22,7 +22,7 @@ use crate::qdisc::Link;
 use crate::units::{Bytes, Probability, Rate, Time};
 use crate::value::ValueHistogram;
 
-use law::{Law, Snapshot};
+use law::{Snapshot, ThresholdLaw};
 pub(crate) use store::{Queued, ValueQueue};
 
 /// Position of a packet's record, counted from the first record ever.
@@ -62,9 +62,9 @@ pub(crate) struct VirtualQueue {
     head: u64,
     /// Of all records.
     bytes: u64,
-    /// Values of the records; without those that [`Law`] condemned.
+    /// Values of the records; without those that [`ThresholdLaw`] condemned.
     present: ValueHistogram,
-    law: Law,
+    law: ThresholdLaw,
     /// CTV: what is worth no more is signalled. 0 signals nothing.
     threshold: u16,
     server: Server,
@@ -106,7 +106,7 @@ impl Server {
 
 impl VirtualQueue {
     /// An empty one.
-    pub(crate) fn new(shape: Shape, law: Law, link: Link, highest: u16) -> Self {
+    pub(crate) fn new(shape: Shape, law: ThresholdLaw, link: Link, highest: u16) -> Self {
         let mut queue = Self {
             shape,
             records: VecDeque::new(),

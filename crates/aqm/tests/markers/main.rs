@@ -12,7 +12,7 @@ mod requirement;
 mod sensitivity;
 
 use quell_aqm::marker::{self, Marker};
-use quell_aqm::value::{CodeScale, Point};
+use quell_aqm::value::{CodeScale, CurvePoint};
 use quell_aqm::{Bytes, Ecn, Packet, Random, Rate, Settings, Time, ValueFunction};
 
 /// A packet that nobody queues.
@@ -72,7 +72,7 @@ fn function(name: &str) -> ValueFunction {
 
 /// A plateau for the first 20 Mbit/s, strictly above what comes behind it.
 fn guaranteed() -> ValueFunction {
-    let point = |mbps, value| Point {
+    let point = |mbps, value| CurvePoint {
         rate: Rate::from_mbps(mbps),
         value,
     };

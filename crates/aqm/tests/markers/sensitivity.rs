@@ -90,7 +90,7 @@ fn every_parameter_of_every_function_changes_it() {
         ("rational", "scale", "1", "1.001"),
         ("piecewise", "scale", "1", "20"),
     ];
-    let line = [(1_000_000, 10_000), (10_000_000, 100)].map(|(bps, value)| Point {
+    let line = [(1_000_000, 10_000), (10_000_000, 100)].map(|(bps, value)| CurvePoint {
         rate: Rate::from_bps(bps),
         value,
     });

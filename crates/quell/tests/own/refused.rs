@@ -55,7 +55,8 @@ fn a_queue_that_loses_a_packet_ends_the_run() {
             source: "a test",
             parameters: &[],
         };
-        const TRIALS: Trials = <SingleBuffer<Handle, crate::own::blue::Law> as QueueKind>::TRIALS;
+        const TRIALS: Trials =
+            <SingleBuffer<Handle, crate::own::blue::BlueController> as QueueKind>::TRIALS;
     }
     impl Qdisc<Handle> for Forgetful {
         fn queues(&self) -> &'static [&'static str] {

@@ -5,7 +5,7 @@ use quell_measure::FlowSample;
 use quell_tcp::SenderStats;
 use quell_units::{Bytes, Time};
 
-use super::{Flow, State, Transport};
+use super::{ConnectionState, Flow, Transport};
 
 impl Flow {
     /// Measured values at the present time.
@@ -13,7 +13,7 @@ impl Flow {
         match &self.transport {
             Transport::Stream(stream) => {
                 let stats = stream.sender.stats();
-                let is_up = matches!(self.state, State::Opening | State::Up);
+                let is_up = matches!(self.state, ConnectionState::Opening | ConnectionState::Up);
                 let living = is_up || !stream.sender.is_done();
                 let (delivered, retransmitted) = match &self.renewal {
                     Some(renewal) => (renewal.delivered, renewal.stats.retransmitted),
@@ -47,7 +47,7 @@ impl Flow {
 
     /// Whether it has started.
     pub(crate) fn is_up(&self) -> bool {
-        self.state != State::Waiting
+        self.state != ConnectionState::Waiting
     }
 
     /// Adds a record of each event that its applications have begun and not ended.

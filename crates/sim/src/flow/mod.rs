@@ -59,7 +59,7 @@ pub(crate) struct Flow {
     group: u16,
     /// Direction of its data.
     direction: Direction,
-    state: State,
+    state: ConnectionState,
     /// Number of the connection, as in [`Label::connection`].
     connection: u8,
     /// Connections before the present one.
@@ -77,7 +77,7 @@ pub(crate) struct Flow {
 
 /// State of the sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum ConnectionState {
     Waiting,
     /// Before the first connection, between two, or behind the last one.
     Idle,
@@ -168,7 +168,7 @@ impl Flow {
             flow,
             group: config.group.0 as u16,
             direction: config.direction,
-            state: State::Waiting,
+            state: ConnectionState::Waiting,
             connection: 0,
             serial: 0,
             wishes: [Time::MAX; 2],
@@ -197,11 +197,11 @@ impl Flow {
         options: &mut OptionStore,
     ) {
         self.state = match self.transport {
-            Transport::Stream(_) => State::Idle,
+            Transport::Stream(_) => ConnectionState::Idle,
             Transport::Datagrams(_) => {
                 self.poll_app(End::Receiver, Input::Started, now, network, options);
                 self.wake_app(End::Receiver, now, network, options);
-                State::Up
+                ConnectionState::Up
             }
         };
         self.poll_app(End::Sender, Input::Started, now, network, options);
@@ -216,7 +216,7 @@ impl Flow {
         network: &mut Network<O>,
         options: &mut OptionStore,
     ) {
-        self.state = State::Stopped;
+        self.state = ConnectionState::Stopped;
         self.wishes = [Time::MAX; 2];
         if let Transport::Stream(stream) = &mut self.transport {
             stream.sender.retract(0);
@@ -230,7 +230,11 @@ impl Flow {
         let Transport::Stream(stream) = &mut self.transport else {
             return;
         };
-        debug_assert_eq!(self.state, State::Idle, "one connection at a time");
+        debug_assert_eq!(
+            self.state,
+            ConnectionState::Idle,
+            "one connection at a time"
+        );
         if stream.asked < Time::MAX {
             let Some(renewal) = &mut self.renewal else {
                 return;
@@ -248,7 +252,7 @@ impl Flow {
         if let Some(access) = &self.access {
             stream.sender.set_local_queue(access.bytes());
         }
-        self.state = State::Opening;
+        self.state = ConnectionState::Opening;
         let connection = ConnectionId::ONLY;
         let opened = Input::Opened {
             connection,
@@ -310,7 +314,7 @@ impl Flow {
                 match end {
                     End::Sender => {
                         stream.sender.on_segment(&segment, now);
-                        if self.state != State::Up {
+                        if self.state != ConnectionState::Up {
                             stream.sender.release_if_finished();
                             self.proceed(now, network, options);
                         }
@@ -380,18 +384,18 @@ impl Flow {
             return;
         };
         match self.state {
-            State::Opening if stream.sender.is_established() => {
+            ConnectionState::Opening if stream.sender.is_established() => {
                 let opened = Input::Opened {
                     connection: ConnectionId::ONLY,
                     serial: self.serial,
                     asked: stream.asked,
                 };
-                self.state = State::Up;
+                self.state = ConnectionState::Up;
                 self.poll_app(End::Sender, opened, now, network, options);
                 self.wake_app(End::Sender, now, network, options);
             }
-            State::Closing if stream.sender.is_done() => {
-                self.state = State::Idle;
+            ConnectionState::Closing if stream.sender.is_done() => {
+                self.state = ConnectionState::Idle;
                 self.poll_app(End::Sender, CLOSED, now, network, options);
             }
             _ => {}
@@ -528,7 +532,8 @@ impl Flow {
         let label = self.label(end);
         match (action, &mut self.transport) {
             // What arrives at a flow that was stopped is not answered.
-            (Action::WakeAt(_) | Action::Datagram { .. }, _) if self.state == State::Stopped => {}
+            (Action::WakeAt(_) | Action::Datagram { .. }, _)
+                if self.state == ConnectionState::Stopped => {}
             (Action::WakeAt(at), _) => self.wishes[end as usize] = at,
             (Action::Open(_), _) => self.open(now, network),
             (Action::Send(_, data), Transport::Stream(stream)) => match data {
@@ -541,7 +546,7 @@ impl Flow {
             },
             (Action::Finish(_), Transport::Stream(stream)) => {
                 stream.sender.close();
-                self.state = State::Closing;
+                self.state = ConnectionState::Closing;
             }
             (Action::Datagram { size, content }, Transport::Datagrams(datagrams)) => {
                 let sent = &mut datagrams.sent[end as usize];

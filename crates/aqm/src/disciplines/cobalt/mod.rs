@@ -115,9 +115,9 @@ parameters! {
 }
 
 /// A COBALT queue.
-pub type Cobalt<P> = SingleBuffer<P, Law>;
+pub type Cobalt<P> = SingleBuffer<P, CobaltController>;
 
-impl QueueKind for Law {
+impl QueueKind for CobaltController {
     const ENTRY: Entry = Entry {
         name: "cobalt",
         summary: "CoDel, and BLUE against traffic that does not respond.",
@@ -129,7 +129,7 @@ impl QueueKind for Law {
 
 /// The state machine, and the memory that its packets occupy.
 #[derive(Debug)]
-pub struct Law {
+pub struct CobaltController {
     params: Params,
     vars: Vars,
     memory: Bytes,
@@ -157,7 +157,7 @@ fn memory_limit_of(parameters: &Parameters, link: Link) -> Bytes {
     })
 }
 
-impl Law {
+impl CobaltController {
     #[inline]
     fn pop<P: Packet>(&mut self, queue: &mut SingleQueue<P>) -> Option<P> {
         let packet = queue.pop()?;
@@ -233,7 +233,7 @@ impl Law {
     }
 }
 
-impl ControlLaw for Law {
+impl ControlLaw for CobaltController {
     type Parameters = Parameters;
 
     fn new(parameters: &Parameters, link: Link, random: Random) -> Result<Self, ParameterError> {

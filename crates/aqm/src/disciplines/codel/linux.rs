@@ -96,7 +96,7 @@ impl Vars {
 
 /// The parameters, in the kernel's units.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Law {
+pub(crate) struct LinuxCodel {
     target: u32,
     interval: u32,
     ecn: bool,
@@ -107,7 +107,7 @@ pub(crate) struct Law {
     mtu: Bytes,
 }
 
-impl Law {
+impl LinuxCodel {
     /// Refuses a selection of `ce_threshold` that has no effect or no meaning.
     pub(crate) fn of(parameters: &Parameters, mtu: Bytes) -> Result<Self, ParameterError> {
         let ce = CeThreshold::of(parameters)?;

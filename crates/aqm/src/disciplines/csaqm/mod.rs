@@ -102,9 +102,9 @@ parameters! {
 }
 
 /// A CSAQM queue.
-pub type Csaqm<P> = SingleBuffer<P, Law>;
+pub type Csaqm<P> = SingleBuffer<P, CsaqmController>;
 
-impl QueueKind for Law {
+impl QueueKind for CsaqmController {
     const ENTRY: Entry = Entry {
         name: "csaqm",
         summary: "Core-stateless AQM: one queue whose traffic shares the link by packet values.",
@@ -116,7 +116,7 @@ impl QueueKind for Law {
 
 /// The control law.
 #[derive(Debug)]
-pub struct Law {
+pub struct CsaqmController {
     measure: Measure,
     interval: Time,
     ecn: bool,
@@ -159,13 +159,13 @@ fn gains(parameters: &Parameters) -> Gains {
     }
 }
 
-impl ControlLaw for Law {
+impl ControlLaw for CsaqmController {
     type Parameters = Parameters;
 
     /// The first update is due after one interval.
     fn new(parameters: &Parameters, link: Link, _random: Random) -> Result<Self, ParameterError> {
         let values = Values::of(&parameters.values);
-        let law = law::Law::new(parameters.variant, gains(parameters), values.highest());
+        let law = law::ThresholdLaw::new(parameters.variant, gains(parameters), values.highest());
         Ok(Self {
             measure: parameters.measure,
             interval: parameters.interval,

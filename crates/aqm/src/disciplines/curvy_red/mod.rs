@@ -101,9 +101,9 @@ parameters! {
 }
 
 /// A Curvy RED queue.
-pub type CurvyRed<P> = SingleBuffer<P, Law>;
+pub type CurvyRed<P> = SingleBuffer<P, CurvyRedController>;
 
-impl QueueKind for Law {
+impl QueueKind for CurvyRedController {
     const ENTRY: Entry = Entry {
         name: "curvy_red",
         summary: "Curvy RED on one queue: delay grows with the square root of the drop probability.",
@@ -115,7 +115,7 @@ impl QueueKind for Law {
 
 /// The control law.
 #[derive(Debug)]
-pub struct Law {
+pub struct CurvyRedController {
     curve: Curve,
     ecn: bool,
     random: Random,
@@ -174,7 +174,7 @@ impl Curve {
     }
 }
 
-impl ControlLaw for Law {
+impl ControlLaw for CurvyRedController {
     type Parameters = Parameters;
 
     fn new(parameters: &Parameters, _link: Link, random: Random) -> Result<Self, ParameterError> {

@@ -137,9 +137,9 @@ parameters! {
 }
 
 /// The DualQ of 2015.
-pub type DualQ2015<P> = DualBuffer<P, Law>;
+pub type DualQ2015<P> = DualBuffer<P, DualQ2015Controller>;
 
-impl QueueKind for Law {
+impl QueueKind for DualQ2015Controller {
     const ENTRY: Entry = Entry {
         name: "dualq_2015",
         summary: "DualQ Coupled AQM of 2015: Curvy RED with strict priority.",
@@ -151,7 +151,7 @@ impl QueueKind for Law {
 
 /// The control law.
 #[derive(Debug)]
-pub struct Law {
+pub struct DualQ2015Controller {
     curves: Curves,
     random: Random,
 }
@@ -210,7 +210,7 @@ impl Curves {
     }
 }
 
-impl Law {
+impl DualQ2015Controller {
     /// "DON'T think twice to mark": `value > R`.
     #[inline]
     fn roll(&mut self, value: u128) -> bool {
@@ -225,7 +225,7 @@ impl Law {
     }
 }
 
-impl DualLaw for Law {
+impl DualLaw for DualQ2015Controller {
     type Parameters = Parameters;
     type Native = Threshold;
     const LIMIT_OF_HIGHEST_RATE: bool = false;

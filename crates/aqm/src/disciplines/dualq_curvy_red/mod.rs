@@ -169,9 +169,9 @@ parameters! {
 }
 
 /// The Curvy RED DualQ of RFC 9332.
-pub type DualQCurvyRed<P> = DualBuffer<P, Law>;
+pub type DualQCurvyRed<P> = DualBuffer<P, DualQCurvyRedController>;
 
-impl QueueKind for Law {
+impl QueueKind for DualQCurvyRedController {
     const ENTRY: Entry = Entry {
         name: "dualq_curvy_red",
         summary: "DualQ Coupled AQM with Curvy RED.",
@@ -183,7 +183,7 @@ impl QueueKind for Law {
 
 /// The control law.
 #[derive(Debug)]
-pub struct Law {
+pub struct DualQCurvyRedController {
     curves: Curves,
     average: Average,
     random: Random,
@@ -330,7 +330,7 @@ fn head<P: Packet>(queues: &DualQueue<P>, queue: QueueId, now: Time) -> Time {
     queues.head_sojourn(queue, now).unwrap_or(Time::ZERO)
 }
 
-impl Law {
+impl DualQCurvyRedController {
     /// Lines 5 and 6 of figure 10 with overload, for an L4S packet wherever queue protection put it.
     fn signal_l4s<P: Packet>(
         &mut self,
@@ -378,7 +378,7 @@ impl Law {
     }
 }
 
-impl DualLaw for Law {
+impl DualLaw for DualQCurvyRedController {
     type Parameters = Parameters;
     type Native = Threshold;
     const LIMIT_OF_HIGHEST_RATE: bool = true;

@@ -35,7 +35,7 @@
 
 mod test_cases;
 
-use crate::disciplines::codel::linux::{Law, Vars};
+use crate::disciplines::codel::linux::{LinuxCodel, Vars};
 use crate::disciplines::codel::{self, Source};
 use crate::flow_queue::{FlowHead, FlowQueue};
 use crate::kind::{Entry, QueueKind, Trials};
@@ -56,7 +56,7 @@ const LARGEST_QUANTUM: u64 = 1 << 20;
 #[derive(Debug)]
 pub struct FqCodel<P> {
     shell: Shell<Parameters>,
-    law: Law,
+    law: LinuxCodel,
     limits: Limits,
     flows: FlowQueue<P, Vars>,
 }
@@ -169,7 +169,7 @@ impl<P: Packet> FqCodel<P> {
         let parameters = Parameters::of(&settings);
         let quantum = parameters.quantum(link);
         Ok(Self {
-            law: Law::of(&parameters.codel, link.mtu)?,
+            law: LinuxCodel::of(&parameters.codel, link.mtu)?,
             limits: parameters.limits(link)?,
             flows: FlowQueue::new(parameters.flows, quantum, &mut random),
             shell: Shell::new(settings, link),
@@ -246,7 +246,7 @@ impl<P: Packet> Qdisc<P> for FqCodel<P> {
         obs: &mut impl Observer<P>,
     ) -> Result<(), ParameterError> {
         let (law, limits, quantum) = self.shell.change(key, value, |parameters, link| {
-            let law = Law::of(&parameters.codel, link.mtu)?;
+            let law = LinuxCodel::of(&parameters.codel, link.mtu)?;
             Ok((law, parameters.limits(link)?, parameters.quantum(link)))
         })?;
         (self.law, self.limits) = (law, limits);

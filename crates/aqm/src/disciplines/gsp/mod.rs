@@ -57,9 +57,9 @@ use crate::single_queue::{SingleQueue, refuse};
 use crate::units::{Bytes, Time, name_of};
 
 /// A queue with Global Synchronization Protection.
-pub type Gsp<P> = SingleBuffer<P, Law>;
+pub type Gsp<P> = SingleBuffer<P, GspController>;
 
-impl QueueKind for Law {
+impl QueueKind for GspController {
     const ENTRY: Entry = Entry {
         name: "gsp",
         summary: "Global Synchronization Protection: drop-tail that drops single packets in time, so that flows do not back off together.",
@@ -71,7 +71,7 @@ impl QueueKind for Law {
 
 /// The control law.
 #[derive(Debug)]
-pub struct Law {
+pub struct GspController {
     config: Config,
     /// Sojourn time of the last packet that left; zero once the queue is empty.
     last_sojourn: Time,
@@ -80,7 +80,7 @@ pub struct Law {
     adaptation: Option<Adaptation>,
 }
 
-impl Law {
+impl GspController {
     /// The timeout of a drop at `now`.
     fn timeout(&self, now: Time) -> Time {
         let interval = self.config.interval;
@@ -139,7 +139,7 @@ impl Law {
     }
 }
 
-impl ControlLaw for Law {
+impl ControlLaw for GspController {
     type Parameters = Parameters;
 
     /// Refuses a threshold that is not below the limit, and switches that would have no effect.

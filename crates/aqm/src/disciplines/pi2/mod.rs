@@ -131,9 +131,9 @@ parameters! {
 }
 
 /// A PI2 queue.
-pub type Pi2<P> = SingleBuffer<P, Law>;
+pub type Pi2<P> = SingleBuffer<P, Pi2Controller>;
 
-impl QueueKind for Law {
+impl QueueKind for Pi2Controller {
     const ENTRY: Entry = Entry {
         name: "pi2",
         summary: "PI controller on one queue: squared for Classic traffic, linear for Scalable.",
@@ -145,7 +145,7 @@ impl QueueKind for Law {
 
 /// The controller, and how its output is signalled.
 #[derive(Debug)]
-pub struct Law {
+pub struct Pi2Controller {
     pi: Pi,
     coupling_factor: u64,
     ecn: bool,
@@ -159,7 +159,7 @@ pub struct Law {
     update_interval: Time,
 }
 
-impl Law {
+impl Pi2Controller {
     fn is_scalable(&self, ecn: Ecn) -> bool {
         self.ecn
             && match ecn {
@@ -219,7 +219,7 @@ impl Law {
     }
 }
 
-impl ControlLaw for Law {
+impl ControlLaw for Pi2Controller {
     type Parameters = Parameters;
     /// As `pi2_change` of the code.
     const LOWERED_LIMIT_DROPS: bool = true;

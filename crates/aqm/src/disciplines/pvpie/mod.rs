@@ -68,9 +68,9 @@ use window::Window;
 const SHORT: u64 = 2;
 
 /// A PVPIE queue.
-pub type Pvpie<P> = SingleBuffer<P, Law>;
+pub type Pvpie<P> = SingleBuffer<P, PvpieController>;
 
-impl QueueKind for Law {
+impl QueueKind for PvpieController {
     const ENTRY: Entry = Entry {
         name: "pvpie",
         summary: "PIE by packet values: one queue held at a target delay by drops of the lowest values.",
@@ -82,7 +82,7 @@ impl QueueKind for Law {
 
 /// The control law.
 #[derive(Debug)]
-pub struct Law {
+pub struct PvpieController {
     values: Values,
     pie: Rfc8033,
     window: Window,
@@ -100,7 +100,7 @@ struct SecondLevel {
     next_update: Time,
 }
 
-impl Law {
+impl PvpieController {
     /// What happens to an arriving packet.
     #[inline]
     fn decide<P: Packet>(&mut self, queue: &SingleQueue<P>, packet: &P, value: u16) -> Verdict {
@@ -129,7 +129,7 @@ impl Law {
     }
 }
 
-impl ControlLaw for Law {
+impl ControlLaw for PvpieController {
     type Parameters = Parameters;
     /// As in `pie`.
     const LOWERED_LIMIT_DROPS: bool = true;

@@ -60,9 +60,9 @@ use parameters::{Config, Constants, Parameters, Signals, Unit};
 const ADAPTATION: Time = Time::from_millis(500);
 
 /// A RED queue.
-pub type Red<P> = SingleBuffer<P, Law>;
+pub type Red<P> = SingleBuffer<P, RedController>;
 
-impl QueueKind for Law {
+impl QueueKind for RedController {
     const ENTRY: Entry = Entry {
         name: "red",
         summary: "Random Early Detection, with the adaptive form.",
@@ -74,11 +74,11 @@ impl QueueKind for Law {
 
 /// The control law.
 #[derive(Debug)]
-pub struct Law {
+pub struct RedController {
     /// The last rate for which the parameters could be configured.
     rate: Rate,
     signals: Signals,
-    state: State,
+    state: RedForm,
     /// The next adaptation, if any.
     next_update: Option<Time>,
     random: Random,
@@ -90,17 +90,17 @@ pub struct Law {
     clippy::large_enum_variant,
     reason = "a queue has one; a box would cost each packet a hop"
 )]
-enum State {
-    Linux(linux::Law),
-    Floyd(Unit, floyd::Law),
+enum RedForm {
+    Linux(linux::LinuxRed),
+    Floyd(Unit, floyd::FloydRed),
 }
 
-impl State {
+impl RedForm {
     fn new(constants: &Constants) -> Self {
         match constants {
-            Constants::Linux(constants) => Self::Linux(linux::Law::new(constants.clone())),
+            Constants::Linux(constants) => Self::Linux(linux::LinuxRed::new(constants.clone())),
             Constants::Floyd(unit, constants) => {
-                Self::Floyd(*unit, floyd::Law::new(constants.clone()))
+                Self::Floyd(*unit, floyd::FloydRed::new(constants.clone()))
             }
         }
     }
@@ -158,23 +158,23 @@ impl Signals {
 impl<P> Red<P> {
     /// The law of the form `linux`, for its comparison with the kernel.
     #[doc(hidden)]
-    pub fn linux_law(&self) -> Option<&linux::Law> {
+    pub fn linux_law(&self) -> Option<&linux::LinuxRed> {
         match &self.law.state {
-            State::Linux(law) => Some(law),
-            State::Floyd(..) => None,
+            RedForm::Linux(law) => Some(law),
+            RedForm::Floyd(..) => None,
         }
     }
 }
 
-impl Law {
+impl RedController {
     /// The law's answer to an arriving packet.
     #[inline]
     fn action<P: Packet>(&mut self, queue: &SingleQueue<P>, packet: &P, now: Time) -> Action {
         let waiting = queue.backlog();
         let random = || self.random.u32();
         match &mut self.state {
-            State::Linux(law) => law.arrival(waiting.bytes.get(), now, random),
-            State::Floyd(unit, law) => {
+            RedForm::Linux(law) => law.arrival(waiting.bytes.get(), now, random),
+            RedForm::Floyd(unit, law) => {
                 let queued = match unit {
                     Unit::Packets => waiting.packets,
                     Unit::Bytes => waiting.bytes.get(),
@@ -185,7 +185,7 @@ impl Law {
     }
 }
 
-impl ControlLaw for Law {
+impl ControlLaw for RedController {
     type Parameters = Parameters;
     /// The average counts in 32 bits.
     const LARGEST_LIMIT: Bytes = parameters::LARGEST;
@@ -193,7 +193,7 @@ impl ControlLaw for Law {
     /// Behind a link that has always been idle.
     fn new(parameters: &Parameters, link: Link, random: Random) -> Result<Self, ParameterError> {
         let config = Config::of(parameters, link)?;
-        let mut state = State::new(&config.constants);
+        let mut state = RedForm::new(&config.constants);
         state.idle(Time::ZERO);
         Ok(Self {
             rate: link.rate,
@@ -251,8 +251,8 @@ impl ControlLaw for Law {
     }
     fn update<P: Packet>(&mut self, _queue: &SingleQueue<P>, now: Time) {
         match &mut self.state {
-            State::Linux(law) => law.adapt(now),
-            State::Floyd(_, law) => law.adapt(now),
+            RedForm::Linux(law) => law.adapt(now),
+            RedForm::Floyd(_, law) => law.adapt(now),
         }
         self.next_update = Some(now + ADAPTATION);
     }
@@ -267,7 +267,7 @@ impl ControlLaw for Law {
         };
         self.rate = link.rate;
         if !self.state.has(&config.constants) {
-            let mut state = State::new(&config.constants);
+            let mut state = RedForm::new(&config.constants);
             state.inherit(&self.state, config.adaptive);
             self.state = state;
         }
@@ -293,8 +293,8 @@ impl ControlLaw for Law {
                 Config::of(parameters, Link { rate, ..link })?
             }
         };
-        let mut state = State::new(&config.constants);
-        if let State::Floyd(..) = state {
+        let mut state = RedForm::new(&config.constants);
+        if let RedForm::Floyd(..) = state {
             let is_other = key != name_of!(Parameters, probability);
             let adapted = config.adaptive && self.next_update.is_some() && is_other;
             state.inherit(&self.state, adapted);
@@ -315,8 +315,8 @@ impl ControlLaw for Law {
     ) {
         queue.drain(now, obs);
         match &mut self.state {
-            State::Linux(law) => law.restart(),
-            State::Floyd(_, law) => law.restart(),
+            RedForm::Linux(law) => law.restart(),
+            RedForm::Floyd(_, law) => law.restart(),
         }
     }
 
@@ -327,12 +327,12 @@ impl ControlLaw for Law {
         report: &mut dyn FnMut(&'static str, Gauge),
     ) {
         match &self.state {
-            State::Linux(law) => {
+            RedForm::Linux(law) => {
                 report("average_bytes", Gauge::count(law.average()));
                 let probability = f64::from(law.probability()) / f64::from(u32::MAX);
                 report("max_probability", Gauge::Ratio(probability));
             }
-            State::Floyd(unit, law) => {
+            RedForm::Floyd(unit, law) => {
                 let name = match unit {
                     Unit::Packets => "average_packets",
                     Unit::Bytes => "average_bytes",

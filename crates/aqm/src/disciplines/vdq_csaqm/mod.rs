@@ -71,7 +71,7 @@ use crate::qdisc::{Backlog, Gauge, Link, Qdisc, mark};
 use crate::random::Random;
 use crate::shell::Shell;
 use crate::units::{Rate, Time};
-use crate::virtual_queue::law::Law;
+use crate::virtual_queue::law::ThresholdLaw;
 use crate::virtual_queue::parameters::Values;
 use crate::virtual_queue::{Position, Queued, ValueQueue, VirtualQueue};
 
@@ -116,7 +116,7 @@ impl<P: Packet> VdqCsaqm<P> {
         let configuration = Configuration::of(&parameters, link)?;
         let values = parameters.values();
         let highest = values.highest();
-        let law = || Law::new(parameters.variant, parameters.gains(), highest);
+        let law = || ThresholdLaw::new(parameters.variant, parameters.gains(), highest);
         let of = |shape| VirtualQueue::new(shape, law(), link, highest);
         Ok(Self {
             shell: Shell::new(settings, link),

@@ -54,7 +54,7 @@ pub use super::linux::Action;
 
 /// Parameters and state.
 #[derive(Debug, Clone)]
-pub struct Law {
+pub struct FloydRed {
     parameters: Parameters,
     /// Thresholds at the average's scale; `full` is where everything is marked.
     min: u64,
@@ -113,7 +113,7 @@ impl Slope {
     }
 }
 
-impl Law {
+impl FloydRed {
     /// With an average of 0.
     pub fn new(parameters: Parameters) -> Self {
         let scaled = |threshold: u32| u64::from(threshold) << FRACTION_BITS;

@@ -60,7 +60,7 @@ pub enum Action {
 
 /// Parameters and variables (`struct red_parms`, `struct red_vars`).
 #[derive(Debug, Clone)]
-pub struct Law {
+pub struct LinuxRed {
     parameters: Parameters,
     /// The thresholds at the average's scale (qth_min, qth_max).
     min: u64,
@@ -82,7 +82,7 @@ pub struct Law {
     idle_since: Option<Time>,
 }
 
-impl Law {
+impl LinuxRed {
     /// With an average of 0 (`red_set_parms`, `red_set_vars`). The parameters must be valid.
     pub fn new(parameters: Parameters) -> Self {
         let range = (parameters.max - parameters.min).max(1);
