@@ -8,7 +8,7 @@
 //!
 //! * [`packet`]: the view of a packet that a discipline gets.
 //! * [`qdisc`]: the contract of a queue discipline; [`observer`]: receives what it did.
-//! * [`disciplines`]: every discipline there is, behind one enum; [`kind`]: what a kind says of itself.
+//! * [`disciplines`]: every discipline there is, behind one enum; [`kind`]: their rows in listings; [`test_cases`]: data for their tests.
 //! * [`own`]: disciplines of other crates; [`parts`]: what a discipline is made of.
 //! * [`value`]: what packets are worth; [`marker`]: what writes it into them, in front of the bottleneck.
 //! * [`bottleneck`]: a discipline behind a [`departure_clock`]; nothing else calls a discipline.
@@ -47,6 +47,7 @@ pub mod service;
 mod shell;
 mod single_buffer;
 mod single_queue;
+pub mod test_cases;
 mod threshold;
 pub mod value;
 mod virtual_queue;

@@ -17,11 +17,12 @@
 //!
 //! Needs: a limit that overflows, and randomness. Promises: p comes to where losses by overflow and idle times are rare. Does not: hold a delay.
 
-use quell_aqm::kind::{Entry, QueueKind, Trials};
+use quell_aqm::kind::{Entry, QueueKind};
 use quell_aqm::own::Handle;
 use quell_aqm::parameter::{Amount, Domain, Parameter, ParameterError, Preset};
 use quell_aqm::parts::{ControlLaw, SingleBuffer, SingleQueue, mark, refuse};
 use quell_aqm::qdisc::{Gauge, Link};
+use quell_aqm::test_cases::{TestCases, Tested};
 use quell_aqm::units::parameters;
 use quell_aqm::{DropReason, Ecn, MarkReason, Observer, Packet, QueueId, Random, Time};
 
@@ -81,7 +82,10 @@ impl QueueKind for BlueController {
         source: "Feng et al., IEEE/ACM ToN 10(4), 2002",
         parameters: <Parameters as quell_aqm::parameter::Table>::ROWS,
     };
-    const TRIALS: Trials = Trials {
+}
+
+impl Tested for BlueController {
+    const TEST_CASES: TestCases = TestCases {
         forms: &[
             &[],
             &[("limit", "20p"), ("freeze_time", "1ms")],
@@ -90,7 +94,7 @@ impl QueueKind for BlueController {
         allows: |reason, queued, _| {
             matches!(reason, DropReason::Limit | DropReason::Aqm) && !queued
         },
-        knobs: &[
+        sensitivity: &[
             (&[], "limit", "5p", "50p"),
             (&[("limit", "5p")], "increment", "0.02", "0.3"),
             (

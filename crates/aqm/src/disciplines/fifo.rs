@@ -32,7 +32,7 @@
 
 use alloc::format;
 
-use crate::kind::{Entry, QueueKind, Trials};
+use crate::kind::{Entry, QueueKind};
 use crate::limit::{LIMIT, QueueLimit};
 use crate::observer::{DropReason, Observer, QueueId};
 use crate::packet::Packet;
@@ -41,6 +41,7 @@ use crate::qdisc::{Backlog, Link};
 use crate::random::Random;
 use crate::single_buffer::{ControlLaw, SingleBuffer};
 use crate::single_queue::{SingleQueue, refuse};
+use crate::test_cases::{TestCases, Tested};
 use crate::units::{Bytes, Rate, Time, parameters, words};
 
 words! {
@@ -90,7 +91,10 @@ impl QueueKind for DropTail {
         source: "MMSys 2011 (three rules), Linux sch_fifo.c, ns-2, dummynet",
         parameters: Parameters::ROWS,
     };
-    const TRIALS: Trials = Trials {
+}
+
+impl Tested for DropTail {
+    const TEST_CASES: TestCases = TestCases {
         forms: &[
             &[("limit", "20p")],
             &[
@@ -106,7 +110,7 @@ impl QueueKind for DropTail {
             ],
         ],
         allows: |reason, queued, _| reason == DropReason::Limit && !queued,
-        knobs: &[
+        sensitivity: &[
             (&[], "limit", "10p", "20kB"),
             (&[("limit", "15kB")], "rule", "bytes_strict", "bytes_loose"),
             (&[("limit", "15000B")], "rule", "linux", "bytes_loose"),

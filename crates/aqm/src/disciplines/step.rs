@@ -31,7 +31,7 @@
 //! | a time at enqueue, changes of rate | `a_time_at_enqueue_follows_the_rate` |
 //! | what DCTCP makes of it | `docs/evidence/published.md` |
 
-use crate::kind::{Entry, QueueKind, Trials};
+use crate::kind::{Entry, QueueKind};
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::{Ecn, Packet};
 use crate::parameter::{self, Amount, Domain, Parameter, ParameterError, Preset, Table as _};
@@ -39,6 +39,7 @@ use crate::qdisc::{Backlog, Gauge, Link, mark};
 use crate::random::Random;
 use crate::single_buffer::{ControlLaw, SingleBuffer};
 use crate::single_queue::SingleQueue;
+use crate::test_cases::{TestCases, Tested};
 use crate::threshold::Threshold;
 use crate::units::{Bytes, Time, parameters, words};
 
@@ -109,7 +110,10 @@ impl QueueKind for StepController {
         source: "RFC 8257 section 3.1; Linux sch_dualpi2.c (step)",
         parameters: Parameters::ROWS,
     };
-    const TRIALS: Trials = Trials {
+}
+
+impl Tested for StepController {
+    const TEST_CASES: TestCases = TestCases {
         forms: &[
             &[],
             &[("limit", "30kB"), ("threshold", "3p"), ("at", "enqueue")],
@@ -127,7 +131,7 @@ impl QueueKind for StepController {
             DropReason::Aqm => ecn == Ecn::NotEct,
             _ => false,
         },
-        knobs: &[
+        sensitivity: &[
             (&[("threshold", "20ms")], "limit", "5", "1000"),
             (&[], "threshold", "1ms", "5p"),
             (&[], "at", "dequeue", "enqueue"),

@@ -1,8 +1,8 @@
 //! The laws, each a function that panics where it is broken.
 
 use quell_aqm::departure_clock::Framing;
-use quell_aqm::kind::Given;
 use quell_aqm::parameter::Domain;
+use quell_aqm::test_cases::Given;
 use quell_aqm::{Bottleneck, Discipline, Ecn, Qdisc, Random, Rate, Settings, Time};
 
 use crate::choices::Choices;
@@ -20,7 +20,7 @@ pub fn keeps_the_laws_whatever_happens(subject: &Subject, cases: u32) {
 /// The same for the operations of these bytes, as [`keeps_the_laws_whatever_happens`] prints them.
 pub fn replay(subject: &Subject, bytes: &[u8]) {
     let operations = operations::of(&mut Choices(bytes));
-    for given in subject.trials.forms {
+    for given in subject.test_cases.forms {
         keep_the_laws(subject, given, &operations);
     }
 }
@@ -30,7 +30,7 @@ const HOUR_AND_MORE: Time = Time::from_secs(80 * 60);
 
 /// Random operations end their jumps early where control is frequent; here are more than five hours, with a backlog that stands and without.
 pub fn loses_nothing_when_the_clock_jumps(subject: &Subject) {
-    for form in subject.trials.forms {
+    for form in subject.test_cases.forms {
         jumps_for_hours(subject, form);
     }
 }
@@ -77,7 +77,7 @@ fn jumps_for_hours(subject: &Subject, form: Given) {
 /// Nothing is allocated for a packet once the queue has been as full as it gets.
 pub fn allocates_nothing_after_the_first_fill(subject: &Subject) {
     let entry = subject.entry;
-    for given in subject.trials.forms {
+    for given in subject.test_cases.forms {
         let rate = Rate::from_mbps(100);
         let mut qdisc = subject.discipline(given, rate).unwrap();
         let mut counters = Silent;
@@ -155,7 +155,7 @@ const RATES: [Rate; 4] = [
 /// A change that is refused leaves everything as it was, and the refusal names the parameter that was to change.
 pub fn refusals_change_nothing(subject: &Subject) {
     let entry = subject.entry;
-    for given in subject.trials.forms {
+    for given in subject.test_cases.forms {
         let qdisc = || subject.discipline(given, Rate::from_mbps(10)).unwrap();
         for rate in RATES {
             let untouched = story(qdisc(), rate, |_, _| ());
@@ -216,7 +216,7 @@ fn impossible(entry: &quell_aqm::kind::Entry) -> Vec<(String, String)> {
 /// The rate of a link is what it is: where a limit or a threshold no longer suits it, no other parameter is to blame.
 pub fn rates_make_no_parameter_unchangeable(subject: &Subject) {
     let entry = subject.entry;
-    for given in subject.trials.forms {
+    for given in subject.test_cases.forms {
         let mut settings = Settings::new(entry.parameters);
         for (key, value) in *given {
             settings.set(key, value).unwrap();
@@ -281,7 +281,7 @@ fn outcome(subject: &Subject, given: &[(&str, &str)]) -> Vec<Event> {
 /// A knob that does nothing is a bug: every parameter changes what happens to some packet of one busy workload.
 pub fn every_parameter_changes_the_fate_of_some_packet(subject: &Subject) {
     let kind = subject.entry.name;
-    for &(context, key, one, other) in subject.trials.knobs {
+    for &(context, key, one, other) in subject.test_cases.sensitivity {
         let with = |value| {
             let given: Vec<_> = context.iter().copied().chain([(key, value)]).collect();
             outcome(subject, &given)
@@ -292,9 +292,9 @@ pub fn every_parameter_changes_the_fate_of_some_packet(subject: &Subject) {
         );
     }
     for parameter in subject.entry.parameters {
-        let mut knobs = subject.trials.knobs.iter();
+        let mut tested = subject.test_cases.sensitivity.iter();
         assert!(
-            knobs.any(|(_, key, ..)| *key == parameter.name),
+            tested.any(|(_, key, ..)| *key == parameter.name),
             "no test that {} of {kind} does anything",
             parameter.name,
         );
@@ -304,7 +304,7 @@ pub fn every_parameter_changes_the_fate_of_some_packet(subject: &Subject) {
 /// A parameter that can change during a run changes what happens to some packet from then on.
 pub fn every_living_parameter_changes_a_living_queue(subject: &Subject) {
     let entry = subject.entry;
-    for &(context, key, one, other) in subject.trials.knobs {
+    for &(context, key, one, other) in subject.test_cases.sensitivity {
         let kind = entry.name;
         let parameter = entry.parameters.iter().find(|p| p.name == key).unwrap();
         let fates = |value: Option<&str>| {

@@ -382,7 +382,7 @@ fn run(
 fn allows(subject: &Subject, drop: Drop, ecn: Ecn) -> bool {
     match drop.reason {
         DropReason::Drained => drop.queued,
-        reason => (subject.trials.allows)(reason, drop.queued, ecn),
+        reason => (subject.test_cases.allows)(reason, drop.queued, ecn),
     }
 }
 

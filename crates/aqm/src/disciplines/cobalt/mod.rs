@@ -31,7 +31,7 @@
 pub mod law;
 mod test_cases;
 
-use crate::kind::{Entry, QueueKind, Trials};
+use crate::kind::{Entry, QueueKind};
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::Packet;
 use crate::parameter::{self, Amount, Domain, Parameter, ParameterError, Preset, Table as _};
@@ -124,7 +124,6 @@ impl QueueKind for CobaltController {
         source: "Linux sch_cake.c (6.18), cobalt_*",
         parameters: Parameters::ROWS,
     };
-    const TRIALS: Trials = test_cases::TRIALS;
 }
 
 /// The state machine, and the memory that its packets occupy.

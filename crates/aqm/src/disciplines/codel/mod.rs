@@ -43,7 +43,7 @@ pub(crate) mod parameters;
 mod rfc8289;
 mod test_cases;
 
-use crate::kind::{Entry, QueueKind, Trials};
+use crate::kind::{Entry, QueueKind};
 use crate::observer::{Observer, QueueId};
 use crate::packet::Packet;
 use crate::parameter::{Amount, Domain, Parameter, ParameterError, Preset, Table as _};
@@ -115,7 +115,6 @@ impl QueueKind for CodelController {
         source: "RFC 8289; Linux codel_impl.h, sch_codel.c (6.18)",
         parameters: Parameters::ROWS,
     };
-    const TRIALS: Trials = test_cases::TRIALS;
 }
 
 /// The control law of one of the forms, and its state.

@@ -26,7 +26,7 @@ mod test_cases;
 
 use alloc::collections::VecDeque;
 
-use crate::kind::{Entry, QueueKind, Trials};
+use crate::kind::{Entry, QueueKind};
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::{Ecn, Packet};
 use crate::parameter::{Amount, Domain, Parameter, ParameterError, Preset, Table as _};
@@ -111,7 +111,6 @@ impl QueueKind for CsaqmController {
         source: "Nádas et al., ANRW 2018 (abstract) and ANRW 2020",
         parameters: Parameters::ROWS,
     };
-    const TRIALS: Trials = test_cases::TRIALS;
 }
 
 /// The control law.

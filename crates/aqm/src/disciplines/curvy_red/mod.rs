@@ -33,7 +33,7 @@
 
 mod test_cases;
 
-use crate::kind::{Entry, QueueKind, Trials};
+use crate::kind::{Entry, QueueKind};
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::Packet;
 use crate::parameter::{Amount, Domain, Parameter, ParameterError, Preset, Table as _};
@@ -110,7 +110,6 @@ impl QueueKind for CurvyRedController {
         source: "RFC 9332 appendix B; arXiv 1904.07339",
         parameters: Parameters::ROWS,
     };
-    const TRIALS: Trials = test_cases::TRIALS;
 }
 
 /// The control law.

@@ -42,7 +42,7 @@ mod ideal;
 mod parameters;
 mod test_cases;
 
-use crate::kind::{Entry, QueueKind, Trials};
+use crate::kind::{Entry, QueueKind};
 use crate::limit::{LIMIT, QueueLimit};
 use crate::observer::{DropReason, Observer, QueueId};
 use crate::packet::Packet;
@@ -89,7 +89,6 @@ impl<P> QueueKind for DropMinValue<P> {
         source: "Nádas et al., ANRW 2020; US 11,563,698 (fifo)",
         parameters: Parameters::ROWS,
     };
-    const TRIALS: Trials = test_cases::TRIALS;
 }
 
 fn unit(limit: QueueLimit) -> Unit {

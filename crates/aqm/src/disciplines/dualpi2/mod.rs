@@ -43,7 +43,7 @@ mod test_cases;
 
 use crate::dual_buffer::{Arrival, Common, DualBuffer, DualLaw, Native};
 use crate::dual_queue::DualQueue;
-use crate::kind::{Entry, QueueKind, Trials};
+use crate::kind::{Entry, QueueKind};
 use crate::limit::QueueLimit;
 use crate::observer::{DropReason, Observer, QueueId};
 use crate::packet::Packet;
@@ -66,7 +66,6 @@ impl QueueKind for DualPi2Controller {
         source: "RFC 9332 appendix A; Linux sch_dualpi2.c (6.17); queue protection: RFC 9957",
         parameters: Parameters::ROWS,
     };
-    const TRIALS: Trials = test_cases::TRIALS;
 }
 
 /// The control law of one of the forms, and its timer.

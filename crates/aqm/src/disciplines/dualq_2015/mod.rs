@@ -38,7 +38,7 @@ mod test_cases;
 use crate::dual_buffer::{Arrival, Common, DualBuffer, DualLaw};
 use crate::dual_queue::{DualQueue, Queued};
 use crate::ewma::Ewma;
-use crate::kind::{Entry, QueueKind, Trials};
+use crate::kind::{Entry, QueueKind};
 use crate::limit::QueueLimit;
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::{Ecn, Packet};
@@ -146,7 +146,6 @@ impl QueueKind for DualQ2015Controller {
         source: "slides \"Ultra Low Queuing Delay for ALL Applications\" (IETF 2015)",
         parameters: Parameters::ROWS,
     };
-    const TRIALS: Trials = test_cases::TRIALS;
 }
 
 /// The control law.

@@ -37,7 +37,7 @@ mod test_cases;
 use crate::dual_buffer::{Arrival, Common, DualBuffer, DualLaw};
 use crate::dual_queue::{DualQueue, Queued};
 use crate::ewma::{Ewma, FRACTION, LARGEST};
-use crate::kind::{Entry, QueueKind, Trials};
+use crate::kind::{Entry, QueueKind};
 use crate::limit::QueueLimit;
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::{Ecn, Packet};
@@ -178,7 +178,6 @@ impl QueueKind for DualQCurvyRedController {
         source: "RFC 9332 appendix B",
         parameters: Parameters::ROWS,
     };
-    const TRIALS: Trials = test_cases::TRIALS;
 }
 
 /// The control law.

@@ -38,7 +38,7 @@ mod test_cases;
 use crate::disciplines::codel::linux::{LinuxCodel, Vars};
 use crate::disciplines::codel::{self, Source};
 use crate::flow_queue::{FlowHead, FlowQueue};
-use crate::kind::{Entry, QueueKind, Trials};
+use crate::kind::{Entry, QueueKind};
 use crate::observer::{DropReason, Observer, QueueId};
 use crate::packet::Packet;
 use crate::parameter::{Domain, Parameter, ParameterError, Preset, Settings, Table as _};
@@ -76,7 +76,6 @@ impl<P> QueueKind for FqCodel<P> {
         source: "RFC 8290; Linux sch_fq_codel.c (6.18)",
         parameters: Parameters::ROWS,
     };
-    const TRIALS: Trials = test_cases::TRIALS;
 }
 
 const ROW: Parameter = Parameter {

@@ -35,7 +35,7 @@ mod test_cases;
 use crate::disciplines::pie::linux::{MAX_PROB, Params, Vars, ticks};
 use crate::disciplines::pie::{FIRST_UPDATE, LONGEST, SHORTEST, linux_ratio};
 use crate::flow_queue::FlowQueue;
-use crate::kind::{Entry, QueueKind, Trials};
+use crate::kind::{Entry, QueueKind};
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::Packet;
 use crate::parameter::{self, Domain, Parameter, ParameterError, Preset, Settings, Table as _};
@@ -193,7 +193,6 @@ impl<P> QueueKind for FqPie<P> {
         source: "Linux sch_fq_pie.c (6.18)",
         parameters: Parameters::ROWS,
     };
-    const TRIALS: Trials = test_cases::TRIALS;
 }
 
 impl<P: Packet> FqPie<P> {

@@ -45,7 +45,7 @@ mod tests;
 use adaptation::{Adaptation, Mode};
 use parameters::{Config, Parameters, Threshold};
 
-use crate::kind::{Entry, QueueKind, Trials};
+use crate::kind::{Entry, QueueKind};
 use crate::limit::LIMIT;
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::Packet;
@@ -66,7 +66,6 @@ impl QueueKind for GspController {
         source: "draft-lauten-aqm-gsp (slides of IETF 89); HPSR 2015, arXiv 1602.05333 (through its ns-3 and P4 ports)",
         parameters: Parameters::ROWS,
     };
-    const TRIALS: Trials = test_cases::TRIALS;
 }
 
 /// The control law.

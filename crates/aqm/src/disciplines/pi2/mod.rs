@@ -36,7 +36,7 @@
 
 mod test_cases;
 
-use crate::kind::{Entry, QueueKind, Trials};
+use crate::kind::{Entry, QueueKind};
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::{Ecn, Packet};
 use crate::parameter::{self, Amount, Domain, Parameter, ParameterError, Preset, Table as _};
@@ -140,7 +140,6 @@ impl QueueKind for Pi2Controller {
         source: "De Schepper et al., CoNEXT 2016; sch_pi2.c (2016)",
         parameters: Parameters::ROWS,
     };
-    const TRIALS: Trials = test_cases::TRIALS;
 }
 
 /// The controller, and how its output is signalled.

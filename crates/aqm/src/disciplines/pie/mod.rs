@@ -32,7 +32,7 @@ mod parameters;
 pub(crate) mod rfc8033;
 mod test_cases;
 
-use crate::kind::{Entry, QueueKind, Trials};
+use crate::kind::{Entry, QueueKind};
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::Packet;
 use crate::parameter::{Amount, ParameterError, Table as _};
@@ -67,7 +67,6 @@ impl QueueKind for PieController {
         source: "RFC 8033; Linux sch_pie.c (6.18)",
         parameters: Parameters::ROWS,
     };
-    const TRIALS: Trials = test_cases::TRIALS;
 }
 
 /// The control law of one of the forms, and its timer.

@@ -50,7 +50,7 @@ mod window;
 
 use crate::disciplines::pie::Verdict;
 use crate::disciplines::pie::rfc8033::Rfc8033;
-use crate::kind::{Entry, QueueKind, Trials};
+use crate::kind::{Entry, QueueKind};
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::Packet;
 use crate::parameter::{Amount, ParameterError, Table as _};
@@ -77,7 +77,6 @@ impl QueueKind for PvpieController {
         source: "Laki et al., ANRW 2017; tlpvpie (ns-3 module)",
         parameters: Parameters::ROWS,
     };
-    const TRIALS: Trials = test_cases::TRIALS;
 }
 
 /// The control law.

@@ -42,7 +42,7 @@ mod parameters;
 pub mod tc;
 mod test_cases;
 
-use crate::kind::{Entry, QueueKind, Trials};
+use crate::kind::{Entry, QueueKind};
 use crate::limit::QueueLimit;
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::Packet;
@@ -69,7 +69,6 @@ impl QueueKind for RedController {
         source: "Floyd and Jacobson 1993; Floyd, Gummadi and Shenker 2001; Linux sch_red.c (6.18)",
         parameters: Parameters::ROWS,
     };
-    const TRIALS: Trials = test_cases::TRIALS;
 }
 
 /// The control law.

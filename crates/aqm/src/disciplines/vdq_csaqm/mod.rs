@@ -63,7 +63,7 @@ mod parameters;
 mod test_cases;
 
 use crate::dual_queue::{self, classify, drop_queued, refuse};
-use crate::kind::{Entry, QueueKind, Trials};
+use crate::kind::{Entry, QueueKind};
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::{Ecn, Packet};
 use crate::parameter::{ParameterError, Settings, Table as _};
@@ -106,7 +106,6 @@ impl<P> QueueKind for VdqCsaqm<P> {
         source: "Nádas et al., \"A Congestion Control Independent L4S Scheduler\", ANRW 2020",
         parameters: Parameters::ROWS,
     };
-    const TRIALS: Trials = test_cases::TRIALS;
 }
 
 impl<P: Packet> VdqCsaqm<P> {
