@@ -128,9 +128,10 @@ fn every_parameter_of_every_function_changes_it() {
         BINS_PER_OCTAVE
             .domain
             .parse("64")
+            .ok()
             .map(|value| value.to_string())
             .as_deref(),
-        Ok("64")
+        Some("64")
     );
     // log₂ 10¹¹ is 36.5412.
     assert_eq!(

@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 
 use quell_tcp::{
-    AccEcnOptionUse, Codepoint, EcnMode, EctScope, ReceiveBuffer, Receiver, ReceiverConfig,
-    Segment, Sender, SenderConfig, Ticks,
+    AccEcnOptionUse, CcConfig, Codepoint, EcnMode, EctScope, ReceiveBuffer, Receiver,
+    ReceiverConfig, Segment, Sender, SenderConfig, Ticks,
 };
 use quell_units::parameter::Domain;
 use quell_units::{Bytes, Time};
@@ -25,22 +25,7 @@ pub struct Ends {
 impl Ends {
     /// Any two ends with this congestion control.
     pub fn of(subject: &Subject, choices: &mut Choices<'_>) -> Self {
-        let mut given = Vec::new();
-        for parameter in subject.kind.parameters {
-            let values: &[&str] = match parameter.domain {
-                Domain::Flag => &["true", "false"],
-                Domain::Word(words) => words,
-                _ => &[],
-            };
-            // Mostly its default.
-            if let (1, Some(_)) = (choices.byte() % 4, values.first()) {
-                given.push((parameter.name, choices.of(values)));
-            }
-        }
-        // Options that exclude each other are refused.
-        let control = subject.config(&given).or_else(|_| subject.config(&[]));
-        let control = control.expect("the defaults of a control");
-        let suggested = SenderConfig::new(control);
+        let suggested = SenderConfig::new(control(subject, choices));
         let ecn = choices.of(&[
             suggested.ecn,
             EcnMode::Off,
@@ -106,6 +91,27 @@ impl Ends {
             },
         }
     }
+}
+
+/// The congestion control with some of its options, as far as they go together.
+fn control(subject: &Subject, choices: &mut Choices<'_>) -> CcConfig {
+    let mut given = Vec::new();
+    for parameter in subject.kind.parameters {
+        let values: &[&str] = match parameter.domain {
+            Domain::Flag => &["true", "false"],
+            Domain::Word(words) => words,
+            _ => &[],
+        };
+        // Mostly its default.
+        if let (1, Some(_)) = (choices.byte() % 4, values.first()) {
+            given.push((parameter.name, choices.of(values)));
+        }
+    }
+    // Options that exclude each other are refused.
+    subject
+        .config(&given)
+        .or_else(|_| subject.config(&[]))
+        .expect("the defaults of a control")
 }
 
 /// Events at one instant after which a connection is taken to go round in circles.
