@@ -30,7 +30,7 @@ impl Drop for Call<'_> {
 }
 
 impl<T> Handle<T> {
-    /// On the heap, to be given out.
+    /// Allocates a handle to give out.
     pub(crate) fn give(thing: T) -> *mut Self {
         Box::into_raw(Box::new(Self {
             state: Cell::new(CallState::Idle),
@@ -65,7 +65,7 @@ impl<T> Handle<T> {
     /// Calls `last` with the object and frees it, unless a call on it is running; a broken one is only freed. Null is ignored.
     ///
     /// # Safety
-    /// As for [`Handle::call`]; unless a call is running, the pointer is not used again.
+    /// The contract of [`Handle::call`]; unless a call is running, the pointer is not used again.
     pub(crate) unsafe fn take(handle: *mut Self, last: impl FnOnce(&mut T)) {
         let entry = || {
             // SAFETY: by the contract it is null or points to a handle that lives.

@@ -34,7 +34,7 @@ pub(crate) struct Place {
     pub(crate) queue: QueueId,
 }
 
-/// What a law may need to know when a packet arrives.
+/// Facts of an arrival that a law may need.
 #[derive(Debug, Clone, Copy)]
 pub struct Arrival {
     pub(crate) place: Place,

@@ -13,7 +13,7 @@ pub struct Entry {
     pub name: &'static str,
     /// One sentence for listings.
     pub summary: &'static str,
-    /// Where the algorithm is defined.
+    /// Source of the algorithm.
     pub source: &'static str,
     /// Every parameter.
     pub parameters: &'static [Parameter],

@@ -3,14 +3,14 @@
 //! Everything here is pure: time, randomness and the link's rate are arguments, packets are seen
 //! through a small trait, and nothing reads a clock, logs or blocks. Nothing on the per-packet path
 //! uses floating point; only the gauges of [`qdisc::Gauge`], which are read now and then, are `f64`.
-//! The same code therefore decides the fate of modelled packets in a simulator and of real ones on a
+//! So one code decides the fate of modelled packets in a simulator and of real ones on a
 //! link.
 //!
 //! * [`packet`]: the view of a packet that a discipline gets.
 //! * [`qdisc`]: the contract of a queue discipline; [`observer`]: receives what it did.
 //! * [`disciplines`]: every discipline there is, behind one enum; [`kind`]: their rows in listings; [`test_cases`]: data for their tests.
-//! * [`own`]: disciplines of other crates; [`parts`]: what a discipline is made of.
-//! * [`value`]: what packets are worth; [`marker`]: what writes it into them, in front of the bottleneck.
+//! * [`own`]: disciplines of other crates; [`parts`]: parts to make a discipline of.
+//! * [`value`]: values of packets; [`marker`]: writes them into packets, in front of the bottleneck.
 //! * [`bottleneck`]: a discipline behind a [`departure_clock`]; nothing else calls a discipline.
 //!
 //! Panics: only on a broken invariant of this crate, never on the content of a call or a packet.

@@ -25,7 +25,7 @@ pub(crate) struct Pi {
 }
 
 impl Pi {
-    /// At p' = 0 after no delay.
+    /// A controller at p' = 0 after no delay.
     pub(crate) fn new(target: Time, alpha: Frequency, beta: Frequency) -> Self {
         Self {
             target,

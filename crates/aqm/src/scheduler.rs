@@ -91,7 +91,7 @@ pub(crate) const fn rows(default: Preset, source: &'static str) -> [Parameter; 5
     rows
 }
 
-/// What the parameters ask for.
+/// The rule that the parameters ask for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Rule {
     Strict,
@@ -188,7 +188,7 @@ impl Scheduler {
         }
     }
 
-    /// For status.
+    /// Reports the gauges to `status`.
     pub(crate) fn report(&self, report: &mut dyn FnMut(&'static str, Gauge)) {
         if let SchedulerState::Bytes(credit) | SchedulerState::Packets(credit) = &self.state {
             report("credit", Gauge::Count(credit.credit()));

@@ -55,7 +55,7 @@ pub struct Link<O> {
     last_look: LastLook,
     wakeups: u64,
     looks: u64,
-    /// How late the thread woke where time woke it.
+    /// Lateness of the thread when a time woke it.
     oversleep: LatenessHistogram,
     cpu: Time,
     wall: Time,

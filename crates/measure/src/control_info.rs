@@ -1,8 +1,8 @@
-//! What the congestion control of a group was when it ran: a fact of the run, not a figure.
+//! Facts of a group's congestion control in a run: no figures.
 
 use serde::{Deserialize, Serialize};
 
-/// What carried a control.
+/// The implementation of a control.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Carrier {
@@ -14,11 +14,11 @@ pub enum Carrier {
     Bpf,
 }
 
-/// How receivers report marks.
+/// The way in which receivers report marks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MarkFeedback {
-    /// Not at all: no ECN.
+    /// No report: ECN is off.
     Off,
     /// RFC 3168: once per round trip.
     Classic,
@@ -35,14 +35,14 @@ pub struct GroupControl {
     pub group: String,
     /// Name of the control in the scenario.
     pub control: String,
-    /// Which of several published forms it is; `None` where there is one only, or it is not known.
+    /// The published form of the control; `None` if there is only one, or it is not known.
     pub variant: Option<String>,
-    /// What carried it.
+    /// The implementation.
     pub carrier: Carrier,
-    /// What its connections agreed on, each kind once, in ascending order; empty if none came up.
+    /// The kinds of feedback that its connections agreed on, each once, in ascending order; empty if none came up.
     pub feedback: Vec<MarkFeedback>,
     /// Packets that its senders know to be marked, over the whole run; `None` in the simulator.
     pub reported_ce: Option<u64>,
-    /// What stands in for data that its carrier does not have.
+    /// Substitutes for data that the implementation does not have.
     pub approximations: Vec<String>,
 }

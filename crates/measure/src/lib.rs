@@ -11,7 +11,7 @@
 //! * [`rows`]: the rows that both recorders return each interval, so that memory does not grow with
 //!   the length of a run.
 //! * [`distribution`]: a histogram with exact mean and extremes.
-//! * [`control_info`]: what carried a group's congestion control.
+//! * [`control_info`]: facts of a group's congestion control.
 //! * [`bursts`], [`windows`]: synchronisation of flows, by their drops and by their windows.
 //! * [`summary`], [`app`], [`histograms`], [`mod@aggregate`]: the results, named as in the result files.
 

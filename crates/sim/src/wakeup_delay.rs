@@ -8,18 +8,18 @@
 
 use quell_units::{Random, Time};
 
-/// How late wake-ups are: a distribution by its quantiles, linear between them.
+/// The distribution of lateness of wake-ups, by its quantiles and linear between them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lateness {
     /// (share of wake-ups in 2⁻³², no later than this), ascending; from (0, 0) to (1, max).
     points: Vec<(u64, Time)>,
 }
 
-/// All wake-ups.
+/// The share of all wake-ups.
 const ALL: u64 = 1 << 32;
 
 impl Lateness {
-    /// From quantiles, such as `(0.5, median)`; the last one is taken as the greatest lateness.
+    /// The distribution with these quantiles, such as `(0.5, median)`; the last one is taken as the greatest lateness.
     /// Entries out of order, and shares that are not between 0 and 1, are left out.
     pub fn from_quantiles(quantiles: &[(f64, Time)]) -> Self {
         let mut points = vec![(0, Time::ZERO)];
@@ -49,7 +49,7 @@ impl Lateness {
     }
 }
 
-/// The thread.
+/// The thread that wakes late.
 #[derive(Debug)]
 pub(crate) struct WakeupDelay {
     lateness: Lateness,

@@ -61,7 +61,7 @@ struct Waits {
     whole: Vec<(Packet, Time)>,
 }
 
-/// Where the packets of a group go behind a queue.
+/// The way of a group's packets behind a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Way {
     lane: u16,
@@ -144,7 +144,7 @@ impl Wires {
         self.lost.pop()
     }
 
-    /// How many lanes there are, and how many of them lead from queue to queue.
+    /// The number of lanes, and the number of those from queue to queue.
     pub(crate) fn lanes(&self) -> (usize, usize) {
         (self.lanes.len(), self.between)
     }

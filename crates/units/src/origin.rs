@@ -1,4 +1,4 @@
-//! Where a kind comes from that is not one of this project.
+//! The crate of a kind that is not from this project.
 
 use core::fmt;
 
@@ -51,7 +51,7 @@ impl core::error::Error for OriginError {}
 /// Checks the name of a kind and its table, as far as the types leave anything to check.
 ///
 /// # Errors
-/// What is wrong with them.
+/// The name or the table is wrong.
 pub fn check(name: &'static str, rows: &'static [crate::Parameter]) -> Result<(), OriginError> {
     let is_name = |text: &str, separator: char| {
         let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == separator;

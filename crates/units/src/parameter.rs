@@ -43,7 +43,7 @@ impl ParameterError {
             allowed: allowed.into(),
         }
     }
-    /// The same refusal, of a change of `key` to `found`: where another parameter does not go with the change, the text names it.
+    /// Makes this the refusal of a change of `key` to `found`. If another parameter does not go with the change, the text names it.
     #[must_use]
     pub fn of_change(self, key: &str, found: &str) -> Self {
         let allowed = if self.key == key {
@@ -70,12 +70,12 @@ impl core::error::Error for ParameterError {}
 #[derive(Debug, Clone)]
 pub struct Settings {
     table: &'static [Parameter],
-    /// By place in the table. A law of sizes is large, and most parameters are not given.
+    /// Values by place in the table; boxed, because a law of sizes is large and most parameters are not given.
     given: Vec<Option<Box<Value>>>,
 }
 
 impl Settings {
-    /// All defaults.
+    /// Settings in which every parameter has its default.
     pub fn new(table: &'static [Parameter]) -> Self {
         Self {
             table,
@@ -240,7 +240,7 @@ impl Settings {
         })
     }
 
-    /// For [`Table::of`]: the field of this name.
+    /// The field of this name, for [`Table::of`].
     #[doc(hidden)]
     pub fn field<T: Field>(&self, field: &str) -> T {
         let mut rows = self.table.iter();
@@ -254,11 +254,11 @@ impl Settings {
         T::read(value, written).unwrap_or_else(|| wrong(name, value))
     }
 
-    /// Where the parameter of this name is in the table.
+    /// The place of the parameter of this name in the table.
     fn index(&self, name: &str) -> Option<usize> {
         self.table.iter().position(|p| p.name == name)
     }
-    /// The same, also by the name of the opposite.
+    /// The place of the parameter that has this name, or whose opposite has it.
     fn position(&self, name: &str) -> Option<usize> {
         self.table
             .iter()

@@ -45,7 +45,7 @@ use crate::test_cases::{TestCases, Tested};
 use crate::units::{Bytes, Rate, Time, parameters, words};
 
 words! {
-    /// Which packets are refused.
+    /// The rule by which packets are refused.
     pub(crate) enum Rule {
         Linux = "linux",
         Slots = "slots",
@@ -147,7 +147,7 @@ impl Rule {
 struct Room {
     packets: u64,
     bytes: Bytes,
-    /// All ones if the bytes of the arriving packet count, else zero.
+    /// A mask: all ones if the bytes of the arriving packet count, else zero.
     counts: u64,
 }
 

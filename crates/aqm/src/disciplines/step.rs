@@ -50,14 +50,14 @@ const ROW: Parameter = Parameter {
 };
 
 words! {
-    /// Where packets are judged.
+    /// The point at which packets are judged.
     pub(crate) enum Place {
         Dequeue = "dequeue",
         Enqueue = "enqueue",
     }
 }
 words! {
-    /// What happens to packets above the threshold that cannot be marked.
+    /// The fate of packets above the threshold that cannot be marked.
     pub(crate) enum NotEct {
         Drop = "drop",
         Pass = "pass",

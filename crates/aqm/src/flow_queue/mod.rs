@@ -323,7 +323,7 @@ impl<P: Packet, S: Clone + Default> FlowQueue<P, S> {
     pub(crate) fn backlog_of(&self, flow: FlowId) -> Bytes {
         Bytes::new(self.store.backlogs[flow.index()])
     }
-    /// What waits in all flows.
+    /// The packets that wait in all flows.
     #[inline]
     pub(crate) fn backlog(&self) -> Backlog {
         self.store.total
@@ -333,7 +333,7 @@ impl<P: Packet, S: Clone + Default> FlowQueue<P, S> {
     pub(crate) fn memory(&self) -> Bytes {
         self.store.memory
     }
-    /// How many flows are new, and how many old.
+    /// The numbers of new and of old flows.
     pub(crate) fn active(&self) -> (u32, u32) {
         (self.new.len, self.old.len)
     }

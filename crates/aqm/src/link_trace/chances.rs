@@ -6,10 +6,10 @@
 //! 2. At its time, before anything that arrives then, a chance goes to the packet in transit, or else to the next one of the queue. A
 //!    packet larger than what is left takes further chances; what a packet leaves of a chance goes to the next packets of the queue.
 //!    The packet leaves the link at the time of its last chance.
-//! 3. What nobody uses at that time is lost.
+//! 3. The part of a chance that nobody uses at that time is lost.
 //! 4. After the last entry the trace starts again, and the time of its last entry becomes the new zero.
 //!
-//! What differs: times are exact, where mahimahi takes whole milliseconds; a chance carries 1 500 bytes of IP packets unless
+//! Differences: times are exact, where mahimahi takes whole milliseconds; a chance carries 1 500 bytes of IP packets unless
 //! [`ChanceFraming::Mahimahi`](super::ChanceFraming) is asked for; a packet may be larger than a chance.
 //!
 //! A discipline that needs the link's rate hears the mean of the last 100 ms, every 10 ms; in the first 100 ms the mean of the trace.
@@ -28,9 +28,9 @@ pub struct ChanceTrace {
     peak: u64,
 }
 
-/// What is offered is counted in steps of this length.
+/// Chances are counted in steps of this length.
 const WINDOW: Time = Time::from_millis(10);
-/// A discipline hears the mean of so many.
+/// A discipline hears the mean of this number of steps.
 const HEARD: usize = 10;
 
 impl ChanceTrace {
@@ -71,7 +71,7 @@ impl ChanceTrace {
         self.times.last().copied().unwrap_or(SHORTEST)
     }
 
-    /// The mean rate if a chance carried so many bytes.
+    /// The mean rate if a chance carried `bytes`.
     pub(super) fn mean_of(&self, bytes: u64) -> Rate {
         let bits = self.times.len() as u128 * u128::from(bytes) * 8_000_000_000;
         Rate::from_bps((bits / u128::from(self.length().as_nanos())).max(1) as u64)
@@ -110,7 +110,7 @@ pub(crate) struct Chances {
     /// Bytes of each packet beside its link bytes.
     per_packet: u64,
     sending: Walk,
-    /// What is left of the chance whose time it is.
+    /// The rest of the chance whose time it is, in bytes.
     left: u64,
     /// Counts what is offered, in front of what is sent.
     counting: Walk,
@@ -121,10 +121,10 @@ pub(crate) struct Chances {
     windows: usize,
 }
 
-/// What a window brings.
+/// The rates at the start of a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Window {
-    /// What the link offers from now on, until the next window.
+    /// The link's offer from now on, until the next window.
     pub(crate) offered: Rate,
     /// The mean of the last 100 ms, once they are over.
     pub(crate) heard: Option<Rate>,
@@ -188,14 +188,14 @@ impl Chances {
         self.left = 0;
     }
 
-    /// All chances up to `now` pass unused.
+    /// Lets all chances up to `now` pass unused.
     pub(crate) fn pass(&mut self, now: Time) {
         while self.next() <= now {
             self.step();
         }
     }
 
-    /// Sends a packet of so many link bytes from `now` on, which is the time of the open chance. Returns when it has left, and the
+    /// Sends a packet of `bytes` on the link from `now` on, which is the time of the open chance. Returns the time at which it has left, and the
     /// bytes that it takes of chances.
     pub(crate) fn send(&mut self, now: Time, bytes: Bytes) -> (Time, Bytes) {
         let all = bytes.get() + self.per_packet;
@@ -242,7 +242,7 @@ impl Chances {
     }
 }
 
-/// After the last chance the trace starts again.
+/// Starts the trace again after the last chance.
 fn wrap(walk: &mut Walk, times: &[Time], repeat: bool) {
     if walk.index == times.len() && repeat {
         walk.index = 0;

@@ -30,19 +30,19 @@ pub const SHORTEST: Time = Time::from_millis(1);
 /// A trace, and how a link plays it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinkTrace {
-    /// What is played.
+    /// The trace itself.
     pub trace: Trace,
-    /// Whether it starts again at its end. Without, the last rate stays, or no chance comes any more.
+    /// Whether it starts again at its end. Otherwise the last rate stays, or no chance comes any more.
     pub repeat: bool,
-    /// Where in the trace the run starts. Beyond the end only where the trace repeats.
+    /// The place in the trace where the run starts; beyond the end only if the trace repeats.
     pub offset: Time,
-    /// Rates are multiplied by so many thousandths, and so are the bytes of a chance.
+    /// Thousandths by which rates, and the bytes of a chance, are multiplied.
     pub scale: u32,
-    /// How packets count against chances.
+    /// The way in which packets count against chances.
     pub framing: ChanceFraming,
 }
 
-/// What a trace holds.
+/// The entries of a trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Trace {
     /// Rates.
@@ -51,7 +51,7 @@ pub enum Trace {
     Chances(ChanceTrace),
 }
 
-/// How packets count against chances.
+/// The way in which packets count against chances.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ChanceFraming {
     /// A chance carries 1 500 bytes of IP packets, with the link's overhead.
@@ -129,7 +129,7 @@ impl LinkTrace {
         })
     }
 
-    /// How long it has each rate, outages left out; of chances, their mean rate.
+    /// The length of each rate, without outages; of chances, their mean rate.
     pub fn spans(&self) -> Vec<(Time, Rate)> {
         match &self.trace {
             Trace::Rates(rates) => rates
@@ -149,7 +149,7 @@ impl LinkTrace {
         }
     }
 
-    /// How long the trace is.
+    /// The length of the trace.
     pub fn length(&self) -> Time {
         match &self.trace {
             Trace::Rates(rates) => rates.length(),
@@ -165,7 +165,7 @@ impl LinkTrace {
         })
     }
 
-    /// Where the run starts within the trace.
+    /// The place within the trace where the run starts.
     fn phase(&self) -> Time {
         match self.repeat {
             true => Time::from_nanos(self.offset.as_nanos() % self.length().as_nanos()),
@@ -177,7 +177,7 @@ impl LinkTrace {
         scaled(rate, self.scale)
     }
 
-    /// Of chances of one byte, in bit/s.
+    /// The rate of chances, from that of chances of one byte.
     fn of_chances(&self, one_byte: Rate) -> Rate {
         Rate::from_bps(one_byte.as_bps().saturating_mul(self.framing.chance()))
     }

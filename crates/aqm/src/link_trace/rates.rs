@@ -49,11 +49,11 @@ impl RateTrace {
         })
     }
 
-    /// The steps: from when, which rate.
+    /// The steps: times, and the rates from then on.
     pub fn steps(&self) -> &[(Time, Rate)] {
         &self.steps
     }
-    /// Where the last rate ends.
+    /// The end of the last rate.
     pub fn length(&self) -> Time {
         self.length
     }
@@ -92,7 +92,7 @@ impl RateTrace {
         }
     }
 
-    /// How long each rate lasts.
+    /// Each rate with the time that it lasts.
     pub(super) fn spans(&self) -> impl Iterator<Item = (Time, Rate)> + '_ {
         let ends = self.steps.iter().skip(1).map(|(at, _)| *at);
         let ends = ends.chain([self.length]);

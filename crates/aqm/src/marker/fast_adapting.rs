@@ -53,14 +53,15 @@ const BYTE: i64 = 8_000_000_000;
 #[derive(Debug)]
 pub(super) struct FastAdaptingLaw {
     function: ValueFunction,
-    /// In nanoseconds, and 2⁶⁴ of it.
+    /// The time constant in nanoseconds.
     time_constant: u64,
+    /// 2⁶⁴ divided by the time constant.
     inverse: u64,
     bucket: i64,
     step: i64,
 }
 
-/// What is kept of a flow.
+/// The state of a flow.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Flow {
     rate: u64,

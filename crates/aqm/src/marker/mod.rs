@@ -17,7 +17,7 @@
 //! ```
 //!
 //! Each kind is one line of [`MARKERS`] with its parameters; [`Marker::new`] makes one, and a world calls [`Marker::mark`] for each packet
-//! directly in front of [`Bottleneck::arrive`](crate::Bottleneck::arrive). What is remembered of flows is bounded: see `flow_table.rs`.
+//! directly in front of [`Bottleneck::arrive`](crate::Bottleneck::arrive). The memory of flows is bounded: see `flow_table.rs`.
 
 mod fast_adapting;
 mod flow_table;
@@ -73,7 +73,7 @@ trait MarkerLaw: Sized {
     ) -> u16;
 }
 
-/// What a marker distinguishes.
+/// The traffic that a marker takes for one sender.
 #[derive(Debug)]
 enum Scope<S> {
     Flows(FlowTable<S>),
@@ -124,7 +124,7 @@ impl<L: MarkerLaw> Marking<L> {
     }
 }
 
-/// What a marker remembers of flows.
+/// The memory of a marker for flows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Memory {
     /// Places for flows; none in a marker of the aggregate.
@@ -197,7 +197,7 @@ impl Marker {
     pub fn mark(&mut self, packet: &mut impl Packet, now: Time) {
         self.0.mark(packet, now);
     }
-    /// What it remembers of flows.
+    /// Its memory for flows.
     pub fn memory(&self) -> Memory {
         self.0.memory()
     }

@@ -63,7 +63,7 @@ const IDLE_LONG: Parameter = Parameter {
 /// The law of the multi-timescale marker.
 #[derive(Debug)]
 pub(super) struct MultiTimescaleLaw {
-    /// From the shortest.
+    /// The timescales, the shortest first.
     timescales: Box<[(Decay, ValueFunction)]>,
 }
 

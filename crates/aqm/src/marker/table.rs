@@ -58,7 +58,7 @@ pub(super) struct TableLaw {
     steps: u32,
     /// The region within its octave, by the leading bits.
     regions: Box<[u16]>,
-    /// How many regions lower, by the drawn number.
+    /// The number of regions to go down, by the drawn number.
     offsets: Box<[u16]>,
     table_bits: u32,
     codes: Box<[u16]>,

@@ -93,7 +93,7 @@ impl Region {
 #[derive(Debug)]
 pub(super) struct TokenBucketLaw {
     regions: Box<[Region]>,
-    /// What a packet is worth that a region takes; the least, after the last.
+    /// The value of a packet that a region takes; the least, after the last.
     codes: Box<[u16]>,
 }
 
@@ -106,7 +106,7 @@ pub(super) struct Buckets {
     full: Box<[u64]>,
     top: usize,
     last: u64,
-    /// Before this time no bucket below `top` of a group can take `least` bytes.
+    /// The time before which no bucket below `top` of a group can take `least` bytes.
     wake: Box<[u64]>,
     least: u64,
     /// Packets until `least` is found anew.
@@ -121,7 +121,7 @@ impl Clone for Buckets {
             ..*self
         }
     }
-    /// In the memory that there is.
+    /// Copies into the memory that is there.
     fn clone_from(&mut self, other: &Self) {
         let (mut full, mut wake) = (mem::take(&mut self.full), mem::take(&mut self.wake));
         full.clone_from(&other.full);

@@ -20,9 +20,9 @@ pub(crate) const RATE_BITS: u32 = 32;
 /// A point of a piecewise function: the marginal bit at `rate` is worth `value`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CurvePoint {
-    /// From 1 bit/s to [`Curve::FASTEST`].
+    /// A rate from 1 bit/s to [`Curve::FASTEST`].
     pub rate: Rate,
-    /// From 1 to [`Curve::DEAREST`], in the unit of [`code`](super::code).
+    /// A value from 1 to [`Curve::DEAREST`], in the unit of [`code`](super::code).
     pub value: u64,
 }
 
@@ -31,19 +31,19 @@ pub struct CurvePoint {
 pub enum Curve {
     /// v(x) = reach / x: a straight line on log-log axes.
     Inverse {
-        /// Where the value has fallen to 1.
+        /// The rate at which the value has fallen to 1.
         reach: Rate,
     },
     /// v(x) = value · (1 − x/zero); from `zero` on the smallest value.
     Linear {
-        /// At rate 0.
+        /// The value at rate 0.
         value: u64,
-        /// Where it meets zero.
+        /// The rate at which it meets zero.
         zero: Rate,
     },
     /// v(x) = value · half / (x + half).
     Rational {
-        /// At rate 0.
+        /// The value at rate 0.
         value: u64,
         /// The rate at which the value is halved.
         half: Rate,
@@ -58,10 +58,10 @@ impl Curve {
     pub const FASTEST: Rate = Rate::from_bps(4_000_000_000_000);
     /// The highest value a shape may name.
     pub const DEAREST: u64 = 1_000_000_000_000_000_000;
-    /// So many points at most.
+    /// The largest number of points.
     pub const MOST_POINTS: usize = 1_000;
 
-    /// What is wrong with it, if anything.
+    /// Checks that the curve falls and is in range.
     pub(crate) fn check(&self) -> Result<(), ParameterError> {
         let rate = |key, rate: Rate| match rate {
             rate if rate.is_zero() || rate > Self::FASTEST => Err(error(

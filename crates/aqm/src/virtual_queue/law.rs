@@ -61,7 +61,7 @@ impl Snapshot {
     }
 }
 
-/// How a threshold is found.
+/// A way to find the threshold.
 #[derive(Debug)]
 pub(crate) enum ThresholdLaw {
     /// b
@@ -236,7 +236,7 @@ impl ThresholdLaw {
         arrivals.quantile_from_top(left).max(threshold)
     }
 
-    /// Those of `value`.
+    /// The condemned bytes of `value`.
     #[cfg(test)]
     pub(super) fn condemned_bytes_of(&self, value: u16) -> u64 {
         match self {

@@ -60,7 +60,7 @@ pub(crate) struct VirtualQueue {
     records: VecDeque<Record>,
     /// Position of the first record.
     head: u64,
-    /// Of all records.
+    /// Bytes of all records.
     bytes: u64,
     /// Values of the records; without those that [`ThresholdLaw`] condemned.
     present: ValueHistogram,
@@ -77,11 +77,11 @@ pub(crate) struct VirtualQueue {
     refused: [bool; 2],
 }
 
-/// What the server has earned.
+/// The server and its credit.
 #[derive(Debug)]
 struct Server {
     rate: Rate,
-    /// In bits · 10⁻⁹: bit/s times nanoseconds.
+    /// The credit in bits · 10⁻⁹: bit/s times nanoseconds.
     credit: u128,
     last: Time,
 }
@@ -191,7 +191,7 @@ impl VirtualQueue {
     pub(crate) fn probability(&self) -> Option<Probability> {
         self.law.probability()
     }
-    /// How long what waits takes at C_v, at `now`.
+    /// The time that the backlog takes at C_v, at `now`.
     pub(crate) fn delay(&self, now: Time) -> Time {
         let delay = self.last_rate.time_for(Bytes::new(self.bytes));
         if self.shape.serving_rate.is_some() && !self.server.rate.is_zero() {

@@ -12,12 +12,12 @@ use super::ledger::{Checked, Event, Ledger, TestPacket};
 use super::operations::{self, keep_the_laws};
 
 /// Whatever happens, and however it starts: each packet comes out exactly once, the backlog is what is inside, CE is on ECT only, order is
-/// kept, and the same calls give the same fate. Tries so many random lists of operations.
+/// kept, and the same calls give the same fate. Tries `cases` random lists of operations.
 pub fn keeps_the_laws_whatever_happens(subject: &Subject, cases: u32) {
     crate::random::bytes(cases, 700, |bytes| replay(subject, bytes));
 }
 
-/// The same for the operations of these bytes, as [`keeps_the_laws_whatever_happens`] prints them.
+/// Repeats one case of [`keeps_the_laws_whatever_happens`] from the bytes that it prints.
 pub fn replay(subject: &Subject, bytes: &[u8]) {
     let operations = operations::of(&mut Choices(bytes));
     for given in subject.test_cases.forms {
@@ -110,7 +110,7 @@ impl quell_aqm::Observer<TestPacket> for Silent {
     fn dropped(&mut self, _packet: TestPacket, _drop: quell_aqm::Drop, _now: Time) {}
 }
 
-/// What a queue does to bursts of two flows and all code points around `meanwhile`, and in the second after it.
+/// The events of a queue with bursts of two flows and all code points around `meanwhile`, and in the second after it.
 fn story(
     qdisc: Discipline<TestPacket>,
     rate: Rate,
@@ -144,7 +144,7 @@ fn story(
 
 type Living = Bottleneck<TestPacket, Checked<Discipline<TestPacket>>, Ledger>;
 
-/// At which many a limit holds no packet, and none that is a time has an end.
+/// Rates at which many a limit in bytes holds no packet, or a limit in time has no end.
 const RATES: [Rate; 4] = [
     Rate::ZERO,
     Rate::from_bps(8),
@@ -252,7 +252,7 @@ pub fn rates_make_no_parameter_unchangeable(subject: &Subject) {
     }
 }
 
-/// What happens to an overloaded 10 Mbit/s link: bursts, pauses, five flows, all ECN code points, two sizes.
+/// The events of an overloaded 10 Mbit/s link: bursts, pauses, five flows, all ECN code points, two sizes.
 fn outcome(subject: &Subject, given: &[(&str, &str)]) -> Vec<Event> {
     let rate = Rate::from_mbps(10);
     let kind = subject.entry.name;
@@ -278,7 +278,7 @@ fn outcome(subject: &Subject, given: &[(&str, &str)]) -> Vec<Event> {
     link.observer().events.clone()
 }
 
-/// A knob that does nothing is a bug: every parameter changes what happens to some packet of one busy workload.
+/// Every parameter changes the fate of some packet of one busy workload.
 pub fn every_parameter_changes_the_fate_of_some_packet(subject: &Subject) {
     let kind = subject.entry.name;
     for &(context, key, one, other) in subject.test_cases.sensitivity {
@@ -301,7 +301,7 @@ pub fn every_parameter_changes_the_fate_of_some_packet(subject: &Subject) {
     }
 }
 
-/// A parameter that can change during a run changes what happens to some packet from then on.
+/// A parameter that can change during a run changes the fate of some packet from then on.
 pub fn every_living_parameter_changes_a_living_queue(subject: &Subject) {
     let entry = subject.entry;
     for &(context, key, one, other) in subject.test_cases.sensitivity {

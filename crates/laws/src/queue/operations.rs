@@ -1,4 +1,4 @@
-//! What may happen to a queue on a living bottleneck, out of bytes, and the laws that must hold meanwhile.
+//! Operations on the queue of a running bottleneck, chosen by bytes, and the laws that must hold meanwhile.
 //!
 //! The property test draws the bytes at random, and shrinks them; the fuzz target `disciplines` of `fuzz/` takes them from libFuzzer. A
 //! choice of zero, and every choice after the last byte, is the plainest. Beyond ordinary traffic: clocks that jump for hours, rates that
@@ -15,7 +15,7 @@ use super::ledger::{Checked, Event, Ledger, TestPacket};
 
 /// The longest jump of the clock.
 const LONGEST_JUMP: u64 = 12 * 3_600_000_000_000;
-/// All jumps together end after so many events, so that short intervals of control do not take hours; `laws` has a test of long ones.
+/// All jumps together end after this number of events, so that short intervals of control do not take hours; `laws` has a test of long ones.
 const EVENTS_IN_JUMPS: usize = 6_000;
 /// No times below are tried where they are allowed, for the same reason.
 const SHORTEST: u64 = 100_000;
@@ -66,7 +66,7 @@ pub enum Operation {
 pub enum Candidate {
     /// One of [`candidates`].
     Listed(u64),
-    /// Where in the range, by order of magnitude and by number.
+    /// A place in the range, by order of magnitude and by number.
     Spread(u8, u64),
 }
 
@@ -81,7 +81,7 @@ impl Choices<'_> {
     }
 }
 
-/// From `low` to `high`, each order of magnitude as likely as the others, and the ends more so.
+/// A number from `low` to `high`. Each order of magnitude is as likely as the others, and the ends more so.
 fn spread(step: u8, number: u64, (low, high): (u64, u64)) -> u64 {
     match step {
         0 => low,
@@ -95,7 +95,7 @@ fn spread(step: u8, number: u64, (low, high): (u64, u64)) -> u64 {
     }
 }
 
-/// As many operations as the bytes hold.
+/// The operations that the bytes encode.
 pub fn of(choices: &mut Choices<'_>) -> Vec<Operation> {
     let mut operations = Vec::new();
     while !choices.is_empty() {
@@ -178,7 +178,7 @@ fn candidates(domain: Domain) -> &'static [&'static str] {
     }
 }
 
-/// The value that a candidate is for this parameter.
+/// The value that a candidate stands for, as a value of this parameter.
 pub fn value(parameter: &Parameter, candidate: Candidate) -> String {
     let (step, number) = match candidate {
         Candidate::Listed(index) => {
@@ -224,7 +224,7 @@ pub fn value(parameter: &Parameter, candidate: Candidate) -> String {
     .to_string()
 }
 
-/// The run twice, and once with a link that enqueues and dequeues what it could pass: the same fate of every packet, to the bit.
+/// Runs twice, and once with a link that enqueues and dequeues packets that it could pass: every packet has the same fate, to the bit.
 pub fn keep_the_laws(subject: &Subject, given: &[(&str, &str)], operations: &[Operation]) {
     let Some(first) = run(subject, given, operations, true) else {
         return; // Refused.

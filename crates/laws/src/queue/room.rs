@@ -8,7 +8,7 @@ use super::Subject;
 use super::laws::Silent;
 use super::ledger::TestPacket;
 
-/// From a link that needs 25 minutes for a packet to the fastest that a scenario may have.
+/// Rates from a link that needs 25 minutes for a packet to the fastest that a scenario may have, in bit/s.
 const SLOW_TO_FAST: [u64; 9] = [
     8,
     1_000,
@@ -58,7 +58,7 @@ pub fn no_rate_shuts_the_queue(subject: &Subject) {
     }
 }
 
-/// Nothing given, and each word of each parameter alone.
+/// Settings without any value, and with each word of each parameter alone.
 fn defaults(subject: &Subject) -> Vec<Vec<(&'static str, &'static str)>> {
     let mut all = vec![Vec::new()];
     for parameter in subject.entry.parameters {
@@ -73,7 +73,7 @@ fn starts(subject: &Subject, given: &[(&str, &str)], rate: Rate) -> bool {
     subject.discipline(given, rate).is_ok()
 }
 
-/// So many packets come to an empty queue, and none is lost to its limit.
+/// Checks that an empty queue loses none of `packets` packets to its limit.
 fn find_room(qdisc: &mut Discipline<TestPacket>, packets: u64, what: &str) {
     let mut reasons = Reasons::default();
     for id in 0..packets {

@@ -57,7 +57,7 @@ impl Subject {
             .map(|entry| Self::named(entry.name).expect("a kind of the list"))
     }
 
-    /// It with the given parameters, on a link of `rate` and an MTU of 1 500 bytes.
+    /// The discipline with the given parameters, on a link of `rate` and an MTU of 1 500 bytes.
     ///
     /// # Errors
     /// The parameters are refused.

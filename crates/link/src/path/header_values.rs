@@ -8,7 +8,7 @@ use quell_aqm::Packet as _;
 use crate::frames::{Descriptor, OnWire, Pool, value_field};
 use crate::report::WireValues;
 
-/// What one direction of a link does with headers, and what came of it.
+/// The use of headers in one direction of a link, with its counters.
 #[derive(Debug)]
 pub(crate) struct HeaderValues {
     on_wire: OnWire,

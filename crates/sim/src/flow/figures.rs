@@ -1,4 +1,4 @@
-//! What is measured of a flow, and what its applications report.
+//! Figures of a flow, and the reports of its applications.
 
 use quell_app::{App, Application as _, Recorded, Report};
 use quell_measure::FlowSample;
@@ -69,7 +69,7 @@ impl Flow {
     }
 }
 
-/// What both ends of a flow report since the last call.
+/// The report of both ends of a flow since the last call.
 pub(crate) fn take_reports(sender: &mut App, receiver: &mut App, now: Time) -> Option<Report> {
     let [of_sender, of_receiver] = [sender.sent(), receiver.sent()];
     let report = take_report(receiver, of_sender, now);
@@ -83,7 +83,7 @@ pub(crate) fn take_reports(sender: &mut App, receiver: &mut App, now: Time) -> O
     }
 }
 
-/// What `app` reports at `now`, whereupon it begins to count anew; the other end has sent `sent`.
+/// The report of `app` at `now`, after which it counts anew. The other end has sent `sent`.
 fn take_report(app: &mut App, sent: u64, now: Time) -> Option<Report> {
     app.advance(now);
     let report = app.report(sent);

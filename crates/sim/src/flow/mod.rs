@@ -1,7 +1,7 @@
 //! The two ends of one flow on their hosts: applications over TCP or datagrams.
 //!
 //! A host has no processing time: what arrives is answered at the same instant. The sender's host
-//! opens connections; its application is told of one when the handshake is over, the receiver's as
+//! opens connections; its application learns of one when the handshake is over, the receiver's as
 //! the connection is asked for. The data of a stream goes in one direction: the application of its
 //! receiver asks for nothing. Datagrams may go both ways.
 //!
@@ -71,7 +71,7 @@ pub(crate) struct Flow {
     transport: Transport,
     /// The sender's own link, where it has a limit.
     access: Option<Box<Access>>,
-    /// Where a connection may follow another.
+    /// Set if a connection may follow another.
     renewal: Option<Box<Renewal>>,
 }
 
@@ -79,7 +79,7 @@ pub(crate) struct Flow {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ConnectionState {
     Waiting,
-    /// Before the first connection, between two, or behind the last one.
+    /// No connection: before the first, between two, or after the last one.
     Idle,
     /// Waits for the end of the handshake.
     Opening,
@@ -113,9 +113,9 @@ struct Stream {
     /// When the connection was asked for; [`Time::MAX`] before that.
     asked: Time,
     /// Bytes that the receiver's application knows of.
-    told: u64,
+    known: u64,
     /// Whether it knows of the end.
-    told_end: bool,
+    knows_end: bool,
 }
 
 impl Stream {
@@ -124,8 +124,8 @@ impl Stream {
             sender: Sender::new(&ends.0),
             receiver: Receiver::new(&ends.1),
             asked: Time::MAX,
-            told: 0,
-            told_end: false,
+            known: 0,
+            knows_end: false,
         }
     }
 }
@@ -133,7 +133,7 @@ impl Stream {
 #[derive(Debug)]
 struct Datagrams {
     ecn: Ecn,
-    /// How many the sender and the receiver have sent.
+    /// Numbers of datagrams that the sender and the receiver have sent.
     sent: [u64; 2],
     /// Payload that has arrived at the receiver, in bytes.
     delivered: u64,
@@ -275,7 +275,7 @@ impl Flow {
         if let Transport::Stream(stream) = &self.transport {
             if direction == self.direction {
                 stream.receiver.prefetch();
-                prefetch(&stream.told);
+                prefetch(&stream.known);
             } else {
                 stream.sender.prefetch();
             }
@@ -322,17 +322,17 @@ impl Flow {
                     End::Receiver => {
                         stream.receiver.on_segment(&segment, now);
                         let delivered = stream.receiver.delivered();
-                        if delivered > stream.told {
-                            let news = delivered - stream.told;
-                            stream.told = delivered;
+                        if delivered > stream.known {
+                            let news = delivered - stream.known;
+                            stream.known = delivered;
                             let bytes = Input::Bytes {
                                 connection: ConnectionId::ONLY,
                                 count: news,
                             };
                             self.receiver_app.poll(now, bytes, &mut network.actions);
                         }
-                        if stream.receiver.is_finished() && !stream.told_end {
-                            stream.told_end = true;
+                        if stream.receiver.is_finished() && !stream.knows_end {
+                            stream.knows_end = true;
                             self.tell_receiver_app(CLOSED, now, network);
                         }
                     }
@@ -461,7 +461,7 @@ impl Flow {
             End::Sender => {
                 while let Some(segment) = stream.sender.poll(now) {
                     let packet = Packet::stream(label, &segment, options);
-                    network.tell(&packet, Some(&segment));
+                    network.announce(&packet, Some(&segment));
                     match &mut self.access {
                         Some(access) => {
                             access.push(packet, now, network);
@@ -474,7 +474,7 @@ impl Flow {
             End::Receiver => {
                 while let Some(segment) = stream.receiver.poll(now) {
                     let packet = Packet::stream(label, &segment, options);
-                    network.tell(&packet, Some(&segment));
+                    network.announce(&packet, Some(&segment));
                     network.send(packet, now);
                 }
             }
@@ -551,9 +551,9 @@ impl Flow {
             (Action::Datagram { size, content }, Transport::Datagrams(datagrams)) => {
                 let sent = &mut datagrams.sent[end as usize];
                 let packet = Packet::datagram(label, *sent, now, size, datagrams.ecn);
-                let packet = packet.telling(content).placed(options);
+                let packet = packet.with_content(content).placed(options);
                 *sent += 1;
-                network.tell(&packet, None);
+                network.announce(&packet, None);
                 match &mut self.access {
                     Some(access) if end == End::Sender => access.push(packet, now, network),
                     _ => network.send(packet, now),

@@ -42,7 +42,7 @@ use crate::single_queue::{SingleQueue, drop_queued};
 use crate::units::{Bytes, Time, parameters};
 use law::{Params, Vars, Verdict};
 
-/// What makes a probability of one.
+/// A probability of one.
 const ONE: u64 = 1 << 32;
 /// CAKE's `sch->limit`, in packets of the MTU: the largest memory limit that CAKE derives.
 const MOST_PACKETS: u64 = 10_240;

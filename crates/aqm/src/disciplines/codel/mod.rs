@@ -86,7 +86,7 @@ parameters! {
     }
 }
 
-/// Where CoDel takes packets from.
+/// A queue from which CoDel takes packets.
 pub(crate) trait Source<P> {
     /// Removes the head without a word to the observer.
     fn pop(&mut self) -> Option<P>;
@@ -128,7 +128,7 @@ enum CodelForm {
 }
 
 impl CodelController {
-    /// Nothing waits.
+    /// The link has found the queue empty.
     #[inline]
     fn found_empty(&mut self) {
         match &mut self.0 {
@@ -151,7 +151,7 @@ impl<P> Codel<P> {
 
 impl ControlLaw for CodelController {
     type Parameters = Parameters;
-    /// As `codel_change` of the kernel.
+    /// The kernel's `codel_change` drops them.
     const LOWERED_LIMIT_DROPS: bool = true;
 
     fn new(parameters: &Parameters, link: Link, _random: Random) -> Result<Self, ParameterError> {

@@ -45,7 +45,7 @@ use crate::virtual_queue::{Position, Shape, VirtualQueue};
 const VIRTUAL: Option<(&str, &str)> = Some(("measure", "virtual"));
 
 words! {
-    /// What the threshold is computed from.
+    /// The backlog from which the threshold is computed.
     pub(crate) enum Measure {
         Virtual = "virtual",
         Queue = "queue",

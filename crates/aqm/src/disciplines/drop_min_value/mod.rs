@@ -78,7 +78,7 @@ enum Form<P> {
 #[derive(Debug)]
 struct Fifo<P> {
     packets: fifo::Packets<P>,
-    /// So many times the limit may stand in it.
+    /// The size of the FIFO, as a multiple of the limit.
     buffer: u64,
 }
 

@@ -180,7 +180,7 @@ impl Curves {
             smoothed,
         }
     }
-    /// With other parameters; Q_C keeps its value.
+    /// The law with other parameters; Q_C keeps its value.
     fn changed(&self, parameters: &Parameters) -> Self {
         let mut smoothed = self.smoothed.clone();
         smoothed.set_bits(parameters.f);

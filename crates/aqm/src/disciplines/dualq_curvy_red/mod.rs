@@ -62,7 +62,7 @@ words! {
     }
 }
 words! {
-    /// What is smoothed.
+    /// The delay that is smoothed.
     pub(crate) enum Input {
         Longest = "longest",
         Classic = "classic",
@@ -192,7 +192,7 @@ pub struct DualQCurvyRedController {
 #[derive(Debug, Clone)]
 enum Average {
     Exact(Ewma),
-    /// In whole nanoseconds, and g_C.
+    /// The delay in whole nanoseconds, and g_C.
     Integer(i64, u32),
 }
 
@@ -219,7 +219,7 @@ impl Average {
             }
         }
     }
-    /// In units of 2⁻¹⁶ ns.
+    /// The average in units of 2⁻¹⁶ ns.
     #[inline]
     fn get(&self) -> u64 {
         match self {
@@ -235,7 +235,7 @@ impl Average {
 struct Curves {
     /// range_C in ns: 2^(30 + S_C) in the integer form, where `Q_C >> (S_C-2)` is compared with 32 bits.
     range_c: u64,
-    /// In units of 2⁻¹⁶ ns.
+    /// The threshold in units of 2⁻¹⁶ ns.
     min_th: u64,
     /// k'
     coupling: u32,
@@ -406,7 +406,7 @@ impl DualLaw for DualQCurvyRedController {
         &self.curves.threshold
     }
 
-    /// As in figure 3: whatever its size, there must be room for a packet of the MTU.
+    /// There must be room for a packet of the MTU, whatever the packet's size (figure 3).
     #[inline]
     fn arriving<P: Packet>(
         &mut self,

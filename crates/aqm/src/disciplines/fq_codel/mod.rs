@@ -61,7 +61,7 @@ pub struct FqCodel<P> {
     flows: FlowQueue<P, Vars>,
 }
 
-/// What may wait, and what is dropped when more does.
+/// The limits on what waits, and the batch that is dropped when more does.
 #[derive(Debug, Clone, Copy)]
 struct Limits {
     packets: u64,

@@ -50,7 +50,7 @@ const LEAST_QUANTUM: u64 = 256;
 const LARGEST_QUANTUM: u64 = 1 << 20;
 /// Flows that one round of the timer walks.
 const ROUND: usize = 2_048;
-/// From one round to the next.
+/// The time from one round to the next.
 const ROUND_INTERVAL: Time = Time::from_millis(1);
 
 const ROW: Parameter = Parameter {

@@ -18,7 +18,7 @@ const AMOUNT: Domain = Domain::Limit {
 };
 
 words! {
-    /// What a threshold in time is compared with.
+    /// The delay that a threshold in time is compared with.
     pub(crate) enum Delay {
         Backlog = "backlog",
         Sojourn = "sojourn",
@@ -109,7 +109,7 @@ parameters! {
     }
 }
 
-/// What the queue is compared with.
+/// The threshold that the queue is compared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Threshold {
     Packets(u64),

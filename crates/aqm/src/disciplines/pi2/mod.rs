@@ -220,7 +220,7 @@ impl Pi2Controller {
 
 impl ControlLaw for Pi2Controller {
     type Parameters = Parameters;
-    /// As `pi2_change` of the code.
+    /// The code's `pi2_change` drops them.
     const LOWERED_LIMIT_DROPS: bool = true;
 
     /// The first update is due after one interval.

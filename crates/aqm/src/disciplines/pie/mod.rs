@@ -49,7 +49,7 @@ use rfc8033::{Config, Rfc8033};
 /// When the kernel's timer fires for the first time: half a second after the start.
 pub(crate) const FIRST_UPDATE: Time = Time::from_millis(500);
 
-/// What happens to an arriving packet.
+/// The fate of an arriving packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Pass,
@@ -151,7 +151,7 @@ impl<P> Pie<P> {
 
 impl ControlLaw for PieController {
     type Parameters = Parameters;
-    /// As `pie_change` of the kernel.
+    /// The kernel's `pie_change` drops them.
     const LOWERED_LIMIT_DROPS: bool = true;
 
     /// The first update is due after half a second (`linux`), or one interval.

@@ -64,7 +64,7 @@ use parameters::{Parameters, Ties};
 use threshold::{Controller, Threshold};
 use window::Window;
 
-/// Nothing is signalled while so many packets wait, or fewer.
+/// Nothing is signalled while this number of packets wait, or fewer.
 const SHORT: u64 = 2;
 
 /// A PVPIE queue.
@@ -100,7 +100,7 @@ struct SecondLevel {
 }
 
 impl PvpieController {
-    /// What happens to an arriving packet.
+    /// The fate of an arriving packet.
     #[inline]
     fn decide<P: Packet>(&mut self, queue: &SingleQueue<P>, packet: &P, value: u16) -> Verdict {
         let backlog = queue.backlog();
@@ -130,7 +130,7 @@ impl PvpieController {
 
 impl ControlLaw for PvpieController {
     type Parameters = Parameters;
-    /// As in `pie`.
+    /// The discipline `pie` drops them too.
     const LOWERED_LIMIT_DROPS: bool = true;
 
     /// The first update is due after one interval.

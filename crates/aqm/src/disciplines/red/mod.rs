@@ -131,7 +131,7 @@ impl RedForm {
     }
 }
 
-/// What to do with a packet.
+/// The fate of a packet.
 enum Verdict {
     Queue,
     Mark,
@@ -139,7 +139,7 @@ enum Verdict {
 }
 
 impl Signals {
-    /// How `action` is signalled to a packet that is ECN-capable or not.
+    /// The signal for `action`, to a packet that is ECN-capable or not.
     #[inline]
     fn verdict(self, action: Action, capable: bool) -> Verdict {
         match action {
