@@ -60,8 +60,8 @@ impl Pi {
         self.last_delay = delay;
         // |delta| ≤ 10¹⁸ < 2⁶⁰, times 2⁶² fits 127 bits.
         let change = delta * i128::from(Probability::ONE.raw()) / UNIT;
-        let sum = i128::from(self.probability.raw()) + change;
-        let sum = sum.clamp(0, i128::from(self.cap.raw()));
+        let sum =
+            (i128::from(self.probability.raw()) + change).clamp(0, i128::from(self.cap.raw()));
         self.probability = Probability::from_raw(sum as u64);
     }
 

@@ -107,8 +107,10 @@ fn highest_rate(config: &LinkConfig) -> Option<Rate> {
             LinkChange::SetRate { rate, .. } => Some(*rate),
             LinkChange::Configure { .. } => None,
         });
-    let behind = config.behind.iter();
-    let behind = behind.flat_map(|link| [of(&link.forward), of(&link.reverse)]);
+    let behind = config
+        .behind
+        .iter()
+        .flat_map(|link| [of(&link.forward), of(&link.reverse)]);
     [of(&config.forward), of(&config.reverse)]
         .into_iter()
         .chain(behind)

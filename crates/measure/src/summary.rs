@@ -316,8 +316,9 @@ impl Fairness {
         let index = |groups_of: &[usize]| {
             let flows = groups_of
                 .iter()
-                .flat_map(|&group| &groups[group].goodput_bps);
-            let flows: Vec<f64> = flows.copied().collect();
+                .flat_map(|&group| &groups[group].goodput_bps)
+                .copied()
+                .collect::<Vec<f64>>();
             (flows.len(), jain(flows))
         };
         let way = |&group: &usize| -> Vec<bool> {

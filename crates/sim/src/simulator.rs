@@ -410,8 +410,9 @@ fn plan(
 ) -> Vec<(Time, Planned)> {
     let lives = || lives.clone().zip(0..);
     let stops = lives().filter_map(|((_, stop), id)| Some((stop?, Planned::Stop(id))));
-    let changes = changes.into_iter();
-    let changes = changes.map(|(at, change)| (at, Planned::Change(change)));
+    let changes = changes
+        .into_iter()
+        .map(|(at, change)| (at, Planned::Change(change)));
     let starts = lives().map(|((start, _), id)| (start, Planned::Start(id)));
     let mut plan: Vec<_> = stops.chain(changes).chain(starts).collect();
     // Stable.

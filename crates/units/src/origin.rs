@@ -62,8 +62,11 @@ pub fn check(name: &'static str, rows: &'static [crate::Parameter]) -> Result<()
     }
     for (index, row) in rows.iter().enumerate() {
         let names = |row: &crate::Parameter| [Some(row.name), row.opposite];
-        let before = rows[..index].iter().flat_map(names).flatten();
-        let before = before.chain(["kind", "name"]);
+        let before = rows[..index]
+            .iter()
+            .flat_map(names)
+            .flatten()
+            .chain(["kind", "name"]);
         let own = names(row).into_iter().flatten();
         let default = match row.default {
             crate::parameter::Preset::Is(text) => row.domain.parse(text).is_ok(),

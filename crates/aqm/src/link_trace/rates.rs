@@ -58,20 +58,24 @@ impl RateTrace {
         self.length
     }
 
+    fn rates(&self) -> impl Iterator<Item = Rate> + '_ {
+        self.steps.iter().map(|(_, rate)| *rate)
+    }
     pub(super) fn fastest(&self) -> Rate {
-        let rates = self.steps.iter().map(|(_, rate)| *rate);
-        rates.max().unwrap_or(Rate::ZERO)
+        self.rates().max().unwrap_or(Rate::ZERO)
     }
     pub(super) fn slowest(&self) -> Rate {
-        let rates = self.steps.iter().map(|(_, rate)| *rate);
-        let moving = rates.filter(|rate| !rate.is_zero());
-        moving.min().unwrap_or(Rate::ZERO)
+        self.rates()
+            .filter(|rate| !rate.is_zero())
+            .min()
+            .unwrap_or(Rate::ZERO)
     }
     pub(super) fn first_moving(&self, phase: Time) -> Rate {
-        let here = self.at(phase);
-        let later = self.steps[here..].iter().chain(self.steps.iter());
-        let mut moving = later.filter(|(_, rate)| !rate.is_zero());
-        moving.next().map_or(Rate::ZERO, |(_, rate)| *rate)
+        self.rates()
+            .skip(self.at(phase))
+            .chain(self.rates())
+            .find(|rate| !rate.is_zero())
+            .unwrap_or(Rate::ZERO)
     }
     pub(super) fn mean(&self) -> Rate {
         let amount: u128 = self
@@ -94,8 +98,8 @@ impl RateTrace {
 
     /// Each rate with the time that it lasts.
     pub(super) fn spans(&self) -> impl Iterator<Item = (Time, Rate)> + '_ {
-        let ends = self.steps.iter().skip(1).map(|(at, _)| *at);
-        let ends = ends.chain([self.length]);
+        let starts = self.steps.iter().skip(1).map(|(at, _)| *at);
+        let ends = starts.chain([self.length]);
         self.steps
             .iter()
             .zip(ends)

@@ -310,8 +310,12 @@ mod tests {
         let fits = |(region, full): (&Region, &u64)| {
             (*full).max(clock) + region.earns(len) <= clock + region.depth
         };
-        let chosen = law.regions.iter().zip(&*full).position(fits);
-        let chosen = chosen.unwrap_or(full.len());
+        let chosen = law
+            .regions
+            .iter()
+            .zip(&*full)
+            .position(fits)
+            .unwrap_or(full.len());
         for (region, full) in law.regions.iter().zip(full).skip(chosen) {
             *full = (*full).max(clock) + region.earns(len);
         }

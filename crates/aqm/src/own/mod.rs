@@ -99,8 +99,7 @@ pub(crate) fn set(known: &'static [Entry], kinds: Vec<OwnKind>) -> Result<(), Or
         let name = kind.entry.name;
         check(name, kind.entry.parameters)?;
         let before = kinds[..index].iter().map(|other| &other.entry);
-        let mut before = known.iter().chain(before);
-        if before.any(|other| other.name == name) {
+        if known.iter().chain(before).any(|other| other.name == name) {
             return Err(OriginError::Taken(name));
         }
     }

@@ -153,8 +153,9 @@ fn falling(points: &[CurvePoint]) -> Result<(), ParameterError> {
 /// The rate up to which pieces on log-log axes are worth at least 2^`log`, in units of 2⁻³² bit/s.
 fn piece(points: &[CurvePoint], log: i128) -> u128 {
     // The first point that is worth less; the ends go on beyond their points.
-    let after = points.partition_point(|point| log2(point.value) >= log);
-    let after = after.clamp(1, points.len() - 1);
+    let after = points
+        .partition_point(|point| log2(point.value) >= log)
+        .clamp(1, points.len() - 1);
     let (from, to) = (points[after - 1], points[after]);
     if from.rate == to.rate {
         return u128::from(from.rate.as_bps()) << RATE_BITS;

@@ -41,8 +41,8 @@ fn jumps_for_hours(subject: &Subject, form: Given) {
     let flows = entry
         .parameters
         .iter()
-        .any(|parameter| parameter.name == "flows");
-    let flows = flows.then_some(("flows", "16"));
+        .any(|parameter| parameter.name == "flows")
+        .then_some(("flows", "16"));
     let given: Vec<_> = form.iter().copied().chain(flows).collect();
     let rate = Rate::from_mbps(10);
     let qdisc = Checked::new(subject.discipline(&given, rate).unwrap());

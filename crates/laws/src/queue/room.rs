@@ -43,9 +43,12 @@ pub fn no_rate_shuts_the_queue(subject: &Subject) {
             );
         }
     }
-    let in_time = subject.entry.parameters.iter();
-    let in_time = in_time.filter(|row| matches!(row.domain, Domain::Limit { .. }));
-    let in_time = in_time.map(|row| vec![(row.name, "20ms")]);
+    let in_time = subject
+        .entry
+        .parameters
+        .iter()
+        .filter(|row| matches!(row.domain, Domain::Limit { .. }))
+        .map(|row| vec![(row.name, "20ms")]);
     let given: Vec<_> = by_default.iter().cloned().chain(in_time).collect();
     for given in given.iter().filter(|given| starts(subject, given, usual)) {
         let mut qdisc = subject.discipline(given, usual).unwrap();
@@ -80,9 +83,8 @@ fn find_room(qdisc: &mut Discipline<TestPacket>, packets: u64, what: &str) {
         let packet = TestPacket::new(id, 1, 1_500, Ecn::NotEct);
         qdisc.enqueue(packet, Time::ZERO, &mut reasons);
     }
-    let lost = reasons.0.iter();
-    let lost = lost.filter(|reason| **reason == DropReason::Limit);
-    assert_eq!(lost.count(), 0, "{what}: of {packets} packets");
+    let lost = reasons.0.contains(&DropReason::Limit);
+    assert!(!lost, "{what}: of {packets} packets");
     while qdisc.dequeue(Time::ZERO, &mut Silent).is_some() {
         qdisc.transmitted(Time::ZERO);
     }

@@ -51,8 +51,8 @@ impl HeaderValues {
     }
 
     fn read(&mut self, packet: &mut Descriptor, pool: &Pool) {
-        let value = value_field::get(&pool.bytes(packet.frame())[packet.ip_offset()..]);
-        let value = value.unwrap_or(0);
+        let bytes = &pool.bytes(packet.frame())[packet.ip_offset()..];
+        let value = value_field::get(bytes).unwrap_or(0);
         self.counts.read += u64::from(value != 0);
         packet.set_value(value);
     }

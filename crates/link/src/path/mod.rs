@@ -216,8 +216,11 @@ impl<O: Observer<Descriptor>> Path<O> {
     }
     /// Packets in service, in the delay line, or on the way to the next link.
     pub(crate) fn delayed(&self) -> u64 {
-        let onward = self.behind.onward.as_ref();
-        let onward = onward.map_or(0, |onward| onward.items.len());
+        let onward = self
+            .behind
+            .onward
+            .as_ref()
+            .map_or(0, |onward| onward.items.len());
         (self.behind.delay_line.len() + onward) as u64
     }
     /// Arrivals that came to be known after their time had been decided on; they count as having
@@ -266,8 +269,7 @@ struct Behind {
 fn into(behind: &mut Behind) -> impl FnMut(Descriptor, Departure) {
     |packet, departure| {
         let group = packet.group();
-        let onward = behind.onward.as_mut();
-        let onward = onward.filter(|onward| onward.takes(group));
+        let onward = behind.onward.as_mut().filter(|onward| onward.takes(group));
         let Some(impairer) = &mut behind.impairer else {
             match onward {
                 None => behind.delay_line.push(packet, group, departure.end),

@@ -550,8 +550,9 @@ impl Flow {
             }
             (Action::Datagram { size, content }, Transport::Datagrams(datagrams)) => {
                 let sent = &mut datagrams.sent[end as usize];
-                let packet = Packet::datagram(label, *sent, now, size, datagrams.ecn);
-                let packet = packet.with_content(content).placed(options);
+                let packet = Packet::datagram(label, *sent, now, size, datagrams.ecn)
+                    .with_content(content)
+                    .placed(options);
                 *sent += 1;
                 network.announce(&packet, None);
                 match &mut self.access {

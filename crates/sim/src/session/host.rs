@@ -309,8 +309,8 @@ impl<A: Application> Counted for At<'_, A> {
     fn of_connection(&self, connection: ConnectionId) -> Option<Repairs> {
         let slots = &self.session.slots;
         // A connection whose end the application is learning just now has no number any more.
-        let leaving = self.session.leaving[self.end as usize];
-        let leaving = leaving.filter(|slot| slots[*slot].number == connection);
+        let leaving = self.session.leaving[self.end as usize]
+            .filter(|slot| slots[*slot].number == connection);
         let slot = slots.of_number(self.end, connection).or(leaving)?;
         Some(slots[slot].repairs())
     }

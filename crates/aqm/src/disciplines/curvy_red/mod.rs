@@ -221,8 +221,8 @@ impl ControlLaw for CurvyRedController {
         report: &mut dyn FnMut(&'static str, Gauge),
     ) {
         report("smoothed_delay", Gauge::Delay(self.curve.smoothed));
-        let root = self.curve.above().as_nanos() as f64 / self.curve.range.as_nanos() as f64;
-        let root = root.min(1.0);
+        let root =
+            (self.curve.above().as_nanos() as f64 / self.curve.range.as_nanos() as f64).min(1.0);
         let probability = (0..self.curve.thinks).fold(1.0, |product, _| product * root);
         report("probability", Gauge::Ratio(probability));
         queue.limit.report(report);

@@ -112,8 +112,11 @@ impl<P: Packet> Fifo<P> {
     fn make_room(&mut self, limit: QueueLimit, of_packet: u64, value: u16) -> bool {
         let limit = amount(limit);
         loop {
-            let excess = self.packets.kept().saturating_add(of_packet);
-            let excess = excess.saturating_sub(limit);
+            let excess = self
+                .packets
+                .kept()
+                .saturating_add(of_packet)
+                .saturating_sub(limit);
             if excess == 0 {
                 return true;
             }

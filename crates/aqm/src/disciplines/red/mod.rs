@@ -280,8 +280,9 @@ impl ControlLaw for RedController {
         now: Time,
     ) -> Result<(), ParameterError> {
         // Where the present rate suits no thresholds, the last one that did is what a change is judged by.
-        let present = Config::of(parameters, link).ok();
-        let present = present.filter(|_| !link.rate.is_unlimited());
+        let present = Config::of(parameters, link)
+            .ok()
+            .filter(|_| !link.rate.is_unlimited());
         let config = match present {
             Some(config) => {
                 self.rate = link.rate;
