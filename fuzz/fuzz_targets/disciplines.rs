@@ -11,7 +11,7 @@ use quell_laws::queue::{Subject, operations};
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let mut choices = Choices(bytes);
     let subject = choices.of(&Subject::all().collect::<Vec<_>>());
-    let form = choices.of(subject.trials.forms);
+    let form = choices.of(subject.test_cases.forms);
     let given: Vec<(&str, String)> = (0..choices.byte() % 5)
         .map(|_| {
             let parameter = choices.of(&subject.entry.parameters.iter().collect::<Vec<_>>());

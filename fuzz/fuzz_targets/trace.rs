@@ -3,7 +3,7 @@
 
 #![no_main]
 
-use quell_aqm::course::Trace;
+use quell_aqm::link_trace::Trace;
 use quell_lab::scenario::trace::{Format, chances_of, guess, parse, rates_of, text};
 
 libfuzzer_sys::fuzz_target!(|input: &str| {

@@ -81,15 +81,15 @@ typedef struct quell_queue quell_queue;
  */
 typedef struct quell_kind {
     /**
-     * As configurations name it.
+     * Name in configurations.
      */
     const char *name;
     /**
-     * What it is, in a sentence.
+     * Description in a sentence.
      */
     const char *summary;
     /**
-     * Where it is defined.
+     * Source of the definition.
      */
     const char *source;
     /**
@@ -103,23 +103,23 @@ typedef struct quell_kind {
  */
 typedef struct quell_parameter {
     /**
-     * As settings name it.
+     * Name in settings.
      */
     const char *name;
     /**
-     * Its value if it is not set, or how that comes about.
+     * Value if it is not set, or how the value is derived.
      */
     const char *default_value;
     /**
-     * What it may be.
+     * Allowed values.
      */
     const char *allowed;
     /**
-     * What it does.
+     * Effect of the parameter.
      */
     const char *help;
     /**
-     * Where name and default come from.
+     * Source of name and default.
      */
     const char *source;
     /**
@@ -143,7 +143,7 @@ typedef struct quell_setting {
 } quell_setting;
 
 /**
- * What a discipline is made from. Nothing that it points to is needed afterwards.
+ * The configuration of a discipline. Nothing that it points to is needed afterwards.
  */
 typedef struct quell_config {
     /**
@@ -155,7 +155,7 @@ typedef struct quell_config {
      */
     const struct quell_setting *settings;
     /**
-     * How many.
+     * Number of settings.
      */
     size_t setting_count;
     /**
@@ -163,7 +163,7 @@ typedef struct quell_config {
      */
     uint64_t rate;
     /**
-     * Of the discipline's random decisions: the same seed and the same calls have the same outcome to the bit.
+     * Seed of the discipline's random decisions: the same seed and the same calls have the same outcome to the bit.
      */
     uint64_t seed;
     /**
@@ -190,7 +190,7 @@ typedef struct quell_packet {
      */
     void *user;
     /**
-     * The same for all packets of a flow and for no other's, such as a hash of the five-tuple.
+     * A number that all packets of a flow have and no others, such as a hash of the five-tuple.
      */
     uint64_t flow;
     /**
@@ -255,11 +255,11 @@ typedef struct quell_observer {
  */
 typedef struct quell_departure {
     /**
-     * Its start, when the packet leaves the queue.
+     * Start, when the packet leaves the queue.
      */
     uint64_t start;
     /**
-     * Its end, when the last bit leaves the link.
+     * End, when the last bit leaves the link.
      */
     uint64_t end;
     /**
@@ -269,13 +269,13 @@ typedef struct quell_departure {
 } quell_departure;
 
 /**
- * Told of each transmission as it starts, with both its times: a delay behind the link can be planned at once. The packet does not come
+ * Called with each transmission as it starts, with both its times: a delay behind the link can be planned at once. The packet does not come
  * back. Calls no function of the same handle.
  */
 typedef void (*quell_sink)(void *context, const struct quell_packet *packet, const struct quell_departure *departure);
 
 /**
- * What waits, without the packet in transmission.
+ * The packets that wait, without the one in transmission.
  */
 typedef struct quell_backlog {
     /**
@@ -293,7 +293,7 @@ typedef struct quell_backlog {
  */
 typedef struct quell_gauge {
     /**
-     * Its name; valid during the callback.
+     * Name; valid during the callback.
      */
     const char *name;
     /**
@@ -427,7 +427,7 @@ int32_t quell_link_configure(struct quell_link *link, const char *name, const ch
 int32_t quell_link_drain(struct quell_link *link, uint64_t now);
 
 /**
- * What waits, without the packet in transmission.
+ * The packets that wait, without the one in transmission.
  *
  * # Safety
  * `link` lives and is used by this thread only; `backlog` is null or may be written.
@@ -533,7 +533,7 @@ int32_t quell_queue_configure(struct quell_queue *queue, const char *name, const
 int32_t quell_queue_drain(struct quell_queue *queue, uint64_t now);
 
 /**
- * What waits.
+ * The packets that wait.
  *
  * # Safety
  * `queue` lives and is used by this thread only; `backlog` is null or may be written.

@@ -1,4 +1,4 @@
-//! What a discipline is made from.
+//! The configuration of a discipline.
 
 use std::ffi::{CStr, c_char};
 
@@ -20,7 +20,7 @@ pub struct Setting {
     pub value: *const c_char,
 }
 
-/// What a discipline is made from. Nothing that it points to is needed afterwards.
+/// The configuration of a discipline. Nothing that it points to is needed afterwards.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct Config {
@@ -28,11 +28,11 @@ pub struct Config {
     pub kind: *const c_char,
     /// Parameters that are not to have their defaults, or null if there are none.
     pub settings: *const Setting,
-    /// How many.
+    /// Number of settings.
     pub setting_count: usize,
     /// Rate of the link in bit/s; 0 stops it, QUELL_RATE_UNLIMITED serialises in no time.
     pub rate: u64,
-    /// Of the discipline's random decisions: the same seed and the same calls have the same outcome to the bit.
+    /// Seed of the discipline's random decisions: the same seed and the same calls have the same outcome to the bit.
     pub seed: u64,
     /// The largest IP packet in bytes; 0 means 1500.
     pub mtu: u32,

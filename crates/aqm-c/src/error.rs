@@ -1,4 +1,4 @@
-//! How calls fail: a negative number, and a sentence that the thread can ask for.
+//! Failures of calls: a negative number, and a sentence that the thread can ask for.
 
 use std::any::Any;
 use std::borrow::Cow;

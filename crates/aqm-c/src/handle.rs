@@ -5,7 +5,7 @@ use std::cell::{Cell, UnsafeCell};
 use crate::error::{Failure, guard};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum CallState {
     Idle,
     /// A call is running.
     Running,
@@ -16,24 +16,24 @@ enum State {
 /// An object that C holds a pointer to.
 #[derive(Debug)]
 pub(crate) struct Handle<T> {
-    state: Cell<State>,
+    state: Cell<CallState>,
     thing: UnsafeCell<T>,
 }
 
 /// Leaves the handle broken unless the call came to its end.
-struct Call<'a>(&'a Cell<State>);
+struct Call<'a>(&'a Cell<CallState>);
 
 impl Drop for Call<'_> {
     fn drop(&mut self) {
-        self.0.set(State::Broken);
+        self.0.set(CallState::Broken);
     }
 }
 
 impl<T> Handle<T> {
-    /// On the heap, to be given out.
+    /// Allocates a handle to give out.
     pub(crate) fn give(thing: T) -> *mut Self {
         Box::into_raw(Box::new(Self {
-            state: Cell::new(State::Idle),
+            state: Cell::new(CallState::Idle),
             thing: UnsafeCell::new(thing),
         }))
     }
@@ -50,22 +50,22 @@ impl<T> Handle<T> {
         let handle =
             unsafe { handle.as_ref() }.ok_or(const { Failure::argument(c"the handle is null") })?;
         match handle.state.get() {
-            State::Running => return Err(Failure::BUSY),
-            State::Broken => return Err(Failure::BROKEN),
-            State::Idle => handle.state.set(State::Running),
+            CallState::Running => return Err(Failure::BUSY),
+            CallState::Broken => return Err(Failure::BROKEN),
+            CallState::Idle => handle.state.set(CallState::Running),
         }
         let running = Call(&handle.state);
-        // SAFETY: one thread only, and `State::Running` keeps its calls from nesting, so this is the only reference.
+        // SAFETY: one thread only, and `CallState::Running` keeps its calls from nesting, so this is the only reference.
         let answer = call(unsafe { &mut *handle.thing.get() });
         std::mem::forget(running);
-        handle.state.set(State::Idle);
+        handle.state.set(CallState::Idle);
         answer
     }
 
     /// Calls `last` with the object and frees it, unless a call on it is running; a broken one is only freed. Null is ignored.
     ///
     /// # Safety
-    /// As for [`Handle::call`]; unless a call is running, the pointer is not used again.
+    /// The contract of [`Handle::call`]; unless a call is running, the pointer is not used again.
     pub(crate) unsafe fn take(handle: *mut Self, last: impl FnOnce(&mut T)) {
         let entry = || {
             // SAFETY: by the contract it is null or points to a handle that lives.
@@ -73,11 +73,11 @@ impl<T> Handle<T> {
                 return Ok(());
             };
             match state {
-                State::Running => return Err(Failure::BUSY),
-                State::Broken => {}
+                CallState::Running => return Err(Failure::BUSY),
+                CallState::Broken => {}
                 // A callback that knows the pointer finds the handle busy. If this panics it is not let go.
                 // SAFETY: likewise.
-                State::Idle => unsafe {
+                CallState::Idle => unsafe {
                     Self::call(handle, |thing| {
                         last(thing);
                         Ok(())

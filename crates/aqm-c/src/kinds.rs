@@ -1,4 +1,4 @@
-//! What there is: kinds, their parameters, reasons, gauges. Texts are made once and never freed.
+//! Listings of kinds, their parameters, reasons and gauges. Texts are made once and never freed.
 
 use std::ffi::{CString, c_char, c_void};
 use std::sync::OnceLock;
@@ -16,11 +16,11 @@ use crate::packet::answer;
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct Kind {
-    /// As configurations name it.
+    /// Name in configurations.
     pub name: *const c_char,
-    /// What it is, in a sentence.
+    /// Description in a sentence.
     pub summary: *const c_char,
-    /// Where it is defined.
+    /// Source of the definition.
     pub source: *const c_char,
     /// Number of its parameters.
     pub parameters: usize,
@@ -30,15 +30,15 @@ pub struct Kind {
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct Parameter {
-    /// As settings name it.
+    /// Name in settings.
     pub name: *const c_char,
-    /// Its value if it is not set, or how that comes about.
+    /// Value if it is not set, or how the value is derived.
     pub default_value: *const c_char,
-    /// What it may be.
+    /// Allowed values.
     pub allowed: *const c_char,
-    /// What it does.
+    /// Effect of the parameter.
     pub help: *const c_char,
-    /// Where name and default come from.
+    /// Source of name and default.
     pub source: *const c_char,
     /// Whether it can change on a living queue.
     pub live: bool,
@@ -197,7 +197,7 @@ pub const QUELL_GAUGE_COUNT: u32 = 2;
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct Gauge {
-    /// Its name; valid during the callback.
+    /// Name; valid during the callback.
     pub name: *const c_char,
     /// QUELL_GAUGE_RATIO, QUELL_GAUGE_DELAY or QUELL_GAUGE_COUNT.
     pub unit: u32,

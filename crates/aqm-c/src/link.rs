@@ -23,15 +23,15 @@ pub struct Link {
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct Departure {
-    /// Its start, when the packet leaves the queue.
+    /// Start, when the packet leaves the queue.
     pub start: u64,
-    /// Its end, when the last bit leaves the link.
+    /// End, when the last bit leaves the link.
     pub end: u64,
     /// Bytes that it occupies on the link.
     pub link_bytes: u64,
 }
 
-/// Told of each transmission as it starts, with both its times: a delay behind the link can be planned at once. The packet does not come
+/// Called with each transmission as it starts, with both its times: a delay behind the link can be planned at once. The packet does not come
 /// back. Calls no function of the same handle.
 pub type Sink = Option<
     unsafe extern "C" fn(context: *mut c_void, packet: *const Packet, departure: *const Departure),
@@ -42,13 +42,13 @@ struct Inner {
     link: Bottleneck<Packet, Discipline<Packet>, Observer>,
     names: Vec<CString>,
     sink: Sink,
-    /// Of the observer and of the sink.
+    /// Context of the observer and of the sink.
     context: *mut c_void,
     now: Time,
 }
 
 impl Inner {
-    /// Calls with the link, its logical time and what becomes of packets that depart.
+    /// Calls with the link, its logical time and the sink of packets that depart.
     fn at<R>(
         &mut self,
         now: u64,
@@ -78,7 +78,7 @@ impl Inner {
 }
 
 /// # Safety
-/// As for [`Handle::call`].
+/// The contract of [`Handle::call`].
 unsafe fn call<R>(
     link: *mut Link,
     call: impl FnOnce(&mut Inner) -> Result<R, Failure>,
@@ -237,7 +237,7 @@ pub unsafe extern "C" fn quell_link_drain(link: *mut Link, now: u64) -> i32 {
     status(|| unsafe { call(link, drain) })
 }
 
-/// What waits, without the packet in transmission.
+/// The packets that wait, without the one in transmission.
 ///
 /// # Safety
 /// `link` lives and is used by this thread only; `backlog` is null or may be written.

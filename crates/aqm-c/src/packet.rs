@@ -13,7 +13,7 @@ use crate::error::Failure;
 pub struct Packet {
     /// The caller's own: a pointer or an index of the real packet. Never looked at.
     pub user: *mut c_void,
-    /// The same for all packets of a flow and for no other's, such as a hash of the five-tuple.
+    /// A number that all packets of a flow have and no others, such as a hash of the five-tuple.
     pub flow: u64,
     /// When it arrived. Set by the library.
     pub arrival: u64,
@@ -74,7 +74,7 @@ impl quell_aqm::Packet for Packet {
     }
 }
 
-/// What waits, without the packet in transmission.
+/// The packets that wait, without the one in transmission.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Backlog {

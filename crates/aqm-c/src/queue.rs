@@ -1,6 +1,6 @@
 //! A discipline alone, for those who send packets themselves: put in what arrives, take out what is to be sent.
 //!
-//! What `Bottleneck` does for a link happens here as well: periodic updates are caught up, each at its own time, before a call takes
+//! As in a `Bottleneck`, periodic updates are caught up, each at its own time, before a call takes
 //! effect. At equal times the order is end of transmission, departure, update, arrival.
 
 use std::ffi::{CString, c_char, c_void};
@@ -53,7 +53,7 @@ impl Inner {
 }
 
 /// # Safety
-/// As for [`Handle::call`].
+/// The contract of [`Handle::call`].
 unsafe fn call<R>(
     queue: *mut Queue,
     call: impl FnOnce(&mut Inner) -> Result<R, Failure>,
@@ -248,7 +248,7 @@ pub unsafe extern "C" fn quell_queue_drain(queue: *mut Queue, now: u64) -> i32 {
     status(|| unsafe { call(queue, drain) })
 }
 
-/// What waits.
+/// The packets that wait.
 ///
 /// # Safety
 /// `queue` lives and is used by this thread only; `backlog` is null or may be written.

@@ -31,7 +31,7 @@ pub struct Bottleneck<P, Q, O> {
     qdisc: Q,
     clock: DepartureClock,
     observer: O,
-    /// Nothing happens before this time any more.
+    /// The time of the last call: nothing happens before it any more.
     now: Time,
     /// End of the transmission in progress.
     busy_until: Option<Time>,
@@ -55,7 +55,7 @@ impl<P: Packet, Q: Qdisc<P>, O: Observer<P>> Bottleneck<P, Q, O> {
         }
     }
 
-    /// The same link, at time zero, that moves. Its rate is the one for which the discipline was built: what a course offers at
+    /// Makes the link, at time zero, move by itself. Its rate is the one for which the discipline was built: the trace's offer at
     /// time zero follows at once.
     #[must_use]
     pub fn with_service(mut self, service: Service) -> Self {
@@ -137,7 +137,7 @@ impl<P: Packet, Q: Qdisc<P>, O: Observer<P>> Bottleneck<P, Q, O> {
         moves.turn(self.busy_until.is_some() || still, waiting)
     }
 
-    /// What the link does by itself at `at`; `false` if there is nothing to do, or an update of the discipline comes first.
+    /// Performs what the link does by itself at `at`; `false` if there is nothing to do, or an update of the discipline comes first.
     #[cold]
     fn moved(&mut self, at: Time, sink: &mut impl FnMut(P, Departure)) -> bool {
         // A medium that was free while the link stood still is free now.
@@ -211,7 +211,7 @@ impl<P: Packet, Q: Qdisc<P>, O: Observer<P>> Bottleneck<P, Q, O> {
         self.qdisc.drain(self.now, &mut self.observer);
     }
 
-    /// What waits, without the packet in service.
+    /// The packets that wait, without the one in service.
     pub fn backlog(&self) -> Backlog {
         self.qdisc.backlog()
     }

@@ -11,7 +11,7 @@
 
 use crate::units::{Bytes, Rate, Time};
 
-/// What a packet occupies on the link beyond its IP length.
+/// The bytes of a packet on the link beyond its IP length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Framing {
     /// Bytes added to each packet; may be negative.
@@ -47,7 +47,7 @@ pub struct DepartureClock {
     framing: Framing,
     /// End of the last transmission, rounded down.
     free_at: Time,
-    /// What rounding down left, in units of 1/rate ns; below the rate.
+    /// The remainder of rounding down, in units of 1/rate ns; below the rate.
     remainder: u64,
 }
 
@@ -65,7 +65,7 @@ impl DepartureClock {
     pub fn rate(&self) -> Rate {
         self.rate
     }
-    /// How packets are framed.
+    /// The framing of packets.
     pub fn framing(&self) -> Framing {
         self.framing
     }

@@ -5,7 +5,7 @@
 //! packet meets them.
 
 use crate::dual_queue::{self, DualQueue, Queued, classify, drop_queued, refuse};
-use crate::kind::{Entry, QueueKind, Trials};
+use crate::kind::{Entry, QueueKind};
 use crate::limit::{LIMIT, QueueLimit};
 use crate::observer::{DropReason, Observer, QueueId};
 use crate::packet::Packet;
@@ -15,6 +15,7 @@ use crate::queue_protection::{self, QueueProtection};
 use crate::random::Random;
 use crate::scheduler::{self, Scheduler};
 use crate::shell::Shell;
+use crate::test_cases::{TestCases, Tested};
 use crate::threshold::Threshold;
 use crate::units::{Bytes, Probability, Rate, Time};
 
@@ -33,7 +34,7 @@ pub(crate) struct Place {
     pub(crate) queue: QueueId,
 }
 
-/// What a law may need to know when a packet arrives.
+/// Facts of an arrival that a law may need.
 #[derive(Debug, Clone, Copy)]
 pub struct Arrival {
     pub(crate) place: Place,
@@ -162,7 +163,10 @@ pub struct DualBuffer<P, L: DualLaw> {
 
 impl<P, L: DualLaw> QueueKind for DualBuffer<P, L> {
     const ENTRY: Entry = L::ENTRY;
-    const TRIALS: Trials = L::TRIALS;
+}
+
+impl<P, L: DualLaw + Tested> Tested for DualBuffer<P, L> {
+    const TEST_CASES: TestCases = L::TEST_CASES;
 }
 
 impl<P: Packet, L: DualLaw> DualBuffer<P, L> {

@@ -106,7 +106,7 @@ impl<P: Packet> DualQueue<P> {
     pub(crate) fn backlogged(&self) -> (bool, bool) {
         (!self.queues[0].is_empty(), !self.queues[1].is_empty())
     }
-    /// Both queues together.
+    /// The backlog of both queues together.
     pub(crate) fn backlog(&self) -> Backlog {
         Backlog {
             packets: self.backlogs[0].packets + self.backlogs[1].packets,
@@ -117,7 +117,7 @@ impl<P: Packet> DualQueue<P> {
     pub(crate) fn memory(&self) -> Bytes {
         self.memory
     }
-    /// How long the head of `queue` has waited; `None` if the queue is empty.
+    /// The time that the head of `queue` has waited; `None` if the queue is empty.
     pub(crate) fn head_sojourn(&self, queue: QueueId, now: Time) -> Option<Time> {
         self.queues[queue.index()]
             .front()

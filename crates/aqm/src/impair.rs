@@ -1,4 +1,4 @@
-//! What a path does to packets behind its queue: it loses some, delays them unequally, and lets some be overtaken.
+//! Impairments of a path behind its queue: it loses some packets, delays them unequally, and lets some be overtaken.
 //!
 //! Losses follow the model of Gilbert and Elliott: the path is good or bad, changes at each packet with the probabilities `enter` and
 //! `leave`, and loses a packet with a probability of the state it is then in (Gilbert 1960, Elliott 1963; as `loss gemodel` of
@@ -12,14 +12,14 @@
 
 use crate::units::{Probability, Random, Time};
 
-/// What happens to packets of one direction.
+/// The impairments of packets of one direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Impairment {
     /// Losses.
     pub loss: Loss,
     /// The share of packets that are held back.
     pub reorder: Probability,
-    /// For how long.
+    /// The time for which they are held.
     pub hold: Time,
     /// The longest random delay; uniform from zero.
     pub jitter: Time,
@@ -28,13 +28,13 @@ pub struct Impairment {
 /// Probabilities of the model of Gilbert and Elliott.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Loss {
-    /// From good to bad.
+    /// Probability of a change from good to bad.
     pub enter: Probability,
-    /// From bad to good.
+    /// Probability of a change from bad to good.
     pub leave: Probability,
-    /// Of a loss in the bad state.
+    /// Probability of a loss in the bad state.
     pub bad: Probability,
-    /// Of a loss in the good state.
+    /// Probability of a loss in the good state.
     pub good: Probability,
 }
 

@@ -1,11 +1,9 @@
-//! What a kind says of itself: a row for listings, and what the shared tests need to know of a discipline.
+//! The row of a kind in listings.
 
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::observer::DropReason;
-use crate::packet::Ecn;
 use crate::parameter::{Parameter, ParameterError};
 
 /// A kind of discipline, marker or value function in listings.
@@ -15,7 +13,7 @@ pub struct Entry {
     pub name: &'static str,
     /// One sentence for listings.
     pub summary: &'static str,
-    /// Where the algorithm is defined.
+    /// Source of the algorithm.
     pub source: &'static str,
     /// Every parameter.
     pub parameters: &'static [Parameter],
@@ -47,21 +45,4 @@ impl Entry {
 pub trait QueueKind {
     /// Its row in listings.
     const ENTRY: Entry;
-    /// What the shared tests need to know of it.
-    const TRIALS: Trials;
-}
-
-/// Parameters and their values.
-pub type Given = &'static [(&'static str, &'static str)];
-
-/// What the shared tests try with a kind of discipline, and which drops they accept.
-#[derive(Debug, Clone, Copy)]
-pub struct Trials {
-    /// Starting points worth a run of their own.
-    pub forms: &'static [Given],
-    /// Whether the source allows this drop of a packet that was offered with this code point; `queued` if it had been accepted. Drops by
-    /// [`Qdisc::drain`](crate::Qdisc::drain) are not asked for.
-    pub allows: fn(reason: DropReason, queued: bool, ecn: Ecn) -> bool,
-    /// For each parameter: what else is given, the parameter, and two values that must lead to different fates.
-    pub knobs: &'static [(Given, &'static str, &'static str, &'static str)],
 }

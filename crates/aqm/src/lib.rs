@@ -3,14 +3,14 @@
 //! Everything here is pure: time, randomness and the link's rate are arguments, packets are seen
 //! through a small trait, and nothing reads a clock, logs or blocks. Nothing on the per-packet path
 //! uses floating point; only the gauges of [`qdisc::Gauge`], which are read now and then, are `f64`.
-//! The same code therefore decides the fate of modelled packets in a simulator and of real ones on a
+//! So one code decides the fate of modelled packets in a simulator and of real ones on a
 //! link.
 //!
 //! * [`packet`]: the view of a packet that a discipline gets.
 //! * [`qdisc`]: the contract of a queue discipline; [`observer`]: receives what it did.
-//! * [`disciplines`]: every discipline there is, behind one enum; [`kind`]: what a kind says of itself.
-//! * [`own`]: disciplines of other crates; [`parts`]: what a discipline is made of.
-//! * [`value`]: what packets are worth; [`marker`]: what writes it into them, in front of the bottleneck.
+//! * [`disciplines`]: every discipline there is, behind one enum; [`kind`]: their rows in listings; [`test_cases`]: data for their tests.
+//! * [`own`]: disciplines of other crates; [`parts`]: parts to make a discipline of.
+//! * [`value`]: values of packets; [`marker`]: writes them into packets, in front of the bottleneck.
 //! * [`bottleneck`]: a discipline behind a [`departure_clock`]; nothing else calls a discipline.
 //!
 //! Panics: only on a broken invariant of this crate, never on the content of a call or a packet.
@@ -23,7 +23,6 @@ extern crate alloc;
 extern crate std;
 
 pub mod bottleneck;
-pub mod course;
 pub mod departure_clock;
 pub mod disciplines;
 mod dual_buffer;
@@ -33,6 +32,7 @@ mod flow_queue;
 pub mod impair;
 pub mod kind;
 mod limit;
+pub mod link_trace;
 pub mod marker;
 pub mod medium;
 pub mod observer;
@@ -47,6 +47,7 @@ pub mod service;
 mod shell;
 mod single_buffer;
 mod single_queue;
+pub mod test_cases;
 mod threshold;
 pub mod value;
 mod virtual_queue;

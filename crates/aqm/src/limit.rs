@@ -35,7 +35,7 @@ impl QueueLimit {
     pub fn of(name: &str, amount: Amount, link: Link) -> Result<Self, ParameterError> {
         Self::of_at_least(name, amount, link, link.mtu)
     }
-    /// The same where a queue accepts a packet of the MTU only with a limit of `least` bytes.
+    /// The limit of a queue that accepts a packet of the MTU only with a limit of `least` bytes.
     pub(crate) fn of_at_least(
         name: &str,
         amount: Amount,
@@ -51,7 +51,7 @@ impl QueueLimit {
             _ => Ok(Self::at_rate(amount, link)),
         }
     }
-    /// The same at any rate, however small: a limit in time holds a packet at least, and a default a few.
+    /// The limit at any rate, however small: a limit in time holds a packet at least, and a default a few.
     pub fn at_rate(amount: Amount, link: Link) -> Self {
         let packets = |count: u64| Bytes::new(count.saturating_mul(link.mtu.get()));
         let bytes_in = |time| link.rate.bytes_in(time);
@@ -111,11 +111,11 @@ impl QueueLimit {
         }
     }
 
-    /// For status.
+    /// Reports the limit to `status`.
     pub fn report(self, report: &mut dyn FnMut(&'static str, Gauge)) {
         self.report_as("limit_packets", "limit_bytes", report);
     }
-    /// For status, under these names.
+    /// Reports the limit to `status`, under these names.
     pub fn report_as(
         self,
         in_packets: &'static str,

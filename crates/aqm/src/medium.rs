@@ -2,7 +2,7 @@
 //!
 //! A model of what 802.11 does with a queue, no more than that: whoever has something to send waits for the medium, a fixed time and
 //! a random one (interframe space, then backoff slots drawn uniformly from the contention window: IEEE 802.11-2020 section 10.3).
-//! What is in the queue when the medium is free becomes one aggregate, limited in packets (A-MPDU: 64 with a common block ack) and in
+//! The packets in the queue when the medium is free become one aggregate, limited in packets (A-MPDU: 64 with a common block ack) and in
 //! time (the limit of a transmit opportunity, or 5.484 ms of a PPDU). All packets of an aggregate leave the queue when it starts, and
 //! arrive together when it ends. Then the link contends again.
 //!
@@ -10,7 +10,7 @@
 
 use crate::units::{Random, Time};
 
-/// How a link gets hold of its medium.
+/// The access of a link to its medium.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Medium {
     /// The most packets of an aggregate; at least 1.

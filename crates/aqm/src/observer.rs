@@ -20,7 +20,7 @@ impl QueueId {
     /// The Classic queue of a dual-queue discipline.
     pub const CLASSIC: Self = Self(1);
 
-    /// As an index.
+    /// The queue as an index.
     pub const fn index(self) -> usize {
         self.0 as usize
     }
@@ -51,15 +51,15 @@ macro_rules! reasons {
 reasons! {
     /// Why a packet was newly marked CE.
     MarkReason {
-        /// By the AQM of a single queue, or of the Classic queue.
+        /// Marked by the AQM of a single queue, or of the Classic queue.
         Aqm => "aqm",
-        /// By the probability coupled from the Classic queue (p_CL of RFC 9332).
+        /// Marked by the probability coupled from the Classic queue (p_CL of RFC 9332).
         Coupled => "coupled",
-        /// By a fixed threshold of the L4S queue.
+        /// Marked by a fixed threshold of the L4S queue.
         Step => "step",
-        /// By the native ramp of the L4S queue (p'_L above p_CL in RFC 9332).
+        /// Marked by the native ramp of the L4S queue (p'_L above p_CL in RFC 9332).
         Ramp => "ramp",
-        /// Because the coupled probability is saturated.
+        /// Marked because the coupled probability is saturated.
         Overload => "overload",
         /// Its packet value was not above the congestion threshold value.
         Value => "value",
@@ -69,9 +69,9 @@ reasons! {
 reasons! {
     /// Why a packet was dropped.
     DropReason {
-        /// By the AQM's probability.
+        /// Dropped by the AQM's probability.
         Aqm => "aqm",
-        /// By the AQM where it would have marked, because overload disabled ECN.
+        /// Dropped by the AQM where it would have marked, because overload disabled ECN.
         Overload => "overload",
         /// Its packet value was not above the congestion threshold value, or was the lowest in a full queue.
         Value => "value",

@@ -1,4 +1,4 @@
-//! What disciplines are made of, for those of this crate and of others.
+//! Parts of disciplines, for those of this crate and of others.
 //!
 //! A discipline with one queue is a [`ControlLaw`] in a [`SingleBuffer`]: the buffer has the packets, the limit and the settings, and the law
 //! decides about packets. Anything else implements [`Qdisc`](crate::Qdisc) itself.

@@ -25,7 +25,7 @@ pub(crate) struct Pi {
 }
 
 impl Pi {
-    /// At p' = 0 after no delay.
+    /// A controller at p' = 0 after no delay.
     pub(crate) fn new(target: Time, alpha: Frequency, beta: Frequency) -> Self {
         Self {
             target,
@@ -60,8 +60,8 @@ impl Pi {
         self.last_delay = delay;
         // |delta| ≤ 10¹⁸ < 2⁶⁰, times 2⁶² fits 127 bits.
         let change = delta * i128::from(Probability::ONE.raw()) / UNIT;
-        let sum = i128::from(self.probability.raw()) + change;
-        let sum = sum.clamp(0, i128::from(self.cap.raw()));
+        let sum =
+            (i128::from(self.probability.raw()) + change).clamp(0, i128::from(self.cap.raw()));
         self.probability = Probability::from_raw(sum as u64);
     }
 

@@ -5,7 +5,7 @@ use crate::packet::{Ecn, Packet};
 use crate::parameter::ParameterError;
 use crate::units::{Bytes, Rate, Time};
 
-/// What waits in a discipline, without the packet in service.
+/// The packets that wait in a discipline, without the one in service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Backlog {
     /// Number of packets.
@@ -108,7 +108,7 @@ pub trait Qdisc<P: Packet> {
     ) -> Result<(), ParameterError>;
     /// Drops all that is queued, as [`DropReason::Drained`](crate::DropReason::Drained).
     fn drain(&mut self, now: Time, obs: &mut impl Observer<P>);
-    /// What waits, without the packet in service.
+    /// The packets that wait, without the one in service.
     fn backlog(&self) -> Backlog;
     /// Reports named gauges for tables and pages, as of `now`.
     fn status(&self, now: Time, report: &mut dyn FnMut(&'static str, Gauge));

@@ -115,14 +115,14 @@ pub(crate) const ROWS: [Parameter; 7] = {
 #[derive(Debug)]
 pub(crate) struct QueueProtection {
     scores: Option<Scores>,
-    /// With the last rate that was not zero.
+    /// The link with its last rate that was not zero.
     link: Link,
     salt: u64,
     redirected: i64,
 }
 
 impl QueueProtection {
-    /// As `parameters` ask for. `certain` is the delay at which native marking is certain on a link.
+    /// Queue protection with these parameters. `certain` is the delay at which native marking is certain on a link.
     pub(crate) fn new(
         parameters: &Parameters,
         link: Link,
@@ -210,7 +210,7 @@ impl QueueProtection {
         }
     }
 
-    /// For status.
+    /// Reports the gauges to `status`.
     pub(crate) fn report(&self, report: &mut dyn FnMut(&'static str, Gauge)) {
         if self.scores.is_some() {
             report("redirected", Gauge::Count(self.redirected));

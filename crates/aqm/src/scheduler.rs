@@ -91,7 +91,7 @@ pub(crate) const fn rows(default: Preset, source: &'static str) -> [Parameter; 5
     rows
 }
 
-/// What the parameters ask for.
+/// The rule that the parameters ask for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Rule {
     Strict,
@@ -118,7 +118,7 @@ impl Rule {
 }
 
 #[derive(Debug)]
-enum State {
+enum SchedulerState {
     Strict,
     TimeShifted(TimeShiftedFifo),
     Bytes(ByteCredit),
@@ -129,7 +129,7 @@ enum State {
 #[derive(Debug)]
 pub(crate) struct Scheduler {
     rule: Rule,
-    state: State,
+    state: SchedulerState,
 }
 
 impl Scheduler {
@@ -137,13 +137,13 @@ impl Scheduler {
     pub(crate) fn new(parameters: &Parameters, link: Link) -> Self {
         let rule = Rule::of(parameters);
         let state = match rule {
-            Rule::Strict => State::Strict,
-            Rule::TimeShifted(shift) => State::TimeShifted(TimeShiftedFifo::new(shift)),
+            Rule::Strict => SchedulerState::Strict,
+            Rule::TimeShifted(shift) => SchedulerState::TimeShifted(TimeShiftedFifo::new(shift)),
             Rule::Shares(classic, l4s, false) => {
-                State::Bytes(ByteCredit::new(classic, l4s, link.mtu))
+                SchedulerState::Bytes(ByteCredit::new(classic, l4s, link.mtu))
             }
             Rule::Shares(classic, l4s, true) => {
-                State::Packets(ByteCredit::new(classic, l4s, Bytes::new(1)))
+                SchedulerState::Packets(ByteCredit::new(classic, l4s, Bytes::new(1)))
             }
         };
         Self { rule, state }
@@ -161,18 +161,18 @@ impl Scheduler {
     pub(crate) fn next<P: Packet>(&mut self, queues: &DualQueue<P>, now: Time) -> Option<QueueId> {
         let (l4s, classic) = queues.backlogged();
         match &mut self.state {
-            State::Bytes(credit) | State::Packets(credit) => {
+            SchedulerState::Bytes(credit) | SchedulerState::Packets(credit) => {
                 if !l4s && !classic {
                     credit.reset();
                 }
                 credit.next(l4s, classic)
             }
-            State::TimeShifted(fifo) => fifo.next(
+            SchedulerState::TimeShifted(fifo) => fifo.next(
                 queues.head_sojourn(QueueId::L4S, now),
                 queues.head_sojourn(QueueId::CLASSIC, now),
             ),
-            State::Strict if l4s => Some(QueueId::L4S),
-            State::Strict => classic.then_some(QueueId::CLASSIC),
+            SchedulerState::Strict if l4s => Some(QueueId::L4S),
+            SchedulerState::Strict => classic.then_some(QueueId::CLASSIC),
         }
     }
 
@@ -180,15 +180,17 @@ impl Scheduler {
     #[inline]
     pub(crate) fn served(&mut self, queue: QueueId, len: Bytes, other_backlogged: bool) {
         match &mut self.state {
-            State::Bytes(credit) => credit.served(queue, len, other_backlogged),
-            State::Packets(credit) => credit.served(queue, Bytes::new(1), other_backlogged),
-            State::TimeShifted(_) | State::Strict => (),
+            SchedulerState::Bytes(credit) => credit.served(queue, len, other_backlogged),
+            SchedulerState::Packets(credit) => {
+                credit.served(queue, Bytes::new(1), other_backlogged)
+            }
+            SchedulerState::TimeShifted(_) | SchedulerState::Strict => (),
         }
     }
 
-    /// For status.
+    /// Reports the gauges to `status`.
     pub(crate) fn report(&self, report: &mut dyn FnMut(&'static str, Gauge)) {
-        if let State::Bytes(credit) | State::Packets(credit) = &self.state {
+        if let SchedulerState::Bytes(credit) | SchedulerState::Packets(credit) = &self.state {
             report("credit", Gauge::Count(credit.credit()));
         }
     }

@@ -1,24 +1,24 @@
-//! What moves a link beside its departure clock: a course of rates or chances, and the access to a medium.
+//! The moves of a link besides its departure clock: a trace of rates or chances, and the access to a medium.
 
 use alloc::boxed::Box;
 
-use crate::course::{Chances, Course, Steps, Trace};
+use crate::link_trace::{Chances, LinkTrace, Steps, Trace};
 use crate::medium::{Accesses, Medium};
 use crate::units::{Random, Rate, Time};
 
-/// How a link serves its queue; by default at its rate, whenever it is free.
+/// The way in which a link serves its queue; by default at its rate, whenever it is free.
 #[derive(Debug, Clone, Default)]
 pub struct Service {
     /// The trace that the link plays.
-    pub course: Option<Course>,
-    /// The medium that it shares, and what random waiting times are drawn from. Not together with chances.
+    pub trace: Option<LinkTrace>,
+    /// The medium that it shares, and the stream of random waiting times. Not together with chances.
     pub medium: Option<(Medium, Random)>,
 }
 
 impl Service {
     /// The positions of a link at time zero; `None` where its clock is all that there is.
     pub(crate) fn start(self) -> Option<Box<Moves>> {
-        if self.course.is_none() && self.medium.is_none() {
+        if self.trace.is_none() && self.medium.is_none() {
             return None;
         }
         let mut moves = Moves {
@@ -28,17 +28,17 @@ impl Service {
                 .medium
                 .map(|(medium, random)| Accesses::new(medium, random)),
         };
-        if let Some(course) = &self.course {
-            match &course.trace {
-                Trace::Rates(trace) => moves.steps = Some(Steps::new(trace, course)),
-                Trace::Chances(trace) => moves.chances = Some(Chances::new(trace, course)),
+        if let Some(link_trace) = &self.trace {
+            match &link_trace.trace {
+                Trace::Rates(trace) => moves.steps = Some(Steps::new(trace, link_trace)),
+                Trace::Chances(trace) => moves.chances = Some(Chances::new(trace, link_trace)),
             }
         }
         Some(Box::new(moves))
     }
 }
 
-/// What moves a link. At most one of steps and chances, and of chances and accesses.
+/// The moves of a link. At most one of steps and chances is set, and of chances and accesses.
 #[derive(Debug, Clone)]
 pub(crate) struct Moves {
     pub(crate) steps: Option<Steps>,
@@ -46,12 +46,12 @@ pub(crate) struct Moves {
     pub(crate) accesses: Option<Accesses>,
 }
 
-/// Another rate.
+/// A change of the rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Move {
-    /// What the link offers from now on.
+    /// The link's offer from now on.
     pub(crate) offered: Rate,
-    /// What the discipline hears, if there is news.
+    /// The rate that the discipline hears, if there is news.
     pub(crate) heard: Option<Rate>,
 }
 
@@ -61,7 +61,7 @@ impl Moves {
         self.chances.is_some() || self.accesses.is_some()
     }
 
-    /// When packets that wait get their turn; `busy` says that a transmission is in progress, `waiting` that there are packets.
+    /// The time at which packets that wait get their turn; `busy` says that a transmission is in progress, `waiting` that there are packets.
     pub(crate) fn turn(&self, busy: bool, waiting: bool) -> Option<Time> {
         if busy || !waiting {
             return None;
@@ -73,7 +73,7 @@ impl Moves {
         }
     }
 
-    /// When the rate changes next.
+    /// The time of the next change of the rate.
     pub(crate) fn next_rate(&self) -> Option<Time> {
         match (&self.steps, &self.chances) {
             (Some(steps), _) => Some(steps.next()).filter(|at| *at < Time::MAX),
@@ -82,7 +82,7 @@ impl Moves {
         }
     }
 
-    /// The change that is due.
+    /// Takes the change that is due.
     pub(crate) fn take_rate(&mut self) -> Option<Move> {
         if let Some(steps) = &mut self.steps {
             let rate = steps.take();

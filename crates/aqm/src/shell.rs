@@ -1,4 +1,4 @@
-//! What every discipline has besides its control law: its settings, and the link that it feeds.
+//! The part of a discipline besides its control law: its settings, and the link that it feeds.
 
 use core::marker::PhantomData;
 
@@ -10,7 +10,7 @@ use crate::units::Rate;
 #[derive(Debug)]
 pub(crate) struct Shell<T> {
     settings: Settings,
-    /// With the last rate that was not zero.
+    /// The link with its last rate that was not zero.
     link: Link,
     table: PhantomData<fn() -> T>,
 }

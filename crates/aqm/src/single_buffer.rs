@@ -3,7 +3,7 @@
 //! [`SingleBuffer`] is the discipline: settings, link, limit and queue, with everything that is the same for all. A [`ControlLaw`] decides
 //! about packets. Its methods stand in the order in which a packet meets them; a law writes those that it needs.
 
-use crate::kind::{Entry, QueueKind, Trials};
+use crate::kind::{Entry, QueueKind};
 use crate::limit::{LIMIT, QueueLimit};
 use crate::observer::{DropReason, Observer, QueueId};
 use crate::packet::Packet;
@@ -12,6 +12,7 @@ use crate::qdisc::{Backlog, Gauge, Link, Qdisc};
 use crate::random::Random;
 use crate::shell::Shell;
 use crate::single_queue::{self, SingleQueue, drop_queued, refuse};
+use crate::test_cases::{TestCases, Tested};
 use crate::units::{Bytes, Rate, Time};
 
 /// The control law of a discipline with one queue.
@@ -184,7 +185,10 @@ pub struct SingleBuffer<P, L: ControlLaw> {
 
 impl<P, L: ControlLaw> QueueKind for SingleBuffer<P, L> {
     const ENTRY: Entry = L::ENTRY;
-    const TRIALS: Trials = L::TRIALS;
+}
+
+impl<P, L: ControlLaw + Tested> Tested for SingleBuffer<P, L> {
+    const TEST_CASES: TestCases = L::TEST_CASES;
 }
 
 impl<P: Packet, L: ControlLaw> SingleBuffer<P, L> {

@@ -16,7 +16,7 @@ pub(crate) const NAMES: &[&str] = &["queue"];
 pub struct SingleQueue<P> {
     packets: VecDeque<P>,
     bytes: Bytes,
-    /// What may wait. The control law applies it; the queue itself takes everything.
+    /// The limit on what waits. The control law applies it; the queue itself takes everything.
     pub limit: QueueLimit,
 }
 
@@ -30,7 +30,7 @@ impl<P: Packet> SingleQueue<P> {
         }
     }
 
-    /// What waits.
+    /// The packets that wait.
     #[inline]
     pub fn backlog(&self) -> Backlog {
         // The number is not kept a second time: side by side, the two are written one by one and then read at once, which makes a
@@ -45,7 +45,7 @@ impl<P: Packet> SingleQueue<P> {
     pub fn is_empty(&self) -> bool {
         self.packets.is_empty()
     }
-    /// How long the head has waited; zero if there is none.
+    /// The time that the head has waited; zero if there is none.
     pub fn head_sojourn(&self, now: Time) -> Time {
         let head = self.packets.front();
         head.map_or(Time::ZERO, |packet| packet.sojourn(now))

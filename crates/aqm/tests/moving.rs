@@ -5,8 +5,8 @@ use crate::common;
 
 use common::*;
 use proptest::prelude::*;
-use quell_aqm::course::{ChanceTrace, Course, RateTrace, Trace};
 use quell_aqm::departure_clock::Framing;
+use quell_aqm::link_trace::{ChanceTrace, LinkTrace, RateTrace, Trace};
 use quell_aqm::medium::Medium;
 use quell_aqm::{Bottleneck, Discipline, Link, Service, disciplines};
 use quell_units::{Bytes, Ecn, Random, Rate, Settings, Time};
@@ -34,16 +34,16 @@ fn medium(packets: u32, time: Time, backoff: Time) -> Service {
         backoff,
     };
     Service {
-        course: None,
+        trace: None,
         medium: Some((medium, Random::new(1, "access"))),
     }
 }
 
-fn rates(steps: &[(u64, u64)], length: u64) -> Course {
+fn rates(steps: &[(u64, u64)], length: u64) -> LinkTrace {
     let steps = steps
         .iter()
         .map(|&(ms, mbps)| (MS(ms), Rate::from_mbps(mbps)));
-    Course::new(Trace::Rates(
+    LinkTrace::new(Trace::Rates(
         RateTrace::new(steps.collect(), MS(length)).unwrap(),
     ))
 }
@@ -69,9 +69,9 @@ fn carried(
 
 #[test]
 fn a_packet_in_service_finishes_at_the_old_rate_and_an_outage_keeps_the_rest() {
-    let course = rates(&[(0, 12), (2, 0), (5, 24)], 10);
+    let link_trace = rates(&[(0, 12), (2, 0), (5, 24)], 10);
     let service = Service {
-        course: Some(course),
+        trace: Some(link_trace),
         medium: None,
     };
     let mut link = link("fifo", RATE, service);
@@ -84,10 +84,10 @@ fn a_packet_in_service_finishes_at_the_old_rate_and_an_outage_keeps_the_rest() {
 
 #[test]
 fn a_trace_that_starts_in_an_outage_holds_the_first_packet() {
-    let course = rates(&[(0, 0), (3, 12)], 10);
-    assert_eq!(course.first_rate(), RATE);
+    let link_trace = rates(&[(0, 0), (3, 12)], 10);
+    assert_eq!(link_trace.first_rate(), RATE);
     let service = Service {
-        course: Some(course),
+        trace: Some(link_trace),
         medium: None,
     };
     let mut link = link("fifo", RATE, service);
@@ -138,7 +138,7 @@ fn the_backoff_is_uniform_from_zero() {
 #[test]
 fn a_medium_waits_out_an_outage() {
     let mut both = medium(4, MS(10), Time::ZERO);
-    both.course = Some(rates(&[(0, 0), (7, 12)], 20));
+    both.trace = Some(rates(&[(0, 0), (7, 12)], 20));
     let mut link = link("fifo", RATE, both);
     let out = carried(&mut link, [Time::ZERO; 2], MS(19));
     assert_eq!(out, [(MS(7), MS(9)); 2]);
@@ -150,8 +150,8 @@ fn a_discipline_hears_the_mean_of_the_last_100_ms() {
     let busy = (1..=50).map(|n| MS(2 * n - 1));
     let quiet = (1..=10).map(|n| MS(100 + 10 * n));
     let trace = ChanceTrace::new(busy.chain(quiet).collect()).unwrap();
-    let course = Course::new(Trace::Chances(trace));
-    let rate = course.first_rate();
+    let link_trace = LinkTrace::new(Trace::Chances(trace));
+    let rate = link_trace.first_rate();
     assert_eq!(rate, Rate::from_bps(60 * 12_000 * 5));
     let table = disciplines::find("fifo").unwrap().parameters;
     let mut settings = Settings::new(table);
@@ -164,7 +164,7 @@ fn a_discipline_hears_the_mean_of_the_last_100_ms() {
         Random::new(1, "queue"),
     );
     let service = Service {
-        course: Some(course),
+        trace: Some(link_trace),
         medium: None,
     };
     let mut link = Bottleneck::new(fifo.unwrap(), rate, Framing::default(), Ledger::default())
@@ -190,7 +190,7 @@ fn services() -> impl Strategy<Value = (Rate, Service)> {
             at += gap;
             steps.push((MS(at), Rate::from_mbps(mbps)));
         }
-        Course::new(Trace::Rates(RateTrace::new(steps, MS(at + 3)).unwrap()))
+        LinkTrace::new(Trace::Rates(RateTrace::new(steps, MS(at + 3)).unwrap()))
     });
     let chances = prop::collection::vec(0..5_000_u64, 1..60).prop_map(|gaps| {
         let mut at = 0;
@@ -200,14 +200,14 @@ fn services() -> impl Strategy<Value = (Rate, Service)> {
             times.push(US(at));
         }
         times.push(US(at + 1_000));
-        Course::new(Trace::Chances(ChanceTrace::new(times).unwrap()))
+        LinkTrace::new(Trace::Chances(ChanceTrace::new(times).unwrap()))
     });
-    let course = prop_oneof![Just(None), steps.prop_map(Some), chances.prop_map(Some)];
+    let link_trace = prop_oneof![Just(None), steps.prop_map(Some), chances.prop_map(Some)];
     let medium = prop::option::of((1..20_u32, 1..8_000_u64, 0..2_000_u64));
-    (course, medium, 0..1_000_u64).prop_map(|(course, medium, seed)| {
+    (link_trace, medium, 0..1_000_u64).prop_map(|(link_trace, medium, seed)| {
         let by_chance = matches!(
-            &course,
-            Some(Course {
+            &link_trace,
+            Some(LinkTrace {
                 trace: Trace::Chances(_),
                 ..
             })
@@ -223,8 +223,14 @@ fn services() -> impl Strategy<Value = (Rate, Service)> {
                 };
                 (medium, Random::new(seed, "access"))
             });
-        let rate = course.as_ref().map_or(RATE, Course::first_rate);
-        (rate, Service { course, medium })
+        let rate = link_trace.as_ref().map_or(RATE, LinkTrace::first_rate);
+        (
+            rate,
+            Service {
+                trace: link_trace,
+                medium,
+            },
+        )
     })
 }
 

@@ -39,7 +39,7 @@ impl Observer<TestPacket> for Sums {
 }
 
 #[derive(Debug)]
-struct Point {
+struct OperatingPoint {
     delay_ms: f64,
     drop_ratio: f64,
     mark_ratio: f64,
@@ -50,7 +50,7 @@ struct Point {
 
 /// 240 s of packets of 1500 bytes at `load` percent of 10 Mbit/s, their gaps uniform between none
 /// and twice the mean and their code points drawn from `ecn`; the last 120 s count. The probability is averaged over them.
-fn operate(kind: &str, given: &[(&str, &str)], load: u64, ecn: &[Ecn]) -> Point {
+fn operate(kind: &str, given: &[(&str, &str)], load: u64, ecn: &[Ecn]) -> OperatingPoint {
     let rate = Rate::from_mbps(10);
     let sums = Sums {
         from: Time::from_secs(120),
@@ -77,7 +77,7 @@ fn operate(kind: &str, given: &[(&str, &str)], load: u64, ecn: &[Ecn]) -> Point 
         }
     }
     let sums = link.observer();
-    Point {
+    OperatingPoint {
         delay_ms: sums.delay as f64 / sums.departed as f64 / 1e6,
         drop_ratio: sums.dropped as f64 / (sums.departed + sums.dropped) as f64,
         mark_ratio: sums.marked as f64 / sums.departed as f64,

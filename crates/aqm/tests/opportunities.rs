@@ -6,8 +6,8 @@ use crate::common;
 
 use common::*;
 use proptest::prelude::*;
-use quell_aqm::course::{ChanceFraming, ChanceTrace, Course, Trace};
 use quell_aqm::departure_clock::Framing;
+use quell_aqm::link_trace::{ChanceFraming, ChanceTrace, LinkTrace, Trace};
 use quell_aqm::{Bottleneck, Discipline, Link, Service, disciplines};
 use quell_units::{Bytes, Random, Rate, Settings, Time};
 
@@ -54,8 +54,8 @@ fn reference(schedule: &[u64], repeat: bool, packets: &[(u64, u64)], until: u64)
 }
 
 /// The same by a bottleneck. `ask` says how often somebody looks in between.
-fn played(course: Course, packets: &[(u64, u64)], until: u64, ask: u64) -> Vec<u64> {
-    let rate = course.first_rate();
+fn played(link_trace: LinkTrace, packets: &[(u64, u64)], until: u64, ask: u64) -> Vec<u64> {
+    let rate = link_trace.first_rate();
     let mut settings = Settings::new(disciplines::find("fifo").unwrap().parameters);
     settings.set("limit", "100000p").unwrap();
     let link = Link {
@@ -64,7 +64,7 @@ fn played(course: Course, packets: &[(u64, u64)], until: u64, ask: u64) -> Vec<u
     };
     let qdisc = Discipline::new("fifo", settings, link, Random::new(1, "queue")).unwrap();
     let service = Service {
-        course: Some(course),
+        trace: Some(link_trace),
         medium: None,
     };
     let mut link =
@@ -114,12 +114,12 @@ fn arrivals() -> impl Strategy<Value = Vec<(u64, u64)>> {
     })
 }
 
-fn course(schedule: &[u64], repeat: bool) -> Course {
+fn link_trace(schedule: &[u64], repeat: bool) -> LinkTrace {
     let times = schedule.iter().copied().map(Time::from_millis).collect();
-    Course {
+    LinkTrace {
         repeat,
         framing: ChanceFraming::Mahimahi,
-        ..Course::new(Trace::Chances(ChanceTrace::new(times).unwrap()))
+        ..LinkTrace::new(Trace::Chances(ChanceTrace::new(times).unwrap()))
     }
 }
 
@@ -128,17 +128,20 @@ proptest! {
     fn every_packet_leaves_when_mahimahi_would_send_it(schedule in schedules(), packets in arrivals(), repeat: bool, ask in 0..5_u64) {
         let until = packets.last().map_or(0, |(at, _)| at + 200);
         let expected = reference(&schedule, repeat, &packets, until);
-        prop_assert_eq!(played(course(&schedule, repeat), &packets, until, ask), expected);
+        prop_assert_eq!(played(link_trace(&schedule, repeat), &packets, until, ask), expected);
     }
 }
 
 #[test]
 fn a_line_for_each_millisecond_is_twelve_megabit_within_a_packet() {
     let packets: Vec<(u64, u64)> = (0..2_000).map(|_| (0, 1_504)).collect();
-    let traced = course(&[1], true);
+    let traced = link_trace(&[1], true);
     let left = played(traced, &packets, 3_000, 0);
     // A link of 12 Mbit/s sends a packet of 1 500 bytes in a millisecond.
     let constant: Vec<u64> = (1..=2_000).collect();
     assert_eq!(left, constant);
-    assert_eq!(course(&[1], true).mean_rate(), Rate::from_bps(12_032_000));
+    assert_eq!(
+        link_trace(&[1], true).mean_rate(),
+        Rate::from_bps(12_032_000)
+    );
 }

@@ -1,6 +1,6 @@
 //! What a link offers in a stretch of time, whether its rate is fixed, changes or follows a trace: who limited is judged against it.
 
-use quell_aqm::course::{ChanceTrace, Course, RateTrace, Trace, UNSCALED};
+use quell_aqm::link_trace::{ChanceTrace, LinkTrace, RateTrace, Trace, UNSCALED};
 use quell_units::{Rate, Time};
 
 /// IP bytes of a full packet, which a chance carries whatever its framing.
@@ -12,7 +12,7 @@ pub(crate) enum Capacity {
     /// A rate, which may change.
     Rate(Rate),
     /// A trace.
-    Trace(Course),
+    Trace(LinkTrace),
 }
 
 /// What a link offers, forward and reverse.
@@ -36,7 +36,7 @@ impl Capacity {
 }
 
 /// IP bytes that a link with this trace offers from `from` until `until`, since the link began.
-fn of_course(course: &Course, from: Time, until: Time) -> u64 {
+fn of_course(course: &LinkTrace, from: Time, until: Time) -> u64 {
     let (from, until) = (from + course.offset, until + course.offset);
     let bytes = match &course.trace {
         Trace::Rates(rates) => of_rates(rates, course.repeat, from, until),
@@ -100,12 +100,12 @@ mod tests {
     }
 
     /// 8 Mbit/s, a kilobyte a millisecond, for 10 ms; then half of that for 20 ms.
-    fn steps() -> Course {
+    fn steps() -> LinkTrace {
         let rates = vec![
             (Time::ZERO, Rate::from_mbps(8)),
             (ms(10), Rate::from_mbps(4)),
         ];
-        Course::new(Trace::Rates(RateTrace::new(rates, ms(30)).unwrap()))
+        LinkTrace::new(Trace::Rates(RateTrace::new(rates, ms(30)).unwrap()))
     }
 
     #[test]
@@ -125,14 +125,14 @@ mod tests {
                 "{from} to {until}"
             );
         }
-        let later = Course {
+        let later = LinkTrace {
             offset: ms(10),
             scale: 500,
             ..steps()
         };
         assert_eq!(of_course(&later, ms(0), ms(30)), 10_000);
         // The last rate stays.
-        let once = Course {
+        let once = LinkTrace {
             repeat: false,
             ..steps()
         };
@@ -142,12 +142,12 @@ mod tests {
     #[test]
     fn a_trace_of_chances_offers_a_packet_for_each() {
         let chances = ChanceTrace::new((1..=4).map(ms).collect()).unwrap();
-        let course = Course::new(Trace::Chances(chances));
+        let course = LinkTrace::new(Trace::Chances(chances));
         for (from, until, packets) in [(0, 4, 4), (0, 2, 2), (2, 6, 4), (0, 400, 400)] {
             let bytes = of_course(&course, ms(from), ms(until));
             assert_eq!(bytes, packets * FULL, "{from} to {until}");
         }
-        let once = Course {
+        let once = LinkTrace {
             repeat: false,
             ..course
         };

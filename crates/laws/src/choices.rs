@@ -1,4 +1,4 @@
-//! What random bytes choose.
+//! Choices made by random bytes.
 
 use quell_units::Time;
 

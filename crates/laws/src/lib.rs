@@ -7,7 +7,7 @@
 //! quell_laws::control_laws!(my_control::MyControl);
 //! ```
 //!
-//! Each law is also a function, which panics where the law is broken: [`queue`], [`control`]. What a random test finds can be repeated:
+//! Each law is also a function, which panics where the law is broken: [`queue`], [`control`]. A case that a random test finds can be repeated:
 //! [`queue::replay`] and [`control::replay`] take the bytes that it prints.
 
 #![forbid(unsafe_code)]

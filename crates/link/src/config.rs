@@ -19,9 +19,9 @@ pub struct DirectionConfig {
     pub rate: Rate,
     /// Bytes that a packet occupies on the link beyond its IP length.
     pub framing: Framing,
-    /// What moves the link beside that.
+    /// The trace or the medium that moves the link besides its rate.
     pub service: Service,
-    /// What happens to packets behind the queue, and what it is drawn from.
+    /// The impairment of packets behind the queue, and the stream from which it is drawn.
     pub impairment: Option<(Impairment, Random)>,
     /// The discipline, empty.
     pub discipline: Discipline<Descriptor>,
@@ -69,15 +69,15 @@ pub struct GroupConfig {
     /// The port of its listeners. Every packet of the group has it: as the destination port towards their side, and as the source
     /// port from there.
     pub port: u16,
-    /// Where its listeners are.
+    /// The side of its listeners.
     pub listens: Side,
-    /// Delay behind the queue in each direction: half of the base RTT. What links behind one another delay is a part of it.
+    /// Delay behind the queue in each direction: half of the base RTT. The delays of links in a row are a part of it.
     pub delay: Time,
     /// The links that its packets cross; `None` is all of them.
     pub path: Option<Hops>,
-    /// Which packets that arrive with ECT(0) continue with ECT(1).
+    /// Packets that arrive with ECT(0) and continue with ECT(1).
     pub ect1: Ect1,
-    /// Its IPv4 addresses behind port A and behind port B, where these name it and not its port; its payload is counted then.
+    /// Its IPv4 addresses behind port A and behind port B, if these identify it and not its port; its payload is counted then.
     pub addresses: Option<[Ipv4Addr; 2]>,
 }
 
@@ -89,7 +89,7 @@ pub enum Ect1 {
     None,
     /// All.
     All,
-    /// Those of TCP, in the forward and in the reverse direction where each says so.
+    /// Packets of TCP, in the forward and in the reverse direction if the flag of each is set.
     Tcp([bool; 2]),
 }
 
@@ -107,11 +107,11 @@ impl Ect1 {
 /// One of several links in a row. It has no ports: packets come from the link before, or from a port where a group's path begins.
 #[derive(Debug)]
 pub struct NextLink {
-    /// From port A to port B.
+    /// The direction from port A to port B.
     pub forward: DirectionConfig,
-    /// From port B to port A.
+    /// The direction from port B to port A.
     pub reverse: DirectionConfig,
-    /// What a packet takes from here to the next link of its way, in either direction.
+    /// The delay of a packet from here to the next link of its way, in either direction.
     pub delay: Time,
 }
 
@@ -162,10 +162,10 @@ impl LinkChange {
 /// the number of wake-ups and the lateness of releases differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wakeup {
-    /// As soon as a packet arrives, and for each release. Needed when a group has no delay.
+    /// The thread wakes as soon as a packet arrives, and for each release. Needed when a group has no delay.
     PerPacket,
     /// Once per interval while packets flow, half of the smallest one-way delay, at most
-    /// [`Wakeup::LONGEST_LAZY`]; and for each release. What arrives in between waits in the socket
+    /// [`Wakeup::LONGEST_LAZY`]; and for each release. A packet that arrives in between waits in the socket
     /// with its stamp, and no release of it can fall due before the next look. A packet without a
     /// group has no delay and may leave late by up to one interval. An idle link sleeps until
     /// something arrives.
@@ -204,11 +204,11 @@ pub struct LinkConfig {
     pub mtu: u16,
     /// The instant of CLOCK_MONOTONIC that all times count from; see [`monotonic`](crate::monotonic).
     pub epoch: Time,
-    /// From port A to port B.
+    /// The direction from port A to port B.
     pub forward: DirectionConfig,
-    /// From port B to port A.
+    /// The direction from port B to port A.
     pub reverse: DirectionConfig,
-    /// What a packet takes from here to the next link of its way, in either direction.
+    /// The delay of a packet from here to the next link of its way, in either direction.
     pub delay: Time,
     /// Links behind this one, in forward direction.
     pub behind: Vec<NextLink>,
@@ -325,7 +325,7 @@ impl LinkConfig {
     }
 }
 
-/// What cannot work in the configuration of a link.
+/// A fault in the configuration of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfigError {

@@ -23,7 +23,7 @@ pub enum Error {
         bytes.div_ceil(1 << 20)
     )]
     Memory {
-        /// What the pool takes.
+        /// The memory of the pool.
         bytes: u64,
     },
     /// The system refused something: a port failed, for example because its interface is gone.

@@ -52,10 +52,10 @@ pub struct Link<O> {
     pace: Pace,
     /// Frames of one look at one port; empty in between.
     arrived: Vec<Received>,
-    state: State,
+    last_look: LastLook,
     wakeups: u64,
     looks: u64,
-    /// How late the thread woke where time woke it.
+    /// Lateness of the thread when a time woke it.
     oversleep: LatenessHistogram,
     cpu: Time,
     wall: Time,
@@ -63,7 +63,7 @@ pub struct Link<O> {
 
 /// The state after the last look.
 #[derive(Debug, Clone, Copy, Default)]
-struct State {
+struct LastLook {
     looked: Time,
     /// Nothing arrived and nothing is queued.
     quiet: bool,
@@ -145,7 +145,7 @@ impl<O: Observer<Descriptor>> Link<O> {
             others: config.others,
             pace,
             arrived: Vec::with_capacity(BATCH),
-            state: State::default(),
+            last_look: LastLook::default(),
             wakeups: 0,
             looks: 0,
             oversleep: LatenessHistogram::new(),
@@ -197,7 +197,7 @@ impl<O: Observer<Descriptor>> Link<O> {
     }
 
     fn is_time_to_look(&self, now: Time) -> bool {
-        let state = &self.state;
+        let state = &self.last_look;
         let decide = self
             .lanes
             .iter()
@@ -214,17 +214,17 @@ impl<O: Observer<Descriptor>> Link<O> {
 
     /// Whether frames wait in the sockets that could be read now.
     fn frames_wait(&self) -> bool {
-        self.state.more || (self.state.starved && self.pool.free() >= BATCH / 2)
+        self.last_look.more || (self.last_look.starved && self.pool.free() >= BATCH / 2)
     }
 
     /// Reads what has arrived and decides what can be decided.
     fn look(&mut self) -> Result<(), Error> {
         self.looks += 1;
         let now = self.clock.resample();
-        let mut state = State {
+        let mut state = LastLook {
             looked: now,
             quiet: true,
-            ..State::default()
+            ..LastLook::default()
         };
         for direction in Direction::BOTH {
             let remains = self.read(direction, &mut state)?;
@@ -241,13 +241,13 @@ impl<O: Observer<Descriptor>> Link<O> {
             state.starved |= remains == Remains::NoSlot;
             state.quiet &= lane.path.is_quiet();
         }
-        self.state = state;
+        self.last_look = state;
         Ok(())
     }
 
     /// Reads from the ingress port of `direction` until it is empty, the pool is, or the other port
     /// gets its turn.
-    fn read(&mut self, direction: Direction, state: &mut State) -> Result<Remains, Error> {
+    fn read(&mut self, direction: Direction, state: &mut LastLook) -> Result<Remains, Error> {
         let mut remains = Remains::Perhaps;
         for _ in 0..BATCHES_PER_LOOK {
             let lane = &mut self.lanes[direction.index()];
@@ -368,7 +368,7 @@ impl<O: Observer<Descriptor>> Link<O> {
     /// Sleeps until there is something to do; returns the time. This turn of the loop began at
     /// `turn`.
     fn sleep(&mut self, until: Time, turn: Time) -> io::Result<Time> {
-        let state = &mut self.state;
+        let state = &mut self.last_look;
         let watch = !state.starved && (self.pace.interval.is_none() || state.quiet);
         let mut wanted = [Interest {
             readable: watch,

@@ -1,4 +1,4 @@
-//! How often a link looks at its sockets, and how far ahead it hands out releases.
+//! The interval at which a link looks at its sockets, and the time by which it hands out releases ahead.
 //!
 //! **No release falls due unseen.** Let the looks be at `L` and `L + interval`, with `interval ≤ d`,
 //! the smallest one-way delay. The look at `L` reads all that had arrived by then and decides up to
@@ -7,9 +7,9 @@
 //! `L + d`, which is no earlier than the next look: not one nanosecond is lost even with
 //! `interval = d`. (With no serialisation, and an arrival stamped `L` that came just after the
 //! sockets were read, the release is `L + d` itself: due at the very look that hands it out.)
-//! What the thread wakes late comes on top, and what a look takes until it hands out: half of `d` is
-//! kept for that on a real clock. A simulated clock stands still while anything runs, but for what
-//! each reading of it costs (256 ns, timer_read() of arch/um/kernel/time.c): [`EXACT_RESERVE`] is
+//! The lateness of the thread comes on top, and the time of a look until it hands out: half of `d` is
+//! kept for that on a real clock. A simulated clock stands still while anything runs, but for the time that
+//! each reading costs (256 ns, timer_read() of arch/um/kernel/time.c): [`EXACT_RESERVE`] is
 //! kept then.
 
 use quell_units::{Bytes, Rate, Time};
@@ -22,7 +22,7 @@ use crate::ports::Buffers;
 pub(crate) struct Pace {
     /// Between two looks while packets flow; `None` when woken per packet.
     pub(crate) interval: Option<Time>,
-    /// How long before its release a frame may be handed to the kernel; zero where the kernel would
+    /// Time before its release at which a frame may be handed to the kernel; zero if the kernel would
     /// send it at once.
     pub(crate) ahead: Time,
 }
@@ -35,18 +35,18 @@ const EXACT_RESERVE: Time = Time::from_micros(20);
 
 /// The furthest that releases are handed out ahead: far beyond any stall of the thread that a run
 /// survives, far below the horizon beyond which `fq` drops (10 s by default), and little of what is
-/// on its way in memory of the kernel. What has longer to go waits in the link's own delay line.
+/// on its way in memory of the kernel. Frames that have longer to go wait in the link's own delay line.
 const FURTHEST: Time = Time::from_millis(100);
 
 /// Bytes of a socket's buffer for each byte that the link carries in an interval. The kernel charges
 /// 1.54 for a full-sized packet (2 304 for 1 500); slow start sends twice what the link carries; and
 /// at the start of flows, and for small packets, there is 2.6 times that.
 const ROOM_TO_RECEIVE: u64 = 8;
-/// The same for what is handed out, which no sender makes faster than the link.
+/// Bytes of a socket's buffer for each byte that is handed out in an interval; no sender makes that faster than the link.
 const ROOM_TO_SEND: u64 = 4;
 
 impl Pace {
-    /// For `config` between two ports with these buffers; `fq` says whether the queue disciplines of
+    /// The pace for `config` between two ports with these buffers; `fq` says whether the queue disciplines of
     /// both keep frames until their times.
     pub(crate) fn new(config: &LinkConfig, buffers: [Buffers; 2], fq: bool) -> Self {
         let delays = config.groups.iter().map(|group| group.delay);
@@ -96,8 +96,8 @@ impl Pace {
 /// The highest rate at which packets may come: that of a direction at any time of the run. A
 /// direction without a limit carries what belongs to the other one's data; `None` if neither has one.
 fn highest_rate(config: &LinkConfig) -> Option<Rate> {
-    let of = |direction: &DirectionConfig| match &direction.service.course {
-        Some(course) => course.fastest(),
+    let of = |direction: &DirectionConfig| match &direction.service.trace {
+        Some(link_trace) => link_trace.fastest(),
         None => direction.rate,
     };
     let changed = config
@@ -107,8 +107,10 @@ fn highest_rate(config: &LinkConfig) -> Option<Rate> {
             LinkChange::SetRate { rate, .. } => Some(*rate),
             LinkChange::Configure { .. } => None,
         });
-    let behind = config.behind.iter();
-    let behind = behind.flat_map(|link| [of(&link.forward), of(&link.reverse)]);
+    let behind = config
+        .behind
+        .iter()
+        .flat_map(|link| [of(&link.forward), of(&link.reverse)]);
     [of(&config.forward), of(&config.reverse)]
         .into_iter()
         .chain(behind)

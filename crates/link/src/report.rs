@@ -1,4 +1,4 @@
-//! What a link did, and how precisely: the evidence for or against trusting a run.
+//! The report of a link and of its precision: the evidence for or against trusting a run.
 
 use quell_units::{Ecn, Time};
 
@@ -59,7 +59,7 @@ impl WireValues {
 /// Packets by their ECN field (RFC 3168 section 5, RFC 9331).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CodePoints {
-    /// Of a transport without ECN.
+    /// Packets of a transport without ECN.
     pub not_ect: u64,
     /// ECT(0).
     pub ect0: u64,
@@ -134,9 +134,9 @@ pub struct DirectionReport {
     pub late_arrivals: u64,
     /// Frames without a checksum, which the host left to hardware: offload is on there.
     pub checksum_missing: u64,
-    /// How often the egress port refused a frame temporarily, and the frame was kept.
+    /// The number of temporary refusals by the egress port; the frame was kept.
     pub retried: u64,
-    /// How much later than their release frames were handed to the egress port: packets of groups, or
+    /// The lateness of frames that were handed to the egress port after their release: packets of groups, or
     /// all if there are no groups. It does not affect their queueing. A frame that was handed over
     /// ahead of its time is not late here; the link cannot know how late the kernel's timer is.
     pub lateness: Lateness,
@@ -157,19 +157,19 @@ impl DirectionReport {
 /// A link, over all calls of `run`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LinkReport {
-    /// From port A to port B.
+    /// The direction from port A to port B.
     pub forward: DirectionReport,
-    /// From port B to port A.
+    /// The direction from port B to port A.
     pub reverse: DirectionReport,
-    /// How often the thread woke from sleep.
+    /// The number of times that the thread woke from sleep.
     pub wakeups: u64,
-    /// How often the thread looked at the sockets.
+    /// The number of times that the thread looked at the sockets.
     pub looks: u64,
     /// Whether packets were handed to the kernel ahead of their release ([`Wakeup::Ahead`](crate::Wakeup::Ahead)).
     pub ahead: bool,
-    /// How late the thread woke when a time woke it, not a frame.
+    /// The lateness of the thread when a time woke it, not a frame.
     pub oversleep: Lateness,
-    /// How often a frame had to wait in a socket because the pool had no slot.
+    /// The number of times that a frame had to wait in a socket because the pool had no slot.
     pub pool_exhausted: u64,
     /// Processor time of the thread, with that of the receiving hosts' stacks where the kernel runs
     /// them in the sender's context, as on veth.

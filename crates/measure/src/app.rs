@@ -1,4 +1,4 @@
-//! What the application of a group reports, as a summary holds it: figures under their names.
+//! The reports of a group's application, as a summary holds them: figures under their names.
 //!
 //! Which figures there are depends on the kind of the application, which this crate does not know.
 //! Keys are written in alphabetical order.
@@ -116,7 +116,7 @@ impl Serialize for AppSummary {
 pub(crate) mod tests {
     use super::*;
 
-    /// All parts alike.
+    /// Times whose parts are all equal.
     pub(crate) fn times(ms: f64) -> AppTimes {
         AppTimes {
             max: ms,

@@ -107,7 +107,7 @@ pub fn drop_interval_s(flows: u64, time: Time, drops: u64) -> Option<f64> {
 }
 
 impl BurstRecorder {
-    /// For an empty queue in front of a link of `rate`, and flows with this base RTT. Events that begin
+    /// A recorder for an empty queue in front of a link of `rate`, and flows with this base RTT. Events that begin
     /// before `warmup` do not count.
     pub fn new(base_rtt: Time, rate: Rate, warmup: Time) -> Self {
         Self {

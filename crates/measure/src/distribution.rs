@@ -75,7 +75,7 @@ impl Resolution {
         (2 * 10_u64.pow(u32::from(self.digits))).next_power_of_two()
     }
 
-    /// As in the HDR paper: the first range resolves in steps of one, each further one holds the
+    /// The number of buckets. As in the HDR paper the first range resolves in steps of one, each further one holds the
     /// upper half of a doubled range.
     fn buckets(self) -> u64 {
         let first = self.first();
@@ -87,7 +87,7 @@ impl Resolution {
 /// Counts how often each value occurs.
 #[derive(Clone)]
 pub struct Distribution {
-    /// By bucket, ascending.
+    /// Counts by bucket, ascending.
     counts: Vec<u64>,
     /// Bits of a value in the first range.
     first_bits: u32,

@@ -26,7 +26,7 @@ pub struct LinkFigures {
     pub rate: Rate,
     /// Time in which the link transmitted.
     pub busy: Time,
-    /// What the link carried of what its trace offered; `None` for a link without a trace.
+    /// The share that the link carried of its trace's offer; `None` for a link without a trace.
     pub share: Option<f64>,
     /// Time in which packets waited for it; measured where there are several links.
     pub backlogged: Option<Time>,
@@ -86,7 +86,7 @@ impl GroupPackets {
 /// The results of a recorder.
 #[derive(Debug, Clone)]
 pub struct LinkResults {
-    /// From the end of the warm-up to the end of the run.
+    /// Figures from the end of the warm-up to the end of the run.
     pub whole: LinkFigures,
     /// The phases in order.
     pub phases: Vec<LinkFigures>,

@@ -34,7 +34,7 @@ pub struct FlowSample {
 }
 
 impl Default for FlowSample {
-    /// Of a flow that has sent nothing, and so nothing again.
+    /// The ratio of a flow that has sent nothing, and so nothing again.
     fn default() -> Self {
         Self {
             delivered: Bytes::ZERO,
@@ -112,7 +112,7 @@ pub struct GroupFlows {
 /// The results of a flow recorder, by [`GroupId`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct FlowResults {
-    /// From the end of the warm-up to the end of the run.
+    /// Figures from the end of the warm-up to the end of the run.
     pub whole: Vec<GroupFlows>,
     /// Each phase.
     pub phases: Vec<Vec<GroupFlows>>,

@@ -65,8 +65,9 @@ impl Histograms {
             // Over several links the sum of the delays at each.
             let mut crossed = links.iter().map(|link| &link.group_crossings);
             let mut at_one = links.iter().map(|link| &link.group_delays);
-            let delay = crossed.find_map(|all| all.get(i)?.as_ref());
-            let delay = delay.or_else(|| at_one.find_map(|all| all.get(i)?.as_ref()));
+            let delay = crossed
+                .find_map(|all| all.get(i)?.as_ref())
+                .or_else(|| at_one.find_map(|all| all.get(i)?.as_ref()));
             GroupHistograms {
                 name: group.name.clone(),
                 delay_ns: delay.map_or_else(Vec::new, Distribution::counts),

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub struct GroupId(pub u32);
 
 impl GroupId {
-    /// As an index.
+    /// The number as an index.
     pub const fn index(self) -> usize {
         self.0 as usize
     }
@@ -18,7 +18,7 @@ impl GroupId {
 pub struct FlowId(pub u32);
 
 impl FlowId {
-    /// As an index.
+    /// The number as an index.
     pub const fn index(self) -> usize {
         self.0 as usize
     }
@@ -35,7 +35,7 @@ impl Hop {
     /// Name of the link in results where the path has one link, which a scenario does not name.
     pub const ONLY_NAME: &str = "link";
 
-    /// As an index.
+    /// The number as an index.
     pub const fn index(self) -> usize {
         self.0 as usize
     }
@@ -51,7 +51,7 @@ pub struct Hops {
 }
 
 impl Hops {
-    /// All of a path of `links` links, of which there is at least one.
+    /// All hops of a path of `links` links, of which there is at least one.
     pub fn all(links: usize) -> Self {
         Self {
             first: Hop::FIRST,
@@ -62,7 +62,7 @@ impl Hops {
     pub const fn contain(self, hop: Hop) -> bool {
         self.first.0 <= hop.0 && hop.0 <= self.last.0
     }
-    /// How many there are: one at least.
+    /// The number of hops: at least one.
     pub const fn count(self) -> usize {
         (self.last.0 - self.first.0) as usize + 1
     }
@@ -90,9 +90,9 @@ impl Hops {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
-    /// From the servers to the clients: downloads.
+    /// The direction from the servers to the clients: downloads.
     Forward,
-    /// From the clients to the servers: uploads, and the acknowledgements of downloads.
+    /// The direction from the clients to the servers: uploads, and the acknowledgements of downloads.
     Reverse,
 }
 

@@ -11,7 +11,7 @@
 //! * [`rows`]: the rows that both recorders return each interval, so that memory does not grow with
 //!   the length of a run.
 //! * [`distribution`]: a histogram with exact mean and extremes.
-//! * [`ran`]: what carried a group's congestion control.
+//! * [`control_info`]: facts of a group's congestion control.
 //! * [`bursts`], [`windows`]: synchronisation of flows, by their drops and by their windows.
 //! * [`summary`], [`app`], [`histograms`], [`mod@aggregate`]: the results, named as in the result files.
 
@@ -20,6 +20,7 @@
 pub mod aggregate;
 pub mod app;
 pub mod bursts;
+pub mod control_info;
 mod counts;
 pub mod distribution;
 pub mod figures;
@@ -29,7 +30,6 @@ mod jain;
 pub mod label;
 mod link;
 mod queue;
-pub mod ran;
 pub mod recorder;
 pub mod rows;
 mod schedule;
@@ -41,13 +41,13 @@ pub mod windows;
 pub use aggregate::{Aggregate, Estimate, aggregate};
 pub use app::{AppFigure, AppSummary, AppTimes};
 pub use bursts::{BurstRecorder, Bursts, drop_interval_s};
+pub use control_info::{Carrier, GroupControl, MarkFeedback};
 pub use distribution::{Dist, Distribution};
 pub use figures::{GroupPackets, LinkFigures, LinkResults, QueueSummary};
 pub use flows::{FlowRecorder, FlowResults, FlowSample, GroupFlows};
 pub use histograms::Histograms;
 pub use jain::jain;
 pub use label::{Direction, FlowId, GroupId, Hop, Hops, Labelled};
-pub use ran::{Carrier, GroupControl, MarkFeedback};
 pub use recorder::{Recorder, RecorderConfig};
 pub use rows::{FlowRow, QueueRow};
 pub use summary::{

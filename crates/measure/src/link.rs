@@ -61,7 +61,7 @@ impl LinkTally {
         let offered = used.capacity as f64 / 8e9;
         (self.by_offer && offered > 0.0).then(|| used.carried as f64 / offered)
     }
-    /// Of the closed segments of the whole.
+    /// The use of the link in the closed segments of the whole.
     pub(crate) fn whole(&self) -> LinkUse {
         self.whole
     }

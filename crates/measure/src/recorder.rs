@@ -35,8 +35,8 @@ pub struct RecorderConfig {
     pub queues: &'static [&'static str],
     /// Whether the data of each group crosses the link in this direction, by [`GroupId`].
     pub groups: Vec<bool>,
-    /// Where there are several links: whether the data of each group leaves the last of several queues here, by [`GroupId`].
-    /// `None` where there is one link.
+    /// Whether the data of each group leaves the last of several queues here, by [`GroupId`].
+    /// `None` if there is one link.
     pub ends: Option<Vec<bool>>,
     /// Rate of the link at the start.
     pub rate: Rate,
@@ -122,7 +122,7 @@ impl Recorder {
         }
     }
 
-    /// The same recorder of a link that follows a trace: its utilisation is what it carried of what the trace offered, in link bytes.
+    /// Makes this the recorder of a link that follows a trace. Its utilisation is the share of the trace's offer that it carried, in link bytes.
     #[must_use]
     pub fn judged_by_offer(mut self) -> Self {
         self.link.judge_by_offer();
@@ -231,7 +231,7 @@ impl Recorder {
         self.link.lose_outside(packets);
     }
 
-    /// The same, of packets lost before the open segment ends.
+    /// Adds packets that were lost outside before the open segment ends.
     pub fn add_lost_outside(&mut self, packets: u64) {
         self.link.lose_outside(packets);
     }
@@ -449,7 +449,7 @@ impl Recorder {
     }
 }
 
-/// Which counters and distributions: those of the open segment, or those of the whole.
+/// Counters and distributions of the open segment, or of the whole.
 #[derive(Clone, Copy)]
 struct Part {
     tally: fn(&Tally) -> (Counts, &Distribution),

@@ -15,7 +15,7 @@ pub(crate) struct Schedule {
     next: Time,
 }
 
-/// What closes at one time: an interval, a segment, or both, in this order.
+/// The interval, the segment, or both, that close at one time, in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Due {
     pub(crate) at: Time,
@@ -54,7 +54,7 @@ impl Schedule {
         Some(self.close(open, at))
     }
 
-    /// Ends the run early, at `end`, as if that had always been its planned end. What has closed stays closed.
+    /// Ends the run early, at `end`, as if that had always been its planned end. Closed segments stay closed.
     pub(crate) fn end_at(&mut self, end: Time) {
         self.timeline.end_at(end);
         self.end = self.timeline.whole().end;

@@ -1,4 +1,4 @@
-//! What a recorder counts only where there are several links in a row.
+//! Counters of a recorder that exist only with several links in a row.
 
 use quell_units::Time;
 
@@ -14,7 +14,7 @@ pub(crate) struct Several {
     /// Time with a backlog in the open segment and in the closed ones of the whole.
     backlogged: Time,
     whole_backlogged: Time,
-    /// By group: sums of sojourn times, where this is the last of several queues.
+    /// Sums of sojourn times by group, if this is the last of several queues.
     crossings: Vec<Option<Crossing>>,
 }
 
@@ -74,7 +74,7 @@ impl Several {
     pub(crate) fn whole_backlogged(&self) -> Time {
         self.whole_backlogged
     }
-    /// Of the whole.
+    /// Distributions of the whole.
     pub(crate) fn crossings(&self) -> Vec<Option<Distribution>> {
         let crossings = self.crossings.iter();
         crossings
@@ -82,7 +82,7 @@ impl Several {
             .collect()
     }
 
-    /// Before the figures of a segment that ends at `at` are read.
+    /// Must be called before the figures of a segment that ends at `at` are read.
     pub(crate) fn end_segment(&mut self, at: Time) {
         self.account(at);
     }

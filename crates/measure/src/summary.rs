@@ -72,13 +72,13 @@ pub struct Figures {
     pub groups: Vec<GroupSummary>,
     /// Fairness index over all flows of all elastic groups, where their data crosses the same links in the same direction.
     pub jain: Option<f64>,
-    /// The same at each direction of each link that such flows cross; empty where [`Figures::jain`] says it all, because there is one
+    /// Jain's index at each direction of each link that such flows cross; empty where [`Figures::jain`] says it all, because there is one
     /// link and they all cross it forward.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fairness: Vec<Fairness>,
 }
 
-/// How evenly one direction of a link was shared.
+/// Fairness at one direction of a link.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Fairness {
     /// Name of the link.
@@ -190,7 +190,7 @@ pub struct GroupSummary {
     pub retransmitted: Option<u64>,
     /// Sojourn times of delivered packets in milliseconds; over several links the sum of those at each.
     pub delay_ms: Option<Dist>,
-    /// The same at each link that the group's data crosses, in that order; only where there are several links.
+    /// Figures at each link that the group's data crosses, in that order; only if there are several links.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<GroupLink>,
     /// Smoothed RTT in milliseconds, sampled each interval.
@@ -199,7 +199,7 @@ pub struct GroupSummary {
     pub app: Option<AppSummary>,
 }
 
-/// What a summary says about a run besides its figures.
+/// Facts of a run in a summary besides its figures.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunInfo {
     /// Name of the scenario.
@@ -220,7 +220,7 @@ pub struct RunInfo {
     pub groups: Vec<GroupInfo>,
 }
 
-/// What a summary says about a group besides its figures.
+/// Facts of a group in a summary besides its figures.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GroupInfo {
     /// Name in the scenario.
@@ -316,8 +316,9 @@ impl Fairness {
         let index = |groups_of: &[usize]| {
             let flows = groups_of
                 .iter()
-                .flat_map(|&group| &groups[group].goodput_bps);
-            let flows: Vec<f64> = flows.copied().collect();
+                .flat_map(|&group| &groups[group].goodput_bps)
+                .copied()
+                .collect::<Vec<f64>>();
             (flows.len(), jain(flows))
         };
         let way = |&group: &usize| -> Vec<bool> {
@@ -354,7 +355,7 @@ fn rate_bps(link: &LinkFigures) -> Option<u64> {
 }
 
 impl NamedLink {
-    /// In the order of `links`, which has of each link the forward direction first.
+    /// The summaries in the order of `links`, in which the forward direction of each link comes first.
     fn all(links: &[&LinkFigures]) -> Vec<Self> {
         let mut all: Vec<Self> = Vec::new();
         for link in links {
@@ -391,7 +392,7 @@ fn name_of(link: &LinkFigures) -> String {
 }
 
 impl LinkSummary {
-    /// Of the first link; losses are those of all.
+    /// The summary of the first link; losses are those of all.
     fn new(links: &[&LinkFigures]) -> Self {
         let first = |direction| {
             let mut links = links.iter().filter(|link| link.hop == Hop::FIRST);
@@ -412,7 +413,7 @@ impl LinkSummary {
 }
 
 impl GroupSummary {
-    /// From what each link saw of it, by hop.
+    /// The summary of a group from its figures at each link, by hop.
     fn new(
         info: &GroupInfo,
         crossed: &[(&LinkFigures, GroupPackets)],

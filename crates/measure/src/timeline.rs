@@ -27,7 +27,7 @@ impl Span {
     }
 }
 
-/// What a segment counts for.
+/// The use of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Use {
     /// Nothing: it is part of the warm-up.
@@ -41,9 +41,9 @@ pub enum Use {
 /// A part of the run between two cuts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Segment {
-    /// Its start and end.
+    /// Start and end of the segment.
     pub span: Span,
-    /// What it counts for.
+    /// Use of the segment.
     pub counts_for: Use,
 }
 
@@ -125,7 +125,7 @@ impl Timeline {
     pub fn segments(&self) -> &[Segment] {
         &self.segments
     }
-    /// From the end of the warm-up to the end of the run.
+    /// The time from the end of the warm-up to the end of the run.
     pub fn whole(&self) -> Span {
         self.whole
     }

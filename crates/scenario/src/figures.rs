@@ -137,7 +137,7 @@ pub fn recorder(
 pub fn service(side: &DirectionSpec, seed: u64, component: &str) -> Service {
     let random = || Random::new(seed, &format!("{component}.access"));
     Service {
-        course: side.course.clone(),
+        trace: side.course.clone(),
         medium: side.medium.map(|medium| (medium, random())),
     }
 }

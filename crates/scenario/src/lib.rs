@@ -64,8 +64,8 @@ use quell_app::AppChanges;
 pub use quell_app::{
     AppConfig, Bulk, Cbr, Datagrams, Distribution, Interval, OnOff, Period, Transfer,
 };
-use quell_aqm::course::Course;
 use quell_aqm::departure_clock::Framing;
+use quell_aqm::link_trace::LinkTrace;
 use quell_aqm::medium::Medium;
 use quell_aqm::value::CodeScale;
 pub use quell_measure::{Direction, Hop, Hops};
@@ -158,10 +158,10 @@ pub struct Side {
 #[derive(Debug, Clone, PartialEq)]
 pub struct DirectionSpec {
     /// Its rate at the start; where there is one link, only the reverse one may be unlimited. Of a trace:
-    /// [`Course::first_rate`].
+    /// [`LinkTrace::first_rate`].
     pub rate: Rate,
     /// The trace that it follows.
-    pub course: Option<Course>,
+    pub course: Option<LinkTrace>,
     /// The medium that it shares with others.
     pub medium: Option<Medium>,
     /// What happens to packets behind the queue.

@@ -1,4 +1,4 @@
-//! What to simulate.
+//! The configuration of a simulation.
 
 use std::fmt;
 
@@ -18,7 +18,7 @@ use crate::packet::Packet;
 pub struct Config {
     /// The links in a row, from the sender of a [`Direction::Forward`] flow to its receiver; at least one.
     pub links: Vec<LinkConfig>,
-    /// The one-way delay of each group, by [`GroupId`]: half of its base RTT in each direction. What the links delay is
+    /// The one-way delay of each group, by [`GroupId`]: half of its base RTT in each direction. The delay of the links is
     /// a part of it, and the rest lies behind the last queue.
     pub delays: Vec<Time>,
     /// The links that each group crosses, by [`GroupId`]; a group that is missing crosses all.
@@ -48,7 +48,7 @@ pub struct Jitter {
 /// A link.
 #[derive(Debug)]
 pub struct LinkConfig {
-    /// From the sender of a [`Direction::Forward`] flow to its receiver.
+    /// The direction from the sender of a [`Direction::Forward`] flow to its receiver.
     pub forward: DirectionConfig,
     /// The opposite direction.
     pub reverse: DirectionConfig,
@@ -74,9 +74,9 @@ pub struct DirectionConfig {
     pub rate: Rate,
     /// Bytes that a packet occupies on the link.
     pub framing: Framing,
-    /// What moves the link beside that.
+    /// The trace or the medium that moves the link besides its rate.
     pub service: Service,
-    /// What happens to packets behind the queue, and what it is drawn from.
+    /// The impairment of packets behind the queue, and the stream from which it is drawn.
     pub impairment: Option<(Impairment, Random)>,
     /// Markers that give packets their values in front of the queue, by [`GroupId`]. Packets of a
     /// group without a marker are unmarked.
@@ -96,7 +96,7 @@ pub struct FlowConfig {
     pub direction: Direction,
     /// Its application.
     pub app: AppConfig,
-    /// What that becomes during the run.
+    /// Changes of the application during the run.
     pub changes: AppChanges,
     /// Random stream of its application.
     pub random: Random,
@@ -118,7 +118,7 @@ impl FlowConfig {
     }
 }
 
-/// What carries a flow's data.
+/// The transport of a flow's data.
 #[derive(Debug, Clone)]
 pub enum TransportConfig {
     /// TCP.
@@ -130,7 +130,7 @@ pub enum TransportConfig {
     Datagrams(Ecn),
 }
 
-/// What changes during a run.
+/// A change during a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LinkChange {
     /// The rate of a direction.

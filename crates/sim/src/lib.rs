@@ -14,7 +14,7 @@
 //!
 //! * [`simulator`]: the loop, and the order of events at the same time.
 //! * [`config`]: what to simulate.
-//! * [`packet`]: a packet, as observers see it; [`Both`] lets a second observer trace each packet.
+//! * [`packet`]: a packet, as observers see it; [`Tee`] lets a second observer trace each packet.
 //!
 //! Time is in integer nanoseconds, up to 208 days. The same configuration gives the same events, to
 //! the last packet: nothing here reads a clock, draws a number of its own or calculates in floating
@@ -25,7 +25,6 @@
 #![forbid(unsafe_code)]
 
 mod access;
-mod both;
 pub mod config;
 mod flow;
 mod network;
@@ -33,12 +32,12 @@ mod options;
 pub mod packet;
 mod session;
 pub mod simulator;
-mod sleeper;
 mod sources;
+mod tee;
 mod timers;
+mod wakeup_delay;
 mod wire;
 
-pub use both::Both;
 pub use config::{
     Config, DirectionConfig, Error, FlowConfig, Jitter, LinkChange, LinkConfig, TransportConfig,
 };
@@ -46,4 +45,5 @@ pub use network::Announce;
 pub use packet::{PACKET_MEMORY, Packet};
 pub use session::CONNECTION_MEMORY;
 pub use simulator::{FLOW_MEMORY, Simulator};
-pub use sleeper::Lateness;
+pub use tee::Tee;
+pub use wakeup_delay::Lateness;

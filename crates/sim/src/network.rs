@@ -13,8 +13,8 @@ use quell_units::{Rate, Time};
 use crate::config::{DirectionConfig, Jitter, LinkChange, LinkConfig};
 use crate::options::OptionStore;
 use crate::packet::Packet;
-use crate::sleeper::Sleeper;
 use crate::sources::{MOST_SOURCES, Sources};
+use crate::wakeup_delay::WakeupDelay;
 use crate::wire::{Way, Wires, path_of};
 
 /// Shows an observer a packet that a host sends, with its segment if it is one: the packet itself
@@ -35,14 +35,14 @@ pub(crate) struct Network<O> {
     first_lane: usize,
     timers: usize,
     /// Wakes late for what is due at the ends of wires; `None` is never late.
-    pub(crate) sleeper: Option<Sleeper>,
+    pub(crate) wakeup_delay: Option<WakeupDelay>,
     /// Room for what an application asks for, so that none is allocated each time.
     pub(crate) actions: Vec<Action>,
-    /// What applications have recorded and nobody has taken.
+    /// Events that applications have recorded and nobody has taken.
     pub(crate) events: Vec<(FlowId, Recorded)>,
 }
 
-/// What a source is.
+/// The meaning of a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Source {
     Bottleneck(usize),
@@ -55,11 +55,11 @@ pub(crate) enum Source {
 /// One direction of a link.
 #[derive(Debug)]
 pub(crate) struct Path<O> {
-    /// By group.
+    /// The markers, by group.
     markers: Vec<Option<Marker>>,
     passage: Option<Box<Passage>>,
     queue: Bottleneck<Packet, Discipline<Packet>, Collector<O>>,
-    /// Where packets go behind the queue, by group.
+    /// The way of packets behind the queue, by group.
     ways: Vec<Way>,
     /// The bottleneck as a source.
     source: usize,
@@ -121,7 +121,7 @@ impl<O: Observer<Packet>> Network<O> {
             sources,
             first_lane: count + between,
             timers,
-            sleeper: None,
+            wakeup_delay: None,
             actions: Vec::new(),
             events: Vec::new(),
         })
@@ -152,9 +152,9 @@ impl<O: Observer<Packet>> Network<O> {
 
     /// A host has made `packet`, from `segment` if it is one; it arrives in its own time.
     #[inline]
-    pub(crate) fn tell(&mut self, packet: &Packet, segment: Option<&Segment>) {
+    pub(crate) fn announce(&mut self, packet: &Packet, segment: Option<&Segment>) {
         if let Some(announce) = self.announce {
-            // Copies, so that what is told to nobody need not lie in memory.
+            // Copies, so that the originals need not lie in memory if nobody asks for them.
             self.announce_copy(announce, *packet, segment.copied());
         }
     }
@@ -184,7 +184,7 @@ impl<O: Observer<Packet>> Network<O> {
         }
     }
 
-    /// What is due at a bottleneck happens.
+    /// Lets everything happen that is due at a bottleneck.
     #[inline]
     pub(crate) fn advance(&mut self, path: usize, now: Time) {
         self.paths[path].advance(now, &mut self.wires, &mut self.sources);
@@ -194,8 +194,8 @@ impl<O: Observer<Packet>> Network<O> {
     /// until the link's thread wakes.
     #[inline]
     pub(crate) fn release(&mut self, lane: usize, now: Time) -> Option<Packet> {
-        if let Some(sleeper) = &mut self.sleeper {
-            let wakes = sleeper.wake(now);
+        if let Some(wakeup_delay) = &mut self.wakeup_delay {
+            let wakes = wakeup_delay.wake(now);
             if wakes > now {
                 self.sources.set(lane, wakes);
                 return None;

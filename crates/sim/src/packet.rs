@@ -24,7 +24,7 @@ pub(crate) const DATAGRAM_HEADERS: Bytes = Bytes::new(20 + 8);
 const DATAGRAM: u8 = 1;
 /// Set in [`Packet::kind`] for a packet in reverse direction.
 const REVERSE: u8 = 2;
-/// Where the number of the connection stands in [`Packet::kind`]; of a session its lowest bits.
+/// The place of the connection's number in [`Packet::kind`]; a session has its lowest bits there.
 const CONNECTION_SHIFT: u32 = 2;
 /// Set in [`Packet::flags`] for a segment of a session.
 const SESSION: u16 = 1 << 15;
@@ -158,20 +158,20 @@ impl Packet {
         }
     }
 
-    /// The same datagram with its place among the `options`, if it has one.
+    /// Gives the datagram a place among the `options`, if it has one.
     pub(crate) fn placed(mut self, options: &mut OptionStore) -> Self {
         self.options = options.put_nothing();
         self
     }
 
-    /// The same datagram with what one end tells the other. It stands where a segment has its
+    /// Gives the datagram its content for the other end. It stands where a segment has its
     /// acknowledgement and the time that it echoes.
-    pub(crate) const fn telling(mut self, content: Content) -> Self {
+    pub(crate) const fn with_content(mut self, content: Content) -> Self {
         self.acknowledgement = content[0];
         self.echo = Time::from_nanos(content[1]);
         self
     }
-    /// What one end tells the other in a datagram.
+    /// The content of a datagram.
     pub(crate) const fn content(&self) -> Content {
         [self.acknowledgement, self.echo.as_nanos()]
     }
@@ -194,7 +194,7 @@ impl Packet {
         }
     }
 
-    /// The same of a packet of a session.
+    /// Takes the segment out of a packet of a session.
     #[inline]
     pub(crate) fn session_segment(&self, options: &mut OptionStore) -> Segment {
         Segment {
@@ -300,9 +300,9 @@ impl quell_aqm::Packet for Packet {
     fn len(&self) -> Bytes {
         Bytes::new(u64::from(self.len))
     }
-    /// What Linux charges for it (`truesize`): 256 bytes of `sk_buff`, and a buffer of a power of
+    /// The memory that Linux charges for the packet (`truesize`): 256 bytes of `sk_buff`, and a buffer of a power of
     /// two, at least 512, that holds 64 bytes of headroom, the Ethernet header, the packet and 320
-    /// bytes of `skb_shared_info`: 2 304 for 1 500 bytes, 768 for an acknowledgement. The same as
+    /// bytes of `skb_shared_info`: 2 304 for 1 500 bytes, 768 for an acknowledgement, as
     /// in the live world.
     #[inline]
     fn memory(&self) -> Bytes {
@@ -430,7 +430,7 @@ mod tests {
         let len = Bytes::new(186);
         let packet = Packet::datagram(LABEL, 9, Time::from_secs(1), len, Ecn::NotEct);
         assert_eq!(packet.content(), [0; 2]);
-        let packet = packet.telling([u64::MAX, 7]);
+        let packet = packet.with_content([u64::MAX, 7]);
         assert_eq!(packet.content(), [u64::MAX, 7]);
         assert!(packet.is_datagram());
         assert_eq!((packet.len(), packet.payload()), (len, Bytes::new(158)));

@@ -20,13 +20,13 @@ use crate::network::{Announce, Impossible, Network, Path, Source};
 use crate::options::OptionStore;
 use crate::packet::Packet;
 use crate::session::{Session, World};
-use crate::sleeper::{Lateness, Sleeper};
 use crate::timers::Timers;
+use crate::wakeup_delay::{Lateness, WakeupDelay};
 use crate::wire::path_of;
 
 /// Events between two looks at the request to stop.
 const LOOK: u32 = 1 << 12;
-/// From this number of flows on, their state does not fit the processor's near caches and is
+/// Number of flows from which on their state does not fit the processor's near caches and is
 /// prefetched.
 const MANY_FLOWS: usize = 256;
 /// Positions in a lane, behind the packet that arrives, of the packets for which state is prefetched.
@@ -59,7 +59,7 @@ pub struct Simulator<O> {
     reason = "plain flows are the many, and lie in one array"
 )]
 enum Member {
-    /// With one connection at a time, or datagrams.
+    /// A flow with one connection at a time, or with datagrams.
     Plain(Flow),
     Session(Box<Session<App>>),
 }
@@ -130,9 +130,9 @@ impl<O: Observer<Packet>> Simulator<O> {
         })
     }
 
-    /// From now on packets leave the wires late, by times of this distribution drawn from `random`.
+    /// Makes packets leave the wires late from now on, by times of this distribution drawn from `random`.
     pub fn set_lateness(&mut self, lateness: Lateness, random: Random) {
-        self.network.sleeper = Some(Sleeper::new(lateness, random));
+        self.network.wakeup_delay = Some(WakeupDelay::new(lateness, random));
     }
 
     /// Shows each packet that a host sends to the observer of its direction, before it is sent. The
@@ -141,8 +141,8 @@ impl<O: Observer<Packet>> Simulator<O> {
         self.network.set_announce(announce);
     }
 
-    /// Plans anew what happens from now on: when each flow starts and stops, by [`FlowId`], and the changes of links. What is over
-    /// stays as it was, whatever this says.
+    /// Plans the future anew: when each flow starts and stops, by [`FlowId`], and the changes of links. The past
+    /// stays as it was, whatever the plan contains.
     pub fn replan(&mut self, lives: &[(Time, Option<Time>)], changes: Vec<(Time, LinkChange)>) {
         self.plan = plan(lives.iter().copied(), changes);
         self.done = self.plan.partition_point(|(at, _)| *at < self.now);
@@ -275,7 +275,7 @@ impl<O: Observer<Packet>> Simulator<O> {
         self.network.set_timers(self.timers.next());
     }
 
-    /// After something happened at an end of a flow.
+    /// Follows up an event at an end of a flow.
     #[inline]
     fn settle(&mut self, id: u32, end: End) {
         // What is due was done just now: a timer never rings twice at one instant.
@@ -286,7 +286,7 @@ impl<O: Observer<Packet>> Simulator<O> {
         self.settled();
     }
 
-    /// After something happened, and the timers are set.
+    /// Follows up an event, once the timers are set.
     #[inline]
     fn settled(&mut self) {
         for path in &mut self.network.paths {
@@ -350,7 +350,7 @@ impl<O: Observer<Packet>> Simulator<O> {
     pub fn drain_events(&mut self) -> impl Iterator<Item = (FlowId, Recorded)> + '_ {
         self.network.events.drain(..)
     }
-    /// What applications have begun and not ended, by flow.
+    /// Events that applications have begun and not ended, by flow.
     pub fn unfinished_events(&self) -> Vec<(FlowId, Recorded)> {
         let (mut events, mut records) = (Vec::new(), Vec::new());
         for (id, flow) in (0..).zip(&self.flows) {
@@ -403,15 +403,16 @@ impl<O: Observer<Packet>> Simulator<O> {
     }
 }
 
-/// What happens when: at equal times stops, then changes, then starts.
+/// The plan of a run: at equal times stops, then changes, then starts.
 fn plan(
     lives: impl Iterator<Item = (Time, Option<Time>)> + Clone,
     changes: Vec<(Time, LinkChange)>,
 ) -> Vec<(Time, Planned)> {
     let lives = || lives.clone().zip(0..);
     let stops = lives().filter_map(|((_, stop), id)| Some((stop?, Planned::Stop(id))));
-    let changes = changes.into_iter();
-    let changes = changes.map(|(at, change)| (at, Planned::Change(change)));
+    let changes = changes
+        .into_iter()
+        .map(|(at, change)| (at, Planned::Change(change)));
     let starts = lives().map(|((start, _), id)| (start, Planned::Start(id)));
     let mut plan: Vec<_> = stops.chain(changes).chain(starts).collect();
     // Stable.

@@ -4,7 +4,7 @@
 //! head of each wire (packets on a wire of constant delay leave in the order in which they came),
 //! and the earliest timer of all hosts. They are found by a tournament tree over their times whose
 //! nodes have eight children each: a node is one cache line, its smallest key three comparisons deep.
-//! With one base RTT, or two, all sources are in the root, and setting a time is a write.
+//! If there are one or two base RTTs, all sources are in the root, and setting a time is a write.
 //!
 //! At equal times the source with the smaller number goes first; [`Sources`] are numbered so that
 //! bottlenecks come before wires and wires before timers.
@@ -36,7 +36,7 @@ pub(crate) struct Sources {
 }
 
 impl Sources {
-    /// This number of sources, without events.
+    /// A number of sources, without events.
     pub(crate) fn new(count: usize) -> Self {
         debug_assert!(count <= MOST_SOURCES);
         let (mut leaves, mut room) = (0, FAN);

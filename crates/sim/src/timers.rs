@@ -30,7 +30,7 @@ const NONE: u32 = u32::MAX;
 struct Timer {
     /// Time at which it is to ring; [`u64::MAX`] if not at all.
     wanted: u64,
-    /// Where it lies in the wheel, at or before `wanted`; [`u64::MAX`] if it does not.
+    /// Its time in the wheel, at or before `wanted`; [`u64::MAX`] if it is not there.
     queued: u64,
     next: u32,
     previous: u32,
@@ -51,17 +51,17 @@ pub(crate) struct Timers {
     timers: Vec<Timer>,
     /// First timer of each slot; the lists are circular.
     heads: [[u32; SLOTS]; LEVELS],
-    /// Which slots of each level are not empty.
+    /// The slots of each level that are not empty, a bit each.
     occupied: [u64; LEVELS],
-    /// Which levels are not empty.
+    /// The levels that are not empty, a bit each.
     levels: u32,
     /// The present, as far as the wheel has turned.
     turned: u64,
-    /// What [`Timers::next`] returns.
+    /// The result of [`Timers::next`].
     due: u64,
-    /// How many there were from the start.
+    /// Number of timers at the start.
     first: u32,
-    /// Whose the others are.
+    /// Owners of the timers that were added.
     owners: Vec<(u32, u32)>,
 }
 
@@ -73,7 +73,7 @@ impl Timers {
     #[cfg(test)]
     pub(crate) const OWNED: usize = Self::MEMORY + size_of::<(u32, u32)>();
 
-    /// So many timers, none of them set.
+    /// A number of timers, none of them set.
     pub(crate) fn new(count: usize) -> Self {
         Self {
             timers: vec![Timer::UNSET; count],

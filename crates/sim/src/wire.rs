@@ -22,24 +22,24 @@ use crate::sources::Sources;
 /// The wires of all links.
 #[derive(Debug)]
 pub(crate) struct Wires {
-    /// In the order of their sources.
+    /// Lanes in the order of their sources.
     lanes: Vec<Lane>,
-    /// How many of them, the first ones, lead from queue to queue.
+    /// Number of lanes from queue to queue; they are the first ones.
     between: usize,
     /// The source of the first lane.
     source: usize,
-    /// What happens to packets behind each queue, by path.
+    /// Impairments behind each queue, by path.
     impairers: Vec<Option<Impairer>>,
     /// Places of the options of packets that were lost.
     lost: Vec<u32>,
-    /// What packets that cross several queues have waited.
+    /// Waiting times of packets that cross several queues.
     waits: Option<Waits>,
 }
 
 #[derive(Debug)]
 struct Lane {
     delay: Time,
-    /// Longest time that a host takes, in ns.
+    /// The longest time that a host takes, in ns.
     jitter: u64,
     random: Random,
     /// Release time of the last packet.
@@ -55,20 +55,20 @@ struct Lane {
 /// Sojourn times of packets that cross several queues.
 #[derive(Debug, Default)]
 struct Waits {
-    /// In the queues before, by the packet's place among the options.
+    /// Sojourn time in the previous queues, by the packet's place among the options.
     before: Vec<Time>,
-    /// Packets that start their last transmission now, and what they have waited in all queues together.
+    /// Packets that start their last transmission now, each with its sojourn time in all queues together.
     whole: Vec<(Packet, Time)>,
 }
 
-/// Where the packets of a group go behind a queue.
+/// The way of a group's packets behind a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Way {
     lane: u16,
     place: Place,
 }
 
-/// Which of the queues of its group it is.
+/// The position of a queue among those that its group crosses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     Only,
@@ -83,9 +83,9 @@ pub(crate) const fn path_of(hop: Hop, direction: Direction) -> usize {
 }
 
 impl Wires {
-    /// The wires of `links`, given by their delays. Of each group, by index: its one-way delay, and where it goes. Sources are
-    /// numbered from `source`. The second value has, for each path and group, where packets go behind its queue; `None` if
-    /// a group is not there or its links delay more than it does.
+    /// The wires of `links`, which are given by their delays. Each of `groups` has its one-way delay and the links that it crosses. Sources
+    /// are numbered from `source`. The second value lists, by path and group, where packets go behind the queue of the path. Returns `None`
+    /// if a group crosses a link that does not exist, or its links delay more than the group.
     pub(crate) fn new(
         links: &[Time],
         groups: &[(Time, Hops)],
@@ -97,86 +97,36 @@ impl Wires {
             lane: 0,
             place: Place::Only,
         };
-        let mut ways = vec![vec![nowhere; groups.len()]; 2 * links.len()];
-        let mut lanes = Vec::new();
-        for hop in (0..links.len() as u16).map(Hop) {
+        let mut layout = Layout {
+            links,
+            groups,
+            lanes: Vec::new(),
+            ways: vec![vec![nowhere; groups.len()]; 2 * links.len()],
+        };
+        let hops = || (0..links.len() as u16).map(Hop);
+        for hop in hops() {
             for direction in Direction::BOTH {
-                if let Some(to) = next(hop, direction, links.len()) {
-                    let path = path_of(hop, direction);
-                    let lane = lanes.len() as u16;
-                    let mut used = false;
-                    for ((_, hops), way) in groups.iter().zip(&mut ways[path]) {
-                        if hops.contain(hop) && hops.exit(direction) != hop {
-                            used = true;
-                            let place = match hops.entry(direction) == hop {
-                                true => Place::First,
-                                false => Place::Middle,
-                            };
-                            *way = Way { lane, place };
-                        }
-                    }
-                    if used {
-                        lanes.push(Lane::new(links[hop.index()], path, Some(to)));
-                    }
-                }
+                layout.add_lane_to_queue(hop, direction);
             }
         }
-        let between = lanes.len();
+        let between = layout.lanes.len();
         for direction in Direction::BOTH {
-            for hop in (0..links.len() as u16).map(Hop) {
-                let path = path_of(hop, direction);
-                let ending = groups.iter().enumerate();
-                let ending = ending.filter(|(_, (_, hops))| hops.exit(direction) == hop);
-                let key = |(index, &(delay, hops)): (usize, &(Time, Hops))| {
-                    let spans = &jitter.spans[direction.index()];
-                    let span = spans.get(index).copied().unwrap_or(Time::ZERO);
-                    let rest = rest_of(delay, hops, direction, links)?;
-                    Some((index, (rest, span), hops))
-                };
-                let ending: Vec<_> = ending.map(key).collect::<Option<_>>()?;
-                let mut distinct: Vec<(Time, Time)> =
-                    ending.iter().map(|(_, lane, _)| *lane).collect();
-                distinct.sort_unstable();
-                distinct.dedup();
-                for (index, lane, hops) in ending {
-                    let place = match hops.count() {
-                        1 => Place::Only,
-                        _ => Place::Last,
-                    };
-                    let lane = lanes.len() + distinct.partition_point(|other| *other < lane);
-                    ways[path][index] = Way {
-                        lane: lane as u16,
-                        place,
-                    };
-                }
-                let is_end = next(hop, direction, links.len()).is_none();
-                for (index, &(delay, span)) in distinct.iter().enumerate() {
-                    let side = direction.index();
-                    let component = match is_end {
-                        true => format!("phase.{side}.{index}"),
-                        false => format!("phase.{side}.{}.{index}", hop.index()),
-                    };
-                    lanes.push(Lane {
-                        jitter: span.as_nanos(),
-                        random: Random::new(jitter.seed, &component),
-                        ..Lane::new(delay, path, None)
-                    });
-                }
+            for hop in hops() {
+                layout.add_lanes_to_hosts(hop, direction, jitter)?;
             }
         }
-        let is_simple = links.len() == 1;
         let wires = Self {
-            lanes,
+            lanes: layout.lanes,
             between,
             source,
             impairers: repeat_with(|| None).take(2 * links.len()).collect(),
             lost: Vec::new(),
-            waits: (!is_simple).then(Waits::default),
+            waits: (links.len() > 1).then(Waits::default),
         };
-        Some((wires, ways))
+        Some((wires, layout.ways))
     }
 
-    /// The same; behind the queue of `path` packets are lost, delayed and overtaken.
+    /// From now on packets behind the queue of `path` are lost, delayed and overtaken.
     pub(crate) fn impair(&mut self, path: usize, impairer: Impairer) {
         for lane in self.lanes.iter_mut().filter(|lane| lane.behind == path) {
             lane.is_impaired = true;
@@ -194,7 +144,7 @@ impl Wires {
         self.lost.pop()
     }
 
-    /// How many lanes there are, and how many of them lead from queue to queue.
+    /// The number of lanes, and the number of those from queue to queue.
     pub(crate) fn lanes(&self) -> (usize, usize) {
         (self.lanes.len(), self.between)
     }
@@ -235,7 +185,7 @@ impl Wires {
         }
     }
 
-    /// The same where packets may be lost or overtaken.
+    /// Does what [`push`](Self::push) does, on a lane where packets may be lost or overtaken.
     #[cold]
     fn push_impaired(
         &mut self,
@@ -266,7 +216,7 @@ impl Wires {
         }
     }
 
-    /// A packet that has just started its last transmission of several, and what it has waited in all queues together.
+    /// A packet that has just started its last transmission of several, with its sojourn time in all queues together.
     #[inline]
     pub(crate) fn waited(&mut self) -> Option<(Packet, Time)> {
         self.waits.as_mut()?.whole.pop()
@@ -303,6 +253,90 @@ impl Wires {
     pub(crate) fn len(&self, path: usize) -> usize {
         let lanes = self.lanes.iter().filter(|lane| lane.behind == path);
         lanes.map(|lane| lane.packets.len()).sum()
+    }
+}
+
+/// Lanes while they are numbered.
+struct Layout<'a> {
+    links: &'a [Time],
+    groups: &'a [(Time, Hops)],
+    lanes: Vec<Lane>,
+    ways: Vec<Vec<Way>>,
+}
+
+impl Layout<'_> {
+    /// Adds the lane from the queue of `hop` to the next one, if a group goes on there.
+    fn add_lane_to_queue(&mut self, hop: Hop, direction: Direction) {
+        let Some(to) = next(hop, direction, self.links.len()) else {
+            return;
+        };
+        let path = path_of(hop, direction);
+        let lane = self.lanes.len() as u16;
+        let mut used = false;
+        for ((_, hops), way) in self.groups.iter().zip(&mut self.ways[path]) {
+            if hops.contain(hop) && hops.exit(direction) != hop {
+                used = true;
+                let place = match hops.entry(direction) == hop {
+                    true => Place::First,
+                    false => Place::Middle,
+                };
+                *way = Way { lane, place };
+            }
+        }
+        if used {
+            let delay = self.links[hop.index()];
+            self.lanes.push(Lane::new(delay, path, Some(to)));
+        }
+    }
+
+    /// Adds the lanes from the queue of `hop` to hosts: one for each delay and jitter.
+    fn add_lanes_to_hosts(
+        &mut self,
+        hop: Hop,
+        direction: Direction,
+        jitter: &Jitter,
+    ) -> Option<()> {
+        let path = path_of(hop, direction);
+        let side = direction.index();
+        let ending = self
+            .groups
+            .iter()
+            .enumerate()
+            .filter(|(_, (_, hops))| hops.exit(direction) == hop)
+            .map(|(index, &(delay, hops))| {
+                let spans = &jitter.spans[side];
+                let span = spans.get(index).copied().unwrap_or(Time::ZERO);
+                let rest = rest_of(delay, hops, direction, self.links)?;
+                Some((index, (rest, span), hops))
+            })
+            .collect::<Option<Vec<_>>>()?;
+        let mut distinct: Vec<(Time, Time)> = ending.iter().map(|(_, lane, _)| *lane).collect();
+        distinct.sort_unstable();
+        distinct.dedup();
+        for (index, lane, hops) in ending {
+            let place = match hops.count() {
+                1 => Place::Only,
+                _ => Place::Last,
+            };
+            let lane = self.lanes.len() + distinct.partition_point(|other| *other < lane);
+            self.ways[path][index] = Way {
+                lane: lane as u16,
+                place,
+            };
+        }
+        let is_end = next(hop, direction, self.links.len()).is_none();
+        for (index, &(delay, span)) in distinct.iter().enumerate() {
+            let component = match is_end {
+                true => format!("phase.{side}.{index}"),
+                false => format!("phase.{side}.{}.{index}", hop.index()),
+            };
+            self.lanes.push(Lane {
+                jitter: span.as_nanos(),
+                random: Random::new(jitter.seed, &component),
+                ..Lane::new(delay, path, None)
+            });
+        }
+        Some(())
     }
 }
 
@@ -348,7 +382,7 @@ fn next(hop: Hop, direction: Direction, links: usize) -> Option<usize> {
     next.map(|next| path_of(Hop(next), direction))
 }
 
-/// What the links before the last one leave of a group's one-way `delay`.
+/// The rest of a group's one-way `delay` behind its last queue, once the links before have taken theirs.
 fn rest_of(delay: Time, hops: Hops, direction: Direction, links: &[Time]) -> Option<Time> {
     let mut rest = delay;
     for hop in hops.iter().filter(|hop| *hop != hops.exit(direction)) {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use quell_aqm::{Drop, Observer, QueueId};
 use quell_measure::{Direction, FlowId, Hop};
-use quell_sim::{Both, Error, LinkChange, Packet, Simulator};
+use quell_sim::{Error, LinkChange, Packet, Simulator, Tee};
 use quell_units::{Rate, Time};
 use support::*;
 
@@ -251,12 +251,12 @@ fn a_request_to_stop_is_heard_between_events() {
 #[test]
 fn a_second_observer_hears_the_same() {
     let flow = cbr(0, 1_000, MS(1), MS(1), Time::ZERO);
-    let observer = |_, _| Both::<Counter, Counter>::default();
+    let observer = |_, _| Tee::<Counter, Counter>::default();
     let fifo = side("fifo", &[("limit", "5p")], Rate::from_mbps(7));
     let mut simulator = Simulator::new(config(fifo, MS(1), vec![flow]), observer).unwrap();
     let never = AtomicBool::new(false);
     simulator.run(Time::from_secs(5), &never).unwrap();
-    let Both(first, second) = simulator.observer(Hop::FIRST, Direction::Forward);
+    let Tee(first, second) = simulator.observer(Hop::FIRST, Direction::Forward);
     assert_eq!(first, second);
     assert!(first.dropped > 0 && first.delivered > 0);
 }

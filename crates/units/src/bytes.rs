@@ -14,11 +14,11 @@ impl Bytes {
     /// More than anything holds.
     pub const MAX: Self = Self(u64::MAX);
 
-    /// So many bytes.
+    /// A number of bytes.
     pub const fn new(bytes: u64) -> Self {
         Self(bytes)
     }
-    /// As a plain number.
+    /// The plain number.
     pub const fn get(self) -> u64 {
         self.0
     }

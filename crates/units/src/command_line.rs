@@ -5,7 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-/// From 1 word on, the first of which names a program. No shell is between: each word is an argument as it is.
+/// A program and its arguments, at least one word. No shell interprets the words: each is an argument as it stands.
 #[derive(Clone, Copy)]
 pub struct CommandLine {
     /// The words, each with a zero byte behind it; zeros behind the last.
@@ -66,7 +66,7 @@ impl CommandLine {
     }
 }
 
-/// What stands before the quotes that end a string of TOML, and what stands behind them.
+/// Reads a string of TOML up to its closing quotes; returns it with the text behind them.
 fn string(text: &str) -> Option<(String, &str)> {
     let mut word = String::new();
     let mut letters = text.char_indices();
@@ -116,7 +116,7 @@ impl fmt::Debug for CommandLine {
 }
 
 impl fmt::Display for CommandLine {
-    /// As an array of a scenario file.
+    /// Prints an array of a scenario file.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut out = String::from("[");
         for (index, word) in self.words().enumerate() {

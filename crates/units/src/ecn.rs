@@ -16,7 +16,7 @@ pub enum Ecn {
 }
 
 impl Ecn {
-    /// From the two low bits of the traffic class; higher bits are ignored.
+    /// The codepoint in the two low bits of the traffic class; higher bits are ignored.
     pub const fn from_bits(bits: u8) -> Self {
         match bits & 3 {
             0 => Self::NotEct,

@@ -7,19 +7,19 @@ use core::fmt;
 pub struct Frequency(u64);
 
 impl Frequency {
-    /// From nanohertz.
+    /// A frequency in nanohertz.
     pub const fn from_nanohertz(nanohertz: u64) -> Self {
         Self(nanohertz)
     }
-    /// In nanohertz.
+    /// The frequency in nanohertz.
     pub const fn as_nanohertz(self) -> u64 {
         self.0
     }
-    /// From 1/256 Hz, the unit of Linux's `dualpi2` attributes; exact (10⁹/256 is an integer).
+    /// A frequency in 1/256 Hz, the unit of Linux's `dualpi2` attributes; exact (10⁹/256 is an integer).
     pub const fn from_256ths(n: u64) -> Self {
         Self(n.saturating_mul(1_000_000_000 / 256))
     }
-    /// In 1/256 Hz, rounded down as `tc` does.
+    /// The frequency in 1/256 Hz, rounded down as `tc` does.
     pub const fn as_256ths(self) -> u64 {
         self.0 / (1_000_000_000 / 256)
     }

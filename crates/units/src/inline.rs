@@ -18,17 +18,17 @@ pub(crate) fn value<'a>(entries: &[(&str, &'a str)], key: &str) -> Option<&'a st
     found.map(|(_, value)| *value)
 }
 
-/// What stands in quotes.
+/// The text inside quotes.
 pub(crate) fn unquoted(text: &str) -> Option<&str> {
     between(text, '"', '"')
 }
 
-/// What stands between two signs.
+/// The text between two signs.
 pub(crate) fn between(text: &str, open: char, close: char) -> Option<&str> {
     text.strip_prefix(open)?.strip_suffix(close)
 }
 
-/// What stands between commas that are in no list; nothing where there is only space.
+/// The parts between commas outside of lists; none if there is only space.
 pub(crate) fn parts(text: &str) -> Vec<&str> {
     let (mut parts, mut from, mut depth) = (Vec::new(), 0, 0_i32);
     for (at, byte) in text.bytes().enumerate() {

@@ -1,4 +1,4 @@
-//! What every other crate is written in: quantities with their units in the type, the notation people write them in, parameter
+//! Basic types of every other crate: quantities with their units in the type, the notation people write them in, parameter
 //! tables, the ECN field of a packet, and seeded randomness.
 //!
 //! * [`Time`], [`Rate`], [`Bytes`], [`Frequency`], [`Probability`]: integers with a unit; [`notation`] reads and prints them.

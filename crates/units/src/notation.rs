@@ -14,7 +14,7 @@ use crate::{Bytes, Frequency, Rate, Time};
 /// Why a quantity cannot be read; `allowed` says what would be right.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotationError {
-    /// What can be written here.
+    /// The notation that is allowed here.
     pub allowed: String,
 }
 
@@ -115,7 +115,7 @@ pub fn fraction(text: &str, of: u64) -> Result<u64, NotationError> {
         .ok_or_else(|| allowed("a fraction, such as 0.8"))
 }
 
-/// As [`fraction`], of a number that may be above 1: to 18.4 with 18 digits after the point, to 18·10⁹ with nine.
+/// Reads what [`fraction`] reads, but also numbers above 1: up to 18.4 with 18 digits after the point, up to 18·10⁹ with nine.
 pub fn multiple(text: &str, of: u64) -> Result<u64, NotationError> {
     [ONE, LARGE_ONE]
         .into_iter()
@@ -123,7 +123,7 @@ pub fn multiple(text: &str, of: u64) -> Result<u64, NotationError> {
         .ok_or_else(|| allowed("a number, such as 1.5"))
 }
 
-/// What decimals are read in: 18 digits after the point.
+/// The unit in which decimals are read: 18 digits after the point.
 const ONE: u64 = 1_000_000_000_000_000_000;
 /// And those that do not fit.
 const LARGE_ONE: u64 = 1_000_000_000;

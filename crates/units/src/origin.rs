@@ -1,4 +1,4 @@
-//! Where a kind comes from that is not one of this project.
+//! The crate of a kind that is not from this project.
 
 use core::fmt;
 
@@ -51,7 +51,7 @@ impl core::error::Error for OriginError {}
 /// Checks the name of a kind and its table, as far as the types leave anything to check.
 ///
 /// # Errors
-/// What is wrong with them.
+/// The name or the table is wrong.
 pub fn check(name: &'static str, rows: &'static [crate::Parameter]) -> Result<(), OriginError> {
     let is_name = |text: &str, separator: char| {
         let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == separator;
@@ -62,8 +62,11 @@ pub fn check(name: &'static str, rows: &'static [crate::Parameter]) -> Result<()
     }
     for (index, row) in rows.iter().enumerate() {
         let names = |row: &crate::Parameter| [Some(row.name), row.opposite];
-        let before = rows[..index].iter().flat_map(names).flatten();
-        let before = before.chain(["kind", "name"]);
+        let before = rows[..index]
+            .iter()
+            .flat_map(names)
+            .flatten()
+            .chain(["kind", "name"]);
         let own = names(row).into_iter().flatten();
         let default = match row.default {
             crate::parameter::Preset::Is(text) => row.domain.parse(text).is_ok(),

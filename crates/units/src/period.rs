@@ -7,7 +7,7 @@ use core::fmt;
 use crate::inline::{self, unquoted};
 use crate::{Time, notation};
 
-/// How the lengths of a period vary.
+/// The distribution of lengths around the mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Distribution {
     /// Each is the mean.
@@ -35,7 +35,7 @@ impl Distribution {
 pub struct Period {
     /// Mean length.
     pub mean: Time,
-    /// How single lengths deviate from it.
+    /// Distribution of single lengths around the mean.
     pub distribution: Distribution,
 }
 

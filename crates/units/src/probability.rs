@@ -17,7 +17,7 @@ impl Probability {
     /// Always.
     pub const ONE: Self = Self(1 << Self::BITS);
 
-    /// From units of 2⁻⁶²; clamped to 1.
+    /// A probability in units of 2⁻⁶²; clamped to 1.
     pub const fn from_raw(raw: u64) -> Self {
         if raw > Self::ONE.0 {
             Self::ONE
@@ -25,7 +25,7 @@ impl Probability {
             Self(raw)
         }
     }
-    /// In units of 2⁻⁶².
+    /// The probability in units of 2⁻⁶².
     pub const fn raw(self) -> u64 {
         self.0
     }
@@ -58,7 +58,7 @@ impl Probability {
     pub fn max(self, other: Self) -> Self {
         Ord::max(self, other)
     }
-    /// As a floating-point number, for reports only.
+    /// The probability as a floating-point number, for reports only.
     pub fn as_f64(self) -> f64 {
         self.0 as f64 / Self::ONE.0 as f64
     }

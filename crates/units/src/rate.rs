@@ -14,15 +14,15 @@ impl Rate {
     /// No serialisation delay at all.
     pub const UNLIMITED: Self = Self(u64::MAX);
 
-    /// From bit/s.
+    /// A rate in bit/s.
     pub const fn from_bps(bits_per_second: u64) -> Self {
         Self(bits_per_second)
     }
-    /// From Mbit/s (10⁶); saturates at [`Rate::UNLIMITED`].
+    /// A rate in Mbit/s (10⁶); saturates at [`Rate::UNLIMITED`].
     pub const fn from_mbps(megabits_per_second: u64) -> Self {
         Self(megabits_per_second.saturating_mul(1_000_000))
     }
-    /// In bit/s.
+    /// The rate in bit/s.
     pub const fn as_bps(self) -> u64 {
         self.0
     }

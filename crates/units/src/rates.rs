@@ -7,10 +7,10 @@ use core::fmt;
 
 use crate::{Rate, notation};
 
-/// From 1 to [`Rates::MOST`] rates, each higher than the one before.
+/// A list of 1 to [`Rates::MOST`] rates, each higher than the one before.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Rates {
-    /// In bit/s; zeros behind the last.
+    /// The rates in bit/s, then zeros.
     rates: [u32; Self::MOST],
     count: u8,
 }
@@ -69,7 +69,7 @@ impl Rates {
         Some(Self { rates, count })
     }
 
-    /// What can be written where lists with names are allowed as well.
+    /// Prints the notation of rates, and the names of lists that are allowed as well.
     pub(crate) fn allowed(
         f: &mut fmt::Formatter<'_>,
         named: &[(&'static str, Self)],
@@ -97,7 +97,7 @@ impl fmt::Debug for Rates {
 }
 
 impl fmt::Display for Rates {
-    /// As an array of a scenario file.
+    /// Prints an array of a scenario file.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rate = |&bits: &u32| format!("\"{}\"", Rate::from_bps(bits.into()));
         let all: Vec<String> = self.bits_per_second().iter().map(rate).collect();

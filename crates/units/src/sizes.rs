@@ -13,7 +13,7 @@ use crate::{Bytes, notation};
 /// Parts that make 1, in shapes and shares.
 const MILLION: u64 = 1_000_000;
 
-/// How sizes are distributed. Every size lies in [`Sizes::range`].
+/// A distribution of sizes. Every size lies in [`Sizes::range`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sizes {
     /// Each is this one.
@@ -37,7 +37,7 @@ pub enum Sizes {
         /// Above all sizes.
         max: Bytes,
     },
-    /// What was measured elsewhere.
+    /// A measured distribution.
     Empirical(Steps),
 }
 
@@ -97,7 +97,7 @@ impl Steps {
 impl Sizes {
     /// The largest size that any law may have: 1 GB.
     pub const MOST: Bytes = Bytes::new(1_000_000_000);
-    /// What can be written, after the range of a plain size.
+    /// The notation of laws, which follows the range of a plain size.
     pub(crate) const FORMS: &'static str = "or a law of such sizes: \
         { pareto = 0.9, min = \"1kB\", max = \"1MB\" }, { p5 = \"64KiB\", p95 = \"2MiB\" } or \
         { median = \"370kB\", sigma = 1.05 } for log-normal sizes (from min to max, if given), \
@@ -177,7 +177,7 @@ impl Sizes {
 }
 
 impl fmt::Display for Sizes {
-    /// In the notation of scenario files, which reads back as the same law.
+    /// Prints the notation of scenario files, which reads back as the same law.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let decimal = |parts: u32| notation::write_fraction(parts.into(), MILLION);
         match self {

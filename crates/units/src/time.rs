@@ -15,23 +15,23 @@ impl Time {
     /// Later than anything that happens.
     pub const MAX: Self = Self(u64::MAX);
 
-    /// From nanoseconds.
+    /// A time in nanoseconds.
     pub const fn from_nanos(nanos: u64) -> Self {
         Self(nanos)
     }
-    /// From microseconds; saturates at [`Time::MAX`], "never".
+    /// A time in microseconds; saturates at [`Time::MAX`], "never".
     pub const fn from_micros(micros: u64) -> Self {
         Self(micros.saturating_mul(1_000))
     }
-    /// From milliseconds; saturates at [`Time::MAX`], "never".
+    /// A time in milliseconds; saturates at [`Time::MAX`], "never".
     pub const fn from_millis(millis: u64) -> Self {
         Self(millis.saturating_mul(1_000_000))
     }
-    /// From seconds; saturates at [`Time::MAX`], "never".
+    /// A time in seconds; saturates at [`Time::MAX`], "never".
     pub const fn from_secs(secs: u64) -> Self {
         Self(secs.saturating_mul(1_000_000_000))
     }
-    /// In nanoseconds.
+    /// The time in nanoseconds.
     pub const fn as_nanos(self) -> u64 {
         self.0
     }

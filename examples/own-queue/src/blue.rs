@@ -17,16 +17,17 @@
 //!
 //! Needs: a limit that overflows, and randomness. Promises: p comes to where losses by overflow and idle times are rare. Does not: hold a delay.
 
-use quell_aqm::kind::{Entry, QueueKind, Trials};
+use quell_aqm::kind::{Entry, QueueKind};
 use quell_aqm::own::Handle;
 use quell_aqm::parameter::{Amount, Domain, Parameter, ParameterError, Preset};
 use quell_aqm::parts::{ControlLaw, SingleBuffer, SingleQueue, mark, refuse};
 use quell_aqm::qdisc::{Gauge, Link};
+use quell_aqm::test_cases::{TestCases, Tested};
 use quell_aqm::units::parameters;
 use quell_aqm::{DropReason, Ecn, MarkReason, Observer, Packet, QueueId, Random, Time};
 
 /// A queue with BLUE.
-pub type Blue<P = Handle> = SingleBuffer<P, Law>;
+pub type Blue<P = Handle> = SingleBuffer<P, BlueController>;
 
 /// p = 1.
 const ONE: u64 = 1_000_000;
@@ -74,14 +75,17 @@ parameters! {
     }
 }
 
-impl QueueKind for Law {
+impl QueueKind for BlueController {
     const ENTRY: Entry = Entry {
         name: "blue",
         summary: "BLUE: drops more often where the queue overflows, less often where the link is idle.",
         source: "Feng et al., IEEE/ACM ToN 10(4), 2002",
         parameters: <Parameters as quell_aqm::parameter::Table>::ROWS,
     };
-    const TRIALS: Trials = Trials {
+}
+
+impl Tested for BlueController {
+    const TEST_CASES: TestCases = TestCases {
         forms: &[
             &[],
             &[("limit", "20p"), ("freeze_time", "1ms")],
@@ -90,7 +94,7 @@ impl QueueKind for Law {
         allows: |reason, queued, _| {
             matches!(reason, DropReason::Limit | DropReason::Aqm) && !queued
         },
-        knobs: &[
+        sensitivity: &[
             (&[], "limit", "5p", "50p"),
             (&[("limit", "5p")], "increment", "0.02", "0.3"),
             (
@@ -107,7 +111,7 @@ impl QueueKind for Law {
 
 /// The control law.
 #[derive(Debug)]
-pub struct Law {
+pub struct BlueController {
     increment: u64,
     decrement: u64,
     freeze_time: Time,
@@ -121,7 +125,7 @@ pub struct Law {
     random: Random,
 }
 
-impl Law {
+impl BlueController {
     /// How often the freeze time has passed since p changed.
     fn thaws(&self, now: Time) -> u64 {
         let Some(changed) = self.changed else {
@@ -146,7 +150,7 @@ impl Law {
     }
 }
 
-impl ControlLaw for Law {
+impl ControlLaw for BlueController {
     type Parameters = Parameters;
 
     fn new(parameters: &Parameters, link: Link, random: Random) -> Result<Self, ParameterError> {
@@ -230,12 +234,12 @@ mod tests {
     use super::*;
     use quell_aqm::{Bytes, Rate};
 
-    fn law(given: Parameters) -> Law {
+    fn law(given: Parameters) -> BlueController {
         let link = Link {
             rate: Rate::from_mbps(10),
             mtu: Bytes::new(1_500),
         };
-        Law::new(&given, link, Random::new(1, "queue")).expect("it refuses nothing")
+        BlueController::new(&given, link, Random::new(1, "queue")).expect("it refuses nothing")
     }
 
     /// Figure 4 of the paper, line by line.

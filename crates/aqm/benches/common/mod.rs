@@ -22,23 +22,6 @@ pub struct BenchPacket {
     bits: u64,
 }
 
-impl BenchPacket {
-    /// Not ECN-capable.
-    #[allow(dead_code, reason = "for the benchmarks with a load of their own")]
-    pub fn new(arrival: Time, frame: u64, len: u16) -> Self {
-        Self {
-            arrival,
-            flow: frame & 15,
-            frame,
-            bits: len.into(),
-        }
-    }
-    #[allow(dead_code, reason = "likewise")]
-    pub fn frame(&self) -> u64 {
-        self.frame
-    }
-}
-
 impl Packet for BenchPacket {
     fn len(&self) -> Bytes {
         Bytes::new(self.bits & 0xffff)

@@ -32,7 +32,7 @@
 
 use alloc::format;
 
-use crate::kind::{Entry, QueueKind, Trials};
+use crate::kind::{Entry, QueueKind};
 use crate::limit::{LIMIT, QueueLimit};
 use crate::observer::{DropReason, Observer, QueueId};
 use crate::packet::Packet;
@@ -41,10 +41,11 @@ use crate::qdisc::{Backlog, Link};
 use crate::random::Random;
 use crate::single_buffer::{ControlLaw, SingleBuffer};
 use crate::single_queue::{SingleQueue, refuse};
+use crate::test_cases::{TestCases, Tested};
 use crate::units::{Bytes, Rate, Time, parameters, words};
 
 words! {
-    /// Which packets are refused.
+    /// The rule by which packets are refused.
     pub(crate) enum Rule {
         Linux = "linux",
         Slots = "slots",
@@ -81,16 +82,19 @@ parameters! {
 }
 
 /// A drop-tail queue.
-pub type Fifo<P> = SingleBuffer<P, Law>;
+pub type Fifo<P> = SingleBuffer<P, DropTail>;
 
-impl QueueKind for Law {
+impl QueueKind for DropTail {
     const ENTRY: Entry = Entry {
         name: "fifo",
         summary: "Drop-tail: first in, first out, with a limit in bytes, packets or time.",
         source: "MMSys 2011 (three rules), Linux sch_fifo.c, ns-2, dummynet",
         parameters: Parameters::ROWS,
     };
-    const TRIALS: Trials = Trials {
+}
+
+impl Tested for DropTail {
+    const TEST_CASES: TestCases = TestCases {
         forms: &[
             &[("limit", "20p")],
             &[
@@ -106,7 +110,7 @@ impl QueueKind for Law {
             ],
         ],
         allows: |reason, queued, _| reason == DropReason::Limit && !queued,
-        knobs: &[
+        sensitivity: &[
             (&[], "limit", "10p", "20kB"),
             (&[("limit", "15kB")], "rule", "bytes_strict", "bytes_loose"),
             (&[("limit", "15000B")], "rule", "linux", "bytes_loose"),
@@ -117,7 +121,7 @@ impl QueueKind for Law {
 
 /// The rule.
 #[derive(Debug)]
-pub struct Law {
+pub struct DropTail {
     rule: Rule,
     /// The rule and the limit as what is compared for each packet.
     room: Room,
@@ -143,7 +147,7 @@ impl Rule {
 struct Room {
     packets: u64,
     bytes: Bytes,
-    /// All ones if the bytes of the arriving packet count, else zero.
+    /// A mask: all ones if the bytes of the arriving packet count, else zero.
     counts: u64,
 }
 
@@ -174,7 +178,7 @@ impl Room {
     }
 }
 
-impl Law {
+impl DropTail {
     #[inline]
     fn has_room_for<P: Packet>(&self, queue: &SingleQueue<P>, packet: &P) -> bool {
         let waiting = queue.backlog();
@@ -198,7 +202,7 @@ impl Law {
     }
 }
 
-impl ControlLaw for Law {
+impl ControlLaw for DropTail {
     type Parameters = Parameters;
 
     fn new(parameters: &Parameters, link: Link, _random: Random) -> Result<Self, ParameterError> {

@@ -2,20 +2,21 @@
 //! with these it exists in every world, on the command line and in the documentation.
 //!
 //! The table makes of each kind its module, its variant of [`Discipline`] with static dispatch, its row in
-//! [`KINDS`], and what the shared tests read of it ([`trials`]). A kind of another crate needs neither: it is [registered](crate::own).
+//! [`KINDS`], and its data for the shared tests ([`test_cases`]). A kind of another crate needs neither: it is [registered](crate::own).
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use quell_units::OriginError;
 
-use crate::kind::{Entry, QueueKind, Trials};
+use crate::kind::{Entry, QueueKind};
 use crate::observer::Observer;
 use crate::own::{self, Foreign, OwnKind};
 use crate::packet::Packet;
 use crate::parameter::{ParameterError, Settings};
 use crate::qdisc::{Backlog, Gauge, Link, Qdisc};
 use crate::random::Random;
+use crate::test_cases::{TestCases, Tested};
 use crate::units::{Rate, Time};
 
 /// Makes of the table of disciplines their modules, lists and enum with static dispatch.
@@ -35,12 +36,12 @@ macro_rules! disciplines {
         /// Every kind of this crate, in the order of listings; [`kinds`] has those of other crates too.
         pub const KINDS: &[Entry] = &[$(<$module::$variant<()> as QueueKind>::ENTRY,)*];
 
-        /// What the shared tests need to know of `kind`.
-        pub fn trials(kind: &str) -> Result<Trials, ParameterError> {
+        /// The data for the shared tests of `kind`, a kind of this crate.
+        pub fn test_cases(kind: &str) -> Result<TestCases, ParameterError> {
             $(if kind == <$module::$variant<()> as QueueKind>::ENTRY.name {
-                return Ok(<$module::$variant<()> as QueueKind>::TRIALS);
+                return Ok(<$module::$variant<()> as Tested>::TEST_CASES);
             })*
-            own::find(kind).map(|own| own.trials).ok_or_else(|| unknown(kind))
+            Err(unknown(kind))
         }
 
         impl<P: Packet> Discipline<P> {

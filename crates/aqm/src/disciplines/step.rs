@@ -31,7 +31,7 @@
 //! | a time at enqueue, changes of rate | `a_time_at_enqueue_follows_the_rate` |
 //! | what DCTCP makes of it | `docs/evidence/published.md` |
 
-use crate::kind::{Entry, QueueKind, Trials};
+use crate::kind::{Entry, QueueKind};
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::{Ecn, Packet};
 use crate::parameter::{self, Amount, Domain, Parameter, ParameterError, Preset, Table as _};
@@ -39,6 +39,7 @@ use crate::qdisc::{Backlog, Gauge, Link, mark};
 use crate::random::Random;
 use crate::single_buffer::{ControlLaw, SingleBuffer};
 use crate::single_queue::SingleQueue;
+use crate::test_cases::{TestCases, Tested};
 use crate::threshold::Threshold;
 use crate::units::{Bytes, Time, parameters, words};
 
@@ -49,14 +50,14 @@ const ROW: Parameter = Parameter {
 };
 
 words! {
-    /// Where packets are judged.
+    /// The point at which packets are judged.
     pub(crate) enum Place {
         Dequeue = "dequeue",
         Enqueue = "enqueue",
     }
 }
 words! {
-    /// What happens to packets above the threshold that cannot be marked.
+    /// The fate of packets above the threshold that cannot be marked.
     pub(crate) enum NotEct {
         Drop = "drop",
         Pass = "pass",
@@ -100,16 +101,19 @@ parameters! {
 }
 
 /// A queue with step marking.
-pub type Step<P> = SingleBuffer<P, Law>;
+pub type Step<P> = SingleBuffer<P, StepController>;
 
-impl QueueKind for Law {
+impl QueueKind for StepController {
     const ENTRY: Entry = Entry {
         name: "step",
         summary: "Step marking: CE on every packet above one threshold, for DCTCP.",
         source: "RFC 8257 section 3.1; Linux sch_dualpi2.c (step)",
         parameters: Parameters::ROWS,
     };
-    const TRIALS: Trials = Trials {
+}
+
+impl Tested for StepController {
+    const TEST_CASES: TestCases = TestCases {
         forms: &[
             &[],
             &[("limit", "30kB"), ("threshold", "3p"), ("at", "enqueue")],
@@ -127,7 +131,7 @@ impl QueueKind for Law {
             DropReason::Aqm => ecn == Ecn::NotEct,
             _ => false,
         },
-        knobs: &[
+        sensitivity: &[
             (&[("threshold", "20ms")], "limit", "5", "1000"),
             (&[], "threshold", "1ms", "5p"),
             (&[], "at", "dequeue", "enqueue"),
@@ -138,7 +142,7 @@ impl QueueKind for Law {
 
 /// The control law; it has no state.
 #[derive(Debug, Clone, Copy)]
-pub struct Law {
+pub struct StepController {
     level: Level,
     place: Place,
     not_ect: NotEct,
@@ -153,7 +157,7 @@ enum Level {
     Packets(u64),
 }
 
-impl Law {
+impl StepController {
     fn of(parameters: &Parameters, link: Link) -> Self {
         let level = match (parameters.threshold, parameters.at) {
             (Threshold::Packets(packets), _) => Level::Packets(packets),
@@ -191,7 +195,7 @@ impl Law {
     }
 }
 
-impl ControlLaw for Law {
+impl ControlLaw for StepController {
     type Parameters = Parameters;
 
     fn new(parameters: &Parameters, link: Link, _random: Random) -> Result<Self, ParameterError> {

@@ -14,7 +14,7 @@
 
 use super::parameters::{Flows, IDLE, OURS, PER, Per, TIME_CONSTANT, flows};
 use super::random::draw;
-use super::{Law, one};
+use super::{MarkerLaw, one};
 use crate::kind::Entry;
 use crate::parameter::{Domain, Parameter, ParameterError, Preset, Table as _};
 use crate::random::Random;
@@ -53,14 +53,15 @@ const BYTE: i64 = 8_000_000_000;
 #[derive(Debug)]
 pub(super) struct FastAdaptingLaw {
     function: ValueFunction,
-    /// In nanoseconds, and 2⁶⁴ of it.
+    /// The time constant in nanoseconds.
     time_constant: u64,
+    /// 2⁶⁴ divided by the time constant.
     inverse: u64,
     bucket: i64,
     step: i64,
 }
 
-/// What is kept of a flow.
+/// The state of a flow.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Flow {
     rate: u64,
@@ -87,7 +88,7 @@ fn whole(rate: u64) -> Rate {
     Rate::from_bps(rate.div_ceil(1 << RATE_BITS))
 }
 
-impl Law for FastAdaptingLaw {
+impl MarkerLaw for FastAdaptingLaw {
     const ENTRY: Entry = Entry {
         name: "fast_adapting",
         summary: "As random, and what overruns the measured rate is worth less at once.",
@@ -95,7 +96,7 @@ impl Law for FastAdaptingLaw {
         parameters: Parameters::ROWS,
     };
     type Parameters = Parameters;
-    type State = Flow;
+    type FlowState = Flow;
     const PLACE: usize = 40;
 
     fn new(parameters: &Parameters, functions: &[ValueFunction]) -> Result<Self, ParameterError> {

@@ -53,7 +53,7 @@ pub(crate) struct FlowTable<S> {
     /// Hashes of flows, which distinguish them as their keys do. A free place has one that belongs to another set.
     tags: Box<[u64]>,
     places: Box<[Place<S>]>,
-    /// How far a hash is shifted for its set.
+    /// The shift that makes a hash the number of its set.
     shift: u32,
     salt: u64,
     idle: Time,
@@ -65,7 +65,7 @@ pub(crate) struct FlowTable<S> {
 }
 
 impl<S: Clone> FlowTable<S> {
-    /// At least `flows` places, a power of two of at least 16. A flow that has not sent for `idle` may lose its place.
+    /// A table with at least `flows` places, a power of two of at least 16. A flow that has not sent for `idle` may lose its place.
     pub(crate) fn new(flows: u64, idle: Time, fresh: S, random: &mut Random) -> Self {
         let fresh = Place::new(fresh);
         let sets = (flows as usize).div_ceil(WAYS).next_power_of_two().max(2);
@@ -116,7 +116,7 @@ impl<S: Clone> FlowTable<S> {
         &mut self.places[place]
     }
 
-    /// How full it is, where a place takes so many bytes.
+    /// The memory in use, if a place takes `place` bytes.
     pub(crate) fn memory(&self, place: usize) -> Memory {
         Memory {
             places: self.places.len(),

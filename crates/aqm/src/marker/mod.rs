@@ -17,7 +17,7 @@
 //! ```
 //!
 //! Each kind is one line of [`MARKERS`] with its parameters; [`Marker::new`] makes one, and a world calls [`Marker::mark`] for each packet
-//! directly in front of [`Bottleneck::arrive`](crate::Bottleneck::arrive). What is remembered of flows is bounded: see `flow_table.rs`.
+//! directly in front of [`Bottleneck::arrive`](crate::Bottleneck::arrive). The memory of flows is bounded: see `flow_table.rs`.
 
 mod fast_adapting;
 mod flow_table;
@@ -41,13 +41,13 @@ use crate::units::{Bytes, Time};
 use crate::value::ValueFunction;
 
 /// The law of a marker: the state of each flow, or of the aggregate, and the value of a packet.
-trait Law: Sized {
+trait MarkerLaw: Sized {
     /// The row of its kind in listings.
     const ENTRY: Entry;
     /// Its parameters.
     type Parameters: Table;
     /// State of a flow.
-    type State: Clone + core::fmt::Debug;
+    type FlowState: Clone + core::fmt::Debug;
     /// Bytes of a flow's place, with its tag, where pointers have 64 bits: estimates of memory are the same on every platform.
     const PLACE: usize;
     /// The law for these functions.
@@ -58,16 +58,22 @@ trait Law: Sized {
     /// Whether flows are distinguished, and how many are remembered.
     fn flows(parameters: &Self::Parameters) -> Flows;
     /// The state of a flow that begins.
-    fn fresh(&self) -> Self::State;
+    fn fresh(&self) -> Self::FlowState;
     /// Bytes that a state has on the heap.
     fn heap(&self) -> usize {
         0
     }
     /// The code of a packet that came `since` after the one before it; not 0.
-    fn code(&self, state: &mut Self::State, len: Bytes, since: Time, random: &mut Random) -> u16;
+    fn code(
+        &self,
+        state: &mut Self::FlowState,
+        len: Bytes,
+        since: Time,
+        random: &mut Random,
+    ) -> u16;
 }
 
-/// What a marker distinguishes.
+/// The traffic that a marker takes for one sender.
 #[derive(Debug)]
 enum Scope<S> {
     Flows(FlowTable<S>),
@@ -76,13 +82,13 @@ enum Scope<S> {
 
 /// A law with its states.
 #[derive(Debug)]
-struct Marking<L: Law> {
+struct Marking<L: MarkerLaw> {
     law: L,
-    scope: Scope<L::State>,
+    scope: Scope<L::FlowState>,
     random: Random,
 }
 
-impl<L: Law> Marking<L> {
+impl<L: MarkerLaw> Marking<L> {
     fn new(
         settings: &Settings,
         functions: &[ValueFunction],
@@ -118,7 +124,7 @@ impl<L: Law> Marking<L> {
     }
 }
 
-/// What a marker remembers of flows.
+/// The memory of a marker for flows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Memory {
     /// Places for flows; none in a marker of the aggregate.
@@ -135,7 +141,7 @@ pub struct Memory {
 macro_rules! markers {
     ($($variant:ident => $module:ident :: $law:ident,)*) => {
         /// Every kind of marker, in the order of listings; the first is the default.
-        pub const MARKERS: &[Entry] = &[$(<$module::$law as Law>::ENTRY,)*];
+        pub const MARKERS: &[Entry] = &[$(<$module::$law as MarkerLaw>::ENTRY,)*];
 
         #[allow(clippy::large_enum_variant, reason = "a group has one; a box would cost each packet a hop")]
         #[derive(Debug)]
@@ -143,7 +149,7 @@ macro_rules! markers {
 
         impl AnyMarking {
             fn new(kind: &str, settings: &Settings, functions: &[ValueFunction], random: Random) -> Result<Self, ParameterError> {
-                $(if kind == <$module::$law as Law>::ENTRY.name {
+                $(if kind == <$module::$law as MarkerLaw>::ENTRY.name {
                     return Marking::new(settings, functions, random).map(Self::$variant);
                 })*
                 Err(Entry::unknown(MARKERS, kind))
@@ -191,7 +197,7 @@ impl Marker {
     pub fn mark(&mut self, packet: &mut impl Packet, now: Time) {
         self.0.mark(packet, now);
     }
-    /// What it remembers of flows.
+    /// Its memory for flows.
     pub fn memory(&self) -> Memory {
         self.0.memory()
     }
@@ -218,8 +224,11 @@ fn one(functions: &[ValueFunction]) -> Result<ValueFunction, ParameterError> {
 mod tests {
     use super::*;
 
-    fn place<L: Law>() -> (usize, usize) {
-        (L::PLACE, size_of::<u64>() + size_of::<Place<L::State>>())
+    fn place<L: MarkerLaw>() -> (usize, usize) {
+        (
+            L::PLACE,
+            size_of::<u64>() + size_of::<Place<L::FlowState>>(),
+        )
     }
 
     #[test]

@@ -14,7 +14,7 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use super::Law;
+use super::MarkerLaw;
 use super::parameters::{Flows, IDLE, OURS, PER, Per, flows};
 use super::random::draw;
 use super::rate::{Decay, Estimate};
@@ -63,11 +63,11 @@ const IDLE_LONG: Parameter = Parameter {
 /// The law of the multi-timescale marker.
 #[derive(Debug)]
 pub(super) struct MultiTimescaleLaw {
-    /// From the shortest.
+    /// The timescales, the shortest first.
     timescales: Box<[(Decay, ValueFunction)]>,
 }
 
-impl Law for MultiTimescaleLaw {
+impl MarkerLaw for MultiTimescaleLaw {
     const ENTRY: Entry = Entry {
         name: "multi_timescale",
         summary: "As random, with functions of its own for what exceeds the rates of longer times.",
@@ -75,7 +75,7 @@ impl Law for MultiTimescaleLaw {
         parameters: Parameters::ROWS,
     };
     type Parameters = Parameters;
-    type State = [Estimate; MOST];
+    type FlowState = [Estimate; MOST];
     const PLACE: usize = 88;
 
     fn new(parameters: &Parameters, functions: &[ValueFunction]) -> Result<Self, ParameterError> {
@@ -126,12 +126,18 @@ impl Law for MultiTimescaleLaw {
             idle: parameters.idle,
         }
     }
-    fn fresh(&self) -> Self::State {
+    fn fresh(&self) -> Self::FlowState {
         [Estimate::default(); MOST]
     }
 
     #[inline]
-    fn code(&self, flow: &mut Self::State, len: Bytes, since: Time, random: &mut Random) -> u16 {
+    fn code(
+        &self,
+        flow: &mut Self::FlowState,
+        len: Bytes,
+        since: Time,
+        random: &mut Random,
+    ) -> u16 {
         for (estimate, (decay, _)) in flow.iter_mut().zip(&self.timescales) {
             estimate.packet(decay, len, since);
         }

@@ -13,7 +13,7 @@ words! {
     }
 }
 
-/// What a marker distinguishes, and what it remembers of flows.
+/// Whether a marker distinguishes flows, and its memory of them.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Flows {
     pub(super) per: Per,

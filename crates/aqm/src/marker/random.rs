@@ -6,7 +6,7 @@
 
 use super::parameters::{Flows, IDLE, PER, Per, TIME_CONSTANT, flows};
 use super::rate::{Decay, Estimate};
-use super::{Law, one};
+use super::{MarkerLaw, one};
 use crate::kind::Entry;
 use crate::parameter::{ParameterError, Table as _};
 use crate::random::Random;
@@ -30,7 +30,7 @@ pub(super) struct RandomLaw {
     decay: Decay,
 }
 
-impl Law for RandomLaw {
+impl MarkerLaw for RandomLaw {
     const ENTRY: Entry = Entry {
         name: "random",
         summary: "The value of a rate drawn evenly below the flow's measured rate.",
@@ -38,7 +38,7 @@ impl Law for RandomLaw {
         parameters: Parameters::ROWS,
     };
     type Parameters = Parameters;
-    type State = Estimate;
+    type FlowState = Estimate;
     const PLACE: usize = 32;
 
     fn new(parameters: &Parameters, functions: &[ValueFunction]) -> Result<Self, ParameterError> {

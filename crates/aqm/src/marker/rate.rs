@@ -1,4 +1,4 @@
-//! How fast a flow sends: the time-decaying average of its rate.
+//! The rate of a flow: its time-decaying average.
 //!
 //! Source: the estimator of Core-Stateless Fair Queueing (Stoica, Shenker and Zhang, SIGCOMM 1998), R ← (1 − k)·S/Δt + k·R with
 //! k = e^(−Δt/τ), here with τ = 100 ms: evenly spaced packets give the exact rate whatever their spacing,
@@ -46,12 +46,12 @@ const GAIN: [u32; 1_026] = {
     table
 };
 
-/// What the time constant makes of times and bytes.
+/// Factors that follow from the time constant.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Decay {
     /// 2⁶⁴/τ, for Δt/τ with [`TIME_BITS`].
     inverse: u64,
-    /// What a byte at once adds, 8/τ, in units of 2⁻³² bit/s.
+    /// The rate that a byte at once adds, 8/τ, in units of 2⁻³² bit/s.
     per_byte: u64,
 }
 
@@ -69,7 +69,7 @@ impl Decay {
 /// The measured rate of one flow.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Estimate {
-    /// In units of 2⁻¹⁶ bit/s.
+    /// The rate in units of 2⁻¹⁶ bit/s.
     rate: u64,
 }
 
@@ -97,7 +97,7 @@ impl Estimate {
         let added = ((u128::from(added) * u128::from(gain)) >> GAIN_BITS) as u64;
         self.rate = (self.rate.saturating_sub(lost as u64) + added).min(LARGEST);
     }
-    /// In whole bit/s, rounded up, so that it is never 0 once a packet has come.
+    /// The rate in whole bit/s, rounded up, so that it is never 0 once a packet has come.
     #[inline]
     pub(crate) fn rate(&self) -> Rate {
         Rate::from_bps(self.rate.div_ceil(1 << RATE_BITS))

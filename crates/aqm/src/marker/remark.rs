@@ -52,7 +52,7 @@ struct Network {
 }
 
 impl Remarker {
-    /// For as many networks as there are `functions`, each with its own. Values are counted over `period`, at least 1 µs, in bins of
+    /// A remarker for as many networks as there are `functions`, each with its own. Values are counted over `period`, at least 1 µs, in bins of
     /// `width` codes, at least 1; codes above `highest` count as that.
     pub fn new(
         functions: &[ValueFunction],
@@ -78,7 +78,7 @@ impl Remarker {
         }
     }
 
-    /// The same; values of the packets of `network` are counted over `period`, at least 1 µs.
+    /// Counts the values of the packets of `network` over `period`, at least 1 µs.
     pub fn with_period(mut self, network: usize, period: Time) -> Self {
         if let Some(network) = self.networks.get_mut(network) {
             network.period = period.max(SHORTEST);

@@ -14,7 +14,7 @@ use alloc::boxed::Box;
 
 use super::parameters::{Flows, IDLE, OURS, PER, Per, TIME_CONSTANT, flows};
 use super::rate::{Decay, Estimate};
-use super::{Law, one};
+use super::{MarkerLaw, one};
 use crate::kind::Entry;
 use crate::parameter::{Domain, Parameter, ParameterError, Preset, Table as _};
 use crate::random::Random;
@@ -58,7 +58,7 @@ pub(super) struct TableLaw {
     steps: u32,
     /// The region within its octave, by the leading bits.
     regions: Box<[u16]>,
-    /// How many regions lower, by the drawn number.
+    /// The number of regions to go down, by the drawn number.
     offsets: Box<[u16]>,
     table_bits: u32,
     codes: Box<[u16]>,
@@ -76,7 +76,7 @@ impl TableLaw {
     }
 }
 
-impl Law for TableLaw {
+impl MarkerLaw for TableLaw {
     const ENTRY: Entry = Entry {
         name: "table",
         summary: "As random, with three tables in place of arithmetic.",
@@ -84,7 +84,7 @@ impl Law for TableLaw {
         parameters: Parameters::ROWS,
     };
     type Parameters = Parameters;
-    type State = Estimate;
+    type FlowState = Estimate;
     const PLACE: usize = 32;
 
     fn new(parameters: &Parameters, functions: &[ValueFunction]) -> Result<Self, ParameterError> {

@@ -19,7 +19,7 @@ use alloc::vec::Vec;
 use core::mem;
 
 use super::parameters::{Flows, IDLE, PER, Per, flows};
-use super::{Law, one};
+use super::{MarkerLaw, one};
 use crate::kind::Entry;
 use crate::parameter::{Domain, Parameter, ParameterError, Preset, Table as _};
 use crate::random::Random;
@@ -93,7 +93,7 @@ impl Region {
 #[derive(Debug)]
 pub(super) struct TokenBucketLaw {
     regions: Box<[Region]>,
-    /// What a packet is worth that a region takes; the least, after the last.
+    /// The value of a packet that a region takes; the least, after the last.
     codes: Box<[u16]>,
 }
 
@@ -106,7 +106,7 @@ pub(super) struct Buckets {
     full: Box<[u64]>,
     top: usize,
     last: u64,
-    /// Before this time no bucket below `top` of a group can take `least` bytes.
+    /// The time before which no bucket below `top` of a group can take `least` bytes.
     wake: Box<[u64]>,
     least: u64,
     /// Packets until `least` is found anew.
@@ -121,7 +121,7 @@ impl Clone for Buckets {
             ..*self
         }
     }
-    /// In the memory that there is.
+    /// Copies into the memory that is there.
     fn clone_from(&mut self, other: &Self) {
         let (mut full, mut wake) = (mem::take(&mut self.full), mem::take(&mut self.wake));
         full.clone_from(&other.full);
@@ -220,7 +220,7 @@ impl TokenBucketLaw {
     }
 }
 
-impl Law for TokenBucketLaw {
+impl MarkerLaw for TokenBucketLaw {
     const ENTRY: Entry = Entry {
         name: "token_bucket",
         summary: "The value of the first region of the rate whose bucket has tokens.",
@@ -228,7 +228,7 @@ impl Law for TokenBucketLaw {
         parameters: Parameters::ROWS,
     };
     type Parameters = Parameters;
-    type State = Buckets;
+    type FlowState = Buckets;
     const PLACE: usize = 96;
 
     fn new(parameters: &Parameters, functions: &[ValueFunction]) -> Result<Self, ParameterError> {
@@ -310,8 +310,12 @@ mod tests {
         let fits = |(region, full): (&Region, &u64)| {
             (*full).max(clock) + region.earns(len) <= clock + region.depth
         };
-        let chosen = law.regions.iter().zip(&*full).position(fits);
-        let chosen = chosen.unwrap_or(full.len());
+        let chosen = law
+            .regions
+            .iter()
+            .zip(&*full)
+            .position(fits)
+            .unwrap_or(full.len());
         for (region, full) in law.regions.iter().zip(full).skip(chosen) {
             *full = (*full).max(clock) + region.earns(len);
         }

@@ -129,14 +129,16 @@ impl<P: Packet> Slots<P> {
     }
     /// The packet, with what the discipline has written into its handle.
     fn at(&mut self, handle: &Handle) -> &P {
-        let packet = self.slots[handle.slot as usize].as_mut();
-        let packet = packet.expect("a handle exists as long as its packet");
+        let packet = self.slots[handle.slot as usize]
+            .as_mut()
+            .expect("a handle exists as long as its packet");
         write_back(handle, packet);
         packet
     }
     fn take(&mut self, handle: Handle) -> P {
-        let packet = self.slots[handle.slot as usize].take();
-        let mut packet = packet.expect("a handle exists as long as its packet");
+        let mut packet = self.slots[handle.slot as usize]
+            .take()
+            .expect("a handle exists as long as its packet");
         write_back(&handle, &mut packet);
         self.free.push(handle.slot);
         packet

@@ -18,7 +18,7 @@ pub struct Handle {
 }
 
 impl Handle {
-    /// Of the packet in `slot`.
+    /// The handle of the packet in `slot`.
     pub(super) fn new(slot: u32, packet: &impl Packet) -> Self {
         Self {
             slot,

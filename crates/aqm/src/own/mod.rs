@@ -18,7 +18,7 @@ use once_cell::race::OnceBox;
 use quell_units::origin::check;
 use quell_units::{Origin, OriginError};
 
-use crate::kind::{Entry, QueueKind, Trials};
+use crate::kind::{Entry, QueueKind};
 use crate::parameter::{ParameterError, Settings};
 use crate::parts::{ControlLaw, SingleBuffer};
 use crate::qdisc::{Link, Qdisc};
@@ -58,8 +58,6 @@ type Make = fn(Settings, Link, Random) -> Result<Box<dyn Erased>, ParameterError
 pub struct OwnKind {
     /// Its row in listings.
     pub entry: Entry,
-    /// What the shared tests need to know of it.
-    pub trials: Trials,
     /// The crate that it comes from.
     pub origin: Origin,
     make: Make,
@@ -70,7 +68,6 @@ impl OwnKind {
     pub fn of<Q: OwnQueue>(origin: Origin) -> Self {
         Self {
             entry: Q::ENTRY,
-            trials: Q::TRIALS,
             origin,
             make: |settings, link, random| {
                 let made = Q::create(settings, link, random)?;
@@ -102,8 +99,7 @@ pub(crate) fn set(known: &'static [Entry], kinds: Vec<OwnKind>) -> Result<(), Or
         let name = kind.entry.name;
         check(name, kind.entry.parameters)?;
         let before = kinds[..index].iter().map(|other| &other.entry);
-        let mut before = known.iter().chain(before);
-        if before.any(|other| other.name == name) {
+        if known.iter().chain(before).any(|other| other.name == name) {
             return Err(OriginError::Taken(name));
         }
     }

@@ -82,10 +82,10 @@ impl Default for CodeScale {
 }
 
 impl CodeScale {
-    /// At most so many bins per octave, so that 60 octaves fit.
+    /// The most bins per octave with which 60 octaves fit.
     pub const MAX: u64 = 1_024;
 
-    /// With `bins` per octave; brought into 1..=1024.
+    /// A scale with `bins` per octave; brought into 1..=1024.
     pub fn new(bins: u64) -> Self {
         Self(bins.clamp(1, Self::MAX) as u32)
     }

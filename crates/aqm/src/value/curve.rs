@@ -19,10 +19,10 @@ pub(crate) const RATE_BITS: u32 = 32;
 
 /// A point of a piecewise function: the marginal bit at `rate` is worth `value`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Point {
-    /// From 1 bit/s to [`Curve::FASTEST`].
+pub struct CurvePoint {
+    /// A rate from 1 bit/s to [`Curve::FASTEST`].
     pub rate: Rate,
-    /// From 1 to [`Curve::DEAREST`], in the unit of [`code`](super::code).
+    /// A value from 1 to [`Curve::DEAREST`], in the unit of [`code`](super::code).
     pub value: u64,
 }
 
@@ -31,26 +31,26 @@ pub struct Point {
 pub enum Curve {
     /// v(x) = reach / x: a straight line on log-log axes.
     Inverse {
-        /// Where the value has fallen to 1.
+        /// The rate at which the value has fallen to 1.
         reach: Rate,
     },
     /// v(x) = value · (1 − x/zero); from `zero` on the smallest value.
     Linear {
-        /// At rate 0.
+        /// The value at rate 0.
         value: u64,
-        /// Where it meets zero.
+        /// The rate at which it meets zero.
         zero: Rate,
     },
     /// v(x) = value · half / (x + half).
     Rational {
-        /// At rate 0.
+        /// The value at rate 0.
         value: u64,
         /// The rate at which the value is halved.
         half: Rate,
     },
     /// Straight lines on log-log axes from point to point, the first and the last continued to either side. Rates must not fall and values must
     /// fall; two points at one rate are a jump, which gives everything below it strict priority over everything behind it.
-    Piecewise(Vec<Point>),
+    Piecewise(Vec<CurvePoint>),
 }
 
 impl Curve {
@@ -58,10 +58,10 @@ impl Curve {
     pub const FASTEST: Rate = Rate::from_bps(4_000_000_000_000);
     /// The highest value a shape may name.
     pub const DEAREST: u64 = 1_000_000_000_000_000_000;
-    /// So many points at most.
+    /// The largest number of points.
     pub const MOST_POINTS: usize = 1_000;
 
-    /// What is wrong with it, if anything.
+    /// Checks that the curve falls and is in range.
     pub(crate) fn check(&self) -> Result<(), ParameterError> {
         let rate = |key, rate: Rate| match rate {
             rate if rate.is_zero() || rate > Self::FASTEST => Err(error(
@@ -118,8 +118,8 @@ impl Curve {
 }
 
 /// Whether points make a falling function.
-fn falling(points: &[Point]) -> Result<(), ParameterError> {
-    let show = |point: &Point| format!("[\"{}\", {}]", point.rate, point.value);
+fn falling(points: &[CurvePoint]) -> Result<(), ParameterError> {
+    let show = |point: &CurvePoint| format!("[\"{}\", {}]", point.rate, point.value);
     let [first, .., last] = points else {
         let reason = "needs at least two points, each a rate and its value";
         return Err(error("points", points.len(), reason));
@@ -151,10 +151,11 @@ fn falling(points: &[Point]) -> Result<(), ParameterError> {
 }
 
 /// The rate up to which pieces on log-log axes are worth at least 2^`log`, in units of 2⁻³² bit/s.
-fn piece(points: &[Point], log: i128) -> u128 {
+fn piece(points: &[CurvePoint], log: i128) -> u128 {
     // The first point that is worth less; the ends go on beyond their points.
-    let after = points.partition_point(|point| log2(point.value) >= log);
-    let after = after.clamp(1, points.len() - 1);
+    let after = points
+        .partition_point(|point| log2(point.value) >= log)
+        .clamp(1, points.len() - 1);
     let (from, to) = (points[after - 1], points[after]);
     if from.rate == to.rate {
         return u128::from(from.rate.as_bps()) << RATE_BITS;
@@ -184,7 +185,7 @@ mod tests {
     use crate::value::{CodeScale, ValueFunction};
 
     fn piecewise(points: &[(u64, u64)]) -> Curve {
-        let point = |&(bps, value)| Point {
+        let point = |&(bps, value)| CurvePoint {
             rate: Rate::from_bps(bps),
             value,
         };

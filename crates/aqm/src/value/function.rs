@@ -22,7 +22,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::code::CodeScale;
-use super::curve::{Curve, Point, RATE_BITS};
+use super::curve::{Curve, CurvePoint, RATE_BITS};
 use crate::kind::Entry;
 use crate::parameter::{Domain, Parameter, ParameterError, Preset, Settings, Table as _};
 use crate::units::{Rate, parameters};
@@ -132,7 +132,7 @@ pub struct ValueFunction(Arc<Table>);
 
 #[derive(Debug)]
 struct Table {
-    /// For each code from 0 to the highest the rate that is worth more, in bit/s: falling, and 0 at the highest and one beyond.
+    /// Rates that are worth more than each code from 0 to the highest, in bit/s: falling, and 0 at the highest and one beyond.
     rates: Box<[u64]>,
     /// The code of the lowest rate of each step of the index.
     index: Box<[u16]>,
@@ -144,7 +144,7 @@ impl ValueFunction {
     pub fn new(
         kind: &str,
         settings: &Settings,
-        points: &[Point],
+        points: &[CurvePoint],
         codes: CodeScale,
     ) -> Result<Self, ParameterError> {
         let shape = Shape::of(kind)?;
@@ -212,7 +212,7 @@ impl ValueFunction {
         Ok(Self(Arc::new(Table::new(rates))))
     }
 
-    /// What the marginal bit at `rate` is worth. Rate 0 is worth what 1 bit/s is.
+    /// The value of the marginal bit at `rate`. Rate 0 has the value of 1 bit/s.
     #[inline]
     pub fn code_at(&self, rate: Rate) -> u16 {
         self.0.code(rate.as_bps().max(1))
@@ -244,7 +244,7 @@ impl ValueFunction {
 }
 
 impl Table {
-    /// From the rates of all codes, the last of them 0.
+    /// A table of the rates of all codes, the last of them 0.
     fn new(mut rates: Vec<u64>) -> Self {
         rates.push(0);
         let count = |rate: u64| rates.partition_point(|&above| above >= rate) as u16;
@@ -257,7 +257,7 @@ impl Table {
         }
     }
 
-    /// How many codes begin above `rate`, which is at least 1.
+    /// The number of codes that begin above `rate`, which is at least 1.
     #[inline]
     fn code(&self, rate: u64) -> u16 {
         if rate > self.rates[1] {

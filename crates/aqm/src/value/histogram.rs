@@ -27,7 +27,7 @@ const FRACTION_BITS: u32 = 16;
 #[derive(Debug, Clone, Copy, Default)]
 struct Group {
     sum: u64,
-    /// How many times the histogram had aged when a byte weighed 1 here.
+    /// The number of times that the histogram had aged when a byte weighed 1 here.
     since: u64,
 }
 
@@ -37,7 +37,7 @@ pub struct ValueHistogram {
     counters: Box<[u64]>,
     /// One for each that 16 bits can have, so that none has to be looked for beyond the end.
     groups: Box<[Group; GROUPS]>,
-    /// Of the counters as long as nothing has aged.
+    /// The sum of the counters, as long as nothing has aged.
     total: u64,
     age: u64,
     /// The age when something was last added.
@@ -106,7 +106,7 @@ impl ValueHistogram {
         self.age += 1;
     }
 
-    /// All bytes, rounded down. At once if nothing has aged, else from the sums of the groups.
+    /// All bytes, rounded down. Quick if nothing has aged, else from the sums of the groups.
     #[inline]
     pub fn total(&self) -> u64 {
         if self.age == 0 {
@@ -191,7 +191,7 @@ impl ValueHistogram {
         self.fine_quantile_from_bottom(part as u64)
     }
 
-    /// Where the share `share` of all bytes ends, counted from the bottom: the value, and which part of its bytes still belongs to the
+    /// The end of the share `share` of all bytes, counted from the bottom: the value, and the part of its bytes that still belongs to the
     /// share, rounded down. `None` if everything does, or if there is nothing.
     pub fn split(&self, share: Probability) -> Option<(u16, Probability)> {
         let total = u128::from(self.fine_total());
@@ -279,13 +279,13 @@ impl ValueHistogram {
         })
     }
 
-    /// How often the histogram has aged since a byte weighed 1 in `group`.
+    /// The number of times that the histogram has aged since a byte weighed 1 in `group`.
     #[inline]
     fn age_of(&self, group: Group) -> u64 {
         self.age - group.since
     }
 
-    /// What a byte of `value` weighs, at most 2¹⁶.
+    /// The weight of a byte of `value`, at most 2¹⁶.
     #[inline]
     fn weight(&mut self, value: u16) -> u64 {
         let age = self.age_of(self.groups[group_of(value)]);

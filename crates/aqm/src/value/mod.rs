@@ -15,7 +15,7 @@ pub mod function;
 pub mod histogram;
 
 pub use code::CodeScale;
-pub use curve::{Curve, Point};
+pub use curve::{Curve, CurvePoint};
 pub use function::{FUNCTIONS, ValueFunction};
 pub use histogram::ValueHistogram;
 

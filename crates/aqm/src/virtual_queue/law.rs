@@ -61,9 +61,9 @@ impl Snapshot {
     }
 }
 
-/// How a threshold is found.
+/// A way to find the threshold.
 #[derive(Debug)]
-pub(crate) enum Law {
+pub(crate) enum ThresholdLaw {
     /// b
     Backlog,
     /// b_smooth, with the smoothed threshold.
@@ -93,7 +93,7 @@ pub(crate) enum Law {
     },
 }
 
-impl Law {
+impl ThresholdLaw {
     /// The law `variant` for values up to `highest`.
     pub(crate) fn new(variant: Variant, gains: Gains, highest: u16) -> Self {
         match variant {
@@ -236,7 +236,7 @@ impl Law {
         arrivals.quantile_from_top(left).max(threshold)
     }
 
-    /// Those of `value`.
+    /// The condemned bytes of `value`.
     #[cfg(test)]
     pub(super) fn condemned_bytes_of(&self, value: u16) -> u64 {
         match self {

@@ -22,7 +22,7 @@ use crate::qdisc::Link;
 use crate::units::{Bytes, Probability, Rate, Time};
 use crate::value::ValueHistogram;
 
-use law::{Law, Snapshot};
+use law::{Snapshot, ThresholdLaw};
 pub(crate) use store::{Queued, ValueQueue};
 
 /// Position of a packet's record, counted from the first record ever.
@@ -60,11 +60,11 @@ pub(crate) struct VirtualQueue {
     records: VecDeque<Record>,
     /// Position of the first record.
     head: u64,
-    /// Of all records.
+    /// Bytes of all records.
     bytes: u64,
-    /// Values of the records; without those that [`Law`] condemned.
+    /// Values of the records; without those that [`ThresholdLaw`] condemned.
     present: ValueHistogram,
-    law: Law,
+    law: ThresholdLaw,
     /// CTV: what is worth no more is signalled. 0 signals nothing.
     threshold: u16,
     server: Server,
@@ -77,11 +77,11 @@ pub(crate) struct VirtualQueue {
     refused: [bool; 2],
 }
 
-/// What the server has earned.
+/// The server and its credit.
 #[derive(Debug)]
 struct Server {
     rate: Rate,
-    /// In bits · 10⁻⁹: bit/s times nanoseconds.
+    /// The credit in bits · 10⁻⁹: bit/s times nanoseconds.
     credit: u128,
     last: Time,
 }
@@ -106,7 +106,7 @@ impl Server {
 
 impl VirtualQueue {
     /// An empty one.
-    pub(crate) fn new(shape: Shape, law: Law, link: Link, highest: u16) -> Self {
+    pub(crate) fn new(shape: Shape, law: ThresholdLaw, link: Link, highest: u16) -> Self {
         let mut queue = Self {
             shape,
             records: VecDeque::new(),
@@ -191,7 +191,7 @@ impl VirtualQueue {
     pub(crate) fn probability(&self) -> Option<Probability> {
         self.law.probability()
     }
-    /// How long what waits takes at C_v, at `now`.
+    /// The time that the backlog takes at C_v, at `now`.
     pub(crate) fn delay(&self, now: Time) -> Time {
         let delay = self.last_rate.time_for(Bytes::new(self.bytes));
         if self.shape.serving_rate.is_some() && !self.server.rate.is_zero() {

@@ -18,7 +18,7 @@ pub(crate) const ROW: Parameter = Parameter {
 };
 
 words! {
-    /// How a threshold follows from a virtual queue; see [`law`](super::law).
+    /// The way in which a threshold follows from a virtual queue; see [`law`](super::law).
     pub(crate) enum Variant {
         R = "r",
         Q = "q",
@@ -52,7 +52,7 @@ pub(crate) const TARGET: Parameter = Parameter {
     ..ROW
 };
 
-/// Of a virtual queue that Classic traffic passes through.
+/// The target of a virtual queue that Classic traffic passes through.
 pub(crate) const TARGET_OF_CLASSIC: Parameter = Parameter {
     default: Preset::By(
         "variant",
@@ -137,7 +137,7 @@ pub(crate) const fn value_rows(
     rows
 }
 
-/// What a packet's value counts as.
+/// The values as which packets count.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Values {
     default: u16,

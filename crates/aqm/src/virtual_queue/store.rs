@@ -45,7 +45,7 @@ impl<P: Packet> ValueQueue<P> {
     pub(crate) fn backlog(&self) -> Backlog {
         self.backlog
     }
-    /// How long the head has waited; zero if there is none.
+    /// The time that the head has waited; zero if there is none.
     pub(crate) fn head_sojourn(&self, now: Time) -> Time {
         let head = self.entries.front();
         head.map_or(Time::ZERO, |entry| entry.packet.sojourn(now))

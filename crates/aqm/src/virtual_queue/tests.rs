@@ -41,7 +41,7 @@ fn shape(serving_rate: Option<u64>) -> Shape {
 const RATE: Rate = Rate::from_mbps(8);
 
 fn queue(variant: Variant, serving_rate: Option<u64>) -> VirtualQueue {
-    let law = Law::new(variant, GAINS, HIGHEST);
+    let law = ThresholdLaw::new(variant, GAINS, HIGHEST);
     VirtualQueue::new(shape(serving_rate), law, link(RATE), HIGHEST)
 }
 
@@ -152,7 +152,7 @@ proptest! {
     ) {
         let mut queue = VirtualQueue::new(
             Shape { limit: Time::from_secs(4_000), ..shape(Some(parts)) },
-            Law::Backlog, link(Rate::from_bps(bps)), HIGHEST,
+            ThresholdLaw::Backlog, link(Rate::from_bps(bps)), HIGHEST,
         );
         let serving_rate = bps * parts / ALL;
         prop_assume!(serving_rate > 0);
@@ -245,7 +245,7 @@ impl VirtualQueue {
             head: self.head,
             bytes: self.bytes,
             present: self.present.clone(),
-            law: Law::Backlog,
+            law: ThresholdLaw::Backlog,
             threshold: self.threshold,
             server: Server { ..self.server },
             last_rate: self.last_rate,

@@ -11,8 +11,6 @@ mod dualpi2;
 mod gsp;
 #[path = "../kernel/main.rs"]
 mod kernel;
-#[path = "../knobs.rs"]
-mod knobs;
 #[path = "../laws.rs"]
 mod laws;
 #[path = "../markers/main.rs"]
@@ -27,6 +25,8 @@ mod opportunities;
 mod pie;
 #[path = "../red.rs"]
 mod red;
+#[path = "../sensitivity.rs"]
+mod sensitivity;
 #[path = "../values.rs"]
 mod values;
 #[path = "../vdq_csaqm.rs"]

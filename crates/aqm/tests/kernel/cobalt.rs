@@ -3,7 +3,7 @@
 use quell_aqm::disciplines::cobalt::law::{INVERSE_ROOTS, Params, Vars, Verdict};
 use quell_aqm::{Random, Time};
 
-use crate::kernel::harness::{Law, Source, kernels};
+use crate::kernel::harness::{CompiledLaw, Source, kernels};
 use crate::kernel::traffic::number;
 
 const SOURCE: Source = Source {
@@ -156,7 +156,7 @@ fn the_state_machine_is_the_kernels() {
 
 /// Whether the kernel's table of inverse roots is ours, which is that of 6.12 and 6.18. Linux 6.1 computes its own with four Newton
 /// steps, which ends up to 0.06 % away (for `count` 2); then no time after is the same.
-fn has_our_table(law: &Law) -> bool {
+fn has_our_table(law: &CompiledLaw) -> bool {
     let questions = (0..16).fold(String::new(), |all, count| all + &format!("root {count}\n"));
     let theirs: Vec<u32> = law
         .answers(&questions)

@@ -34,13 +34,13 @@ pub(crate) struct Source {
 
 /// A law of a kernel, compiled.
 #[derive(Debug)]
-pub(crate) struct Law {
+pub(crate) struct CompiledLaw {
     program: PathBuf,
     pub(crate) version: String,
 }
 
 /// Every kernel at hand that has this law; none, and a line about it, where it cannot be had. `test` names the test in that line.
-pub(crate) fn kernels(test: &str, source: &Source) -> Vec<Law> {
+pub(crate) fn kernels(test: &str, source: &Source) -> Vec<CompiledLaw> {
     let trees = trees();
     if trees.is_empty() {
         not_run(test, &no_source());
@@ -153,7 +153,7 @@ fn why_missing() -> Option<String> {
     (!reasons.is_empty()).then(|| reasons.join("; "))
 }
 
-fn compile(test: &str, tree: &Tree, source: &Source) -> Law {
+fn compile(test: &str, tree: &Tree, source: &Source) -> CompiledLaw {
     let shim = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kernel/shim");
     // Tests run at once: each has a folder of its own.
     let name = format!("{test}-{}", tree.version)
@@ -228,7 +228,7 @@ fn compile(test: &str, tree: &Tree, source: &Source) -> Law {
         tree.version,
         String::from_utf8_lossy(&answer.stderr)
     );
-    Law {
+    CompiledLaw {
         program,
         version: tree.version.clone(),
     }
@@ -268,7 +268,7 @@ fn included(tree: &Tree, source: &Source) -> BTreeSet<String> {
         .collect()
 }
 
-impl Law {
+impl CompiledLaw {
     /// The answers to `commands`, in their order.
     pub(crate) fn answers(&self, commands: &str) -> Vec<String> {
         let mut child = Command::new(&self.program)

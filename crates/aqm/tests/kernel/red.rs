@@ -1,7 +1,7 @@
 //! `include/net/red.h` with `lib/math/reciprocal_div.c`: the law, driven as `sch_red.c` drives it; and what `sch_red.c` does to packets.
 
 use quell_aqm::disciplines::red::Red;
-use quell_aqm::disciplines::red::linux::{Action, Law, Parameters};
+use quell_aqm::disciplines::red::linux::{Action, LinuxRed, Parameters};
 use quell_aqm::disciplines::red::tc::IdleTable;
 use quell_aqm::kind::QueueKind as _;
 use quell_aqm::parameter::Settings;
@@ -81,9 +81,9 @@ fn the_law_is_the_kernels() {
             "law {min} {max} {weight_log} 0 {} {max_probability} {table}",
             parameters.idle.cell_log
         );
-        let mut law = Law::new(parameters);
+        let mut law = LinuxRed::new(parameters);
         let mut now = 1 + number(&mut random, 50);
-        let mut step = |command: String, action: u8, law: &Law| {
+        let mut step = |command: String, action: u8, law: &LinuxRed| {
             let (average, count, threshold) = law.variables();
             steps.push((
                 command,

@@ -101,7 +101,7 @@ fn any_function() -> impl Strategy<Value = ValueFunction> {
     };
     let value =
         || (2..=Curve::DEAREST, 0..59_u32).prop_map(|(value, shift)| (value >> shift).max(2));
-    let point = (rate(), value()).prop_map(|(rate, value)| Point { rate, value });
+    let point = (rate(), value()).prop_map(|(rate, value)| CurvePoint { rate, value });
     let curve = prop_oneof![
         rate().prop_map(|reach| Curve::Inverse { reach }),
         (value(), rate()).prop_map(|(value, zero)| Curve::Linear { value, zero }),
@@ -293,7 +293,7 @@ fn what_cannot_be_is_refused_with_the_reason() {
 
 #[test]
 fn functions_that_do_not_fall_are_refused_with_the_reason() {
-    let point = |kbps, value| Point {
+    let point = |kbps, value| CurvePoint {
         rate: Rate::from_bps(kbps * 1_000),
         value,
     };

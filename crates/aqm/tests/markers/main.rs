@@ -1,18 +1,18 @@
 //! What every marker promises, through the public interface.
 //!
-//! `requirement` holds each to the marker requirement, `bursts` to what sets it apart, `flows` to bounded memory, `knobs` each of its
+//! `requirement` holds each to the marker requirement, `bursts` to what sets it apart, `flows` to bounded memory, `sensitivity` each of its
 //! parameters to an effect, `laws` all to determinism and to surviving anything; `remarking` is the passage between networks.
 #![allow(missing_docs, clippy::unwrap_used)]
 
 mod bursts;
 mod flows;
-mod knobs;
 mod laws;
 mod remarking;
 mod requirement;
+mod sensitivity;
 
 use quell_aqm::marker::{self, Marker};
-use quell_aqm::value::{CodeScale, Point};
+use quell_aqm::value::{CodeScale, CurvePoint};
 use quell_aqm::{Bytes, Ecn, Packet, Random, Rate, Settings, Time, ValueFunction};
 
 /// A packet that nobody queues.
@@ -72,7 +72,7 @@ fn function(name: &str) -> ValueFunction {
 
 /// A plateau for the first 20 Mbit/s, strictly above what comes behind it.
 fn guaranteed() -> ValueFunction {
-    let point = |mbps, value| Point {
+    let point = |mbps, value| CurvePoint {
         rate: Rate::from_mbps(mbps),
         value,
     };

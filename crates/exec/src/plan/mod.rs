@@ -12,7 +12,7 @@ mod request;
 mod tests;
 mod trace;
 
-use quell_aqm::course::Course;
+use quell_aqm::link_trace::LinkTrace;
 use quell_link::{DirectionConfig, LinkChange};
 use quell_scenario::sim::queue_stream;
 use quell_scenario::{Carried, DirectionSpec, Link, QueueSpec, Scenario, Setting, Side, figures};
@@ -143,7 +143,7 @@ impl Plan {
     /// The highest rate of a direction of a link before anything changes, `None` where it has no limit.
     pub(crate) fn fastest_of(&self, side: Side) -> Option<Rate> {
         let course = self.scenario.side(side).course.as_ref();
-        course.map(Course::fastest).or_else(|| self.rate(side))
+        course.map(LinkTrace::fastest).or_else(|| self.rate(side))
     }
 
     /// What each link offers.

@@ -210,7 +210,7 @@ fn folder() -> tempfile::TempDir {
 
 #[test]
 fn a_trace_as_an_option_is_the_rate_of_its_direction() {
-    use quell_aqm::course::{ChanceFraming, Trace};
+    use quell_aqm::link_trace::{ChanceFraming, Trace};
     let folder = folder();
     let file = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let traced = LinkOptions {

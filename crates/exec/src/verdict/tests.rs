@@ -216,12 +216,12 @@ fn of_several_links_the_one_that_packets_waited_for_limits_and_is_named() {
 
 #[test]
 fn a_link_with_a_trace_limits_by_what_the_trace_offers() {
-    use quell_aqm::course::{Course, RateTrace, Trace};
+    use quell_aqm::link_trace::{LinkTrace, RateTrace, Trace};
     // 12 Mbit/s, then 6, then nothing, each for an interval.
     let steps = [12, 6, 0].into_iter().zip(0..);
     let steps = steps.map(|(mbps, number)| (INTERVAL * number, Rate::from_mbps(mbps)));
     let trace = RateTrace::new(steps.collect(), INTERVAL * 3).unwrap();
-    let course = Course::new(Trace::Rates(trace));
+    let course = LinkTrace::new(Trace::Rates(trace));
     let link = LinkCapacities {
         name: "link".to_owned(),
         capacities: [Capacity::Trace(course), Capacity::Rate(Rate::UNLIMITED)],

@@ -12,7 +12,7 @@ use quell_measure::{
     BurstRecorder, Bursts, Direction, FlowId, GroupPackets, Hop, QueueSummary, Recorder,
     RecorderConfig, Timeline, WindowSamples,
 };
-use quell_sim::{Both, Config, Packet, Simulator, TransportConfig};
+use quell_sim::{Config, Packet, Simulator, Tee, TransportConfig};
 use quell_units::{Random, Time};
 use serde::{Deserialize, Serialize};
 
@@ -96,7 +96,7 @@ impl Observer<Packet> for Longest {
     }
 }
 
-type Observers = Both<Recorder, Both<BurstRecorder, Longest>>;
+type Observers = Tee<Recorder, Tee<BurstRecorder, Longest>>;
 
 fn observers(scenario: &Scenario, hop: Hop, direction: Direction) -> Observers {
     let (run, side) = (
@@ -121,7 +121,7 @@ fn observers(scenario: &Scenario, hop: Hop, direction: Direction) -> Observers {
         interval: None,
     });
     let bursts = BurstRecorder::new(scenario.groups[0].rtt, side.rate, run.warmup);
-    Both(recorder, Both(bursts, Longest::default()))
+    Tee(recorder, Tee(bursts, Longest::default()))
 }
 
 /// A run that has not ended.
@@ -196,7 +196,7 @@ pub(super) fn measured(
     let (delivered, cuts) = (run.delivered() - before.0, run.cuts() - before.1);
     let forward = run.simulator.observers_mut().next();
     let none = || RunError::Failed("there is no forward link".to_owned());
-    let Both(recorder, Both(bursts, longest)) = forward.ok_or_else(none)?;
+    let Tee(recorder, Tee(bursts, longest)) = forward.ok_or_else(none)?;
     let link = recorder.finish(end).whole;
     let packets = |name: &str, group: &GroupPackets| Packets {
         name: name.to_owned(),

@@ -1,13 +1,13 @@
-//! What may happen to a connection, out of bytes, and the laws that must hold meanwhile.
+//! Events of a connection, chosen by bytes, and the laws that must hold meanwhile.
 //!
 //! The property tests draw the bytes at random, and shrink them; the fuzz target `connection` of `fuzz/` takes them from libFuzzer. A choice
 //! of zero, and every choice after the last byte, is the plainest. Two worlds: in [`honest`](super::honest) both ends talk over a path that loses, marks,
-//! repeats, delays and overtakes; in [`hostile`](super::hostile) each end is told whatever a segment can say.
+//! repeats, delays and overtakes; in [`hostile`](super::hostile) each end receives any segment that can be written.
 use std::collections::BTreeMap;
 
 use quell_tcp::{
-    AccEcnOptionUse, Codepoint, EcnMode, EctScope, ReceiveBuffer, Receiver, ReceiverConfig,
-    Segment, Sender, SenderConfig, Ticks,
+    AccEcnOptionUse, CcConfig, Codepoint, EcnMode, EctScope, ReceiveBuffer, Receiver,
+    ReceiverConfig, Segment, Sender, SenderConfig, Ticks,
 };
 use quell_units::parameter::Domain;
 use quell_units::{Bytes, Time};
@@ -15,7 +15,7 @@ use quell_units::{Bytes, Time};
 use super::Subject;
 use crate::choices::Choices;
 
-/// How both ends behave.
+/// Configurations of both ends.
 #[derive(Debug, Clone)]
 pub struct Ends {
     pub sender: SenderConfig,
@@ -25,22 +25,7 @@ pub struct Ends {
 impl Ends {
     /// Any two ends with this congestion control.
     pub fn of(subject: &Subject, choices: &mut Choices<'_>) -> Self {
-        let mut given = Vec::new();
-        for parameter in subject.kind.parameters {
-            let values: &[&str] = match parameter.domain {
-                Domain::Flag => &["true", "false"],
-                Domain::Word(words) => words,
-                _ => &[],
-            };
-            // Mostly its default.
-            if let (1, Some(_)) = (choices.byte() % 4, values.first()) {
-                given.push((parameter.name, choices.of(values)));
-            }
-        }
-        // Options that exclude each other are refused.
-        let control = subject.config(&given).or_else(|_| subject.config(&[]));
-        let control = control.expect("the defaults of a control");
-        let suggested = SenderConfig::new(control);
+        let suggested = SenderConfig::new(control(subject, choices));
         let ecn = choices.of(&[
             suggested.ecn,
             EcnMode::Off,
@@ -108,10 +93,31 @@ impl Ends {
     }
 }
 
+/// The congestion control with some of its options, as far as they go together.
+fn control(subject: &Subject, choices: &mut Choices<'_>) -> CcConfig {
+    let mut given = Vec::new();
+    for parameter in subject.kind.parameters {
+        let values: &[&str] = match parameter.domain {
+            Domain::Flag => &["true", "false"],
+            Domain::Word(words) => words,
+            _ => &[],
+        };
+        // Mostly its default.
+        if let (1, Some(_)) = (choices.byte() % 4, values.first()) {
+            given.push((parameter.name, choices.of(values)));
+        }
+    }
+    // Options that exclude each other are refused.
+    subject
+        .config(&given)
+        .or_else(|_| subject.config(&[]))
+        .expect("the defaults of a control")
+}
+
 /// Events at one instant after which a connection is taken to go round in circles.
 const MOST_AT_ONCE: usize = 100_000;
 
-/// A sender, and what follows from what it has sent and was told.
+/// A sender, with the state that follows from its packets and their acknowledgements.
 pub struct WatchedSender {
     pub tcp: Sender,
     mss: u32,
@@ -266,7 +272,7 @@ impl WatchedReceiver {
         }
         self.arrived.insert(start, end);
     }
-    /// How many numbers have arrived without a gap.
+    /// The count of numbers that have arrived without a gap.
     fn complete(&self) -> u64 {
         self.arrived.get(&0).copied().unwrap_or(0)
     }

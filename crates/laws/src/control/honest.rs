@@ -1,4 +1,4 @@
-//! Both ends over a path that loses, marks, repeats, delays and overtakes, but forges nothing.
+//! Tests of both ends over a path that loses, marks, repeats, delays and overtakes, but forges nothing.
 
 use quell_tcp::{Segment, SenderStats};
 use quell_units::{Ecn, Time};
@@ -24,7 +24,7 @@ pub enum Operation {
         which: u64,
         fate: Fate,
     },
-    /// So many of the oldest arrive.
+    /// The oldest segments arrive.
     Flush {
         forward: bool,
         count: u64,
@@ -37,7 +37,7 @@ pub enum Operation {
     Ring,
 }
 
-/// What becomes of a segment.
+/// The fate of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
     Delivered,
@@ -46,7 +46,7 @@ pub enum Fate {
     Repeated,
 }
 
-/// As many operations as the bytes hold.
+/// The operations that the bytes encode.
 pub fn of(choices: &mut Choices<'_>) -> Vec<Operation> {
     let mut operations = Vec::new();
     while !choices.is_empty() {
@@ -100,7 +100,7 @@ struct World {
     sender: WatchedSender,
     receiver: WatchedReceiver,
     now: Time,
-    /// On the way forward, and on the way back; the oldest first.
+    /// Segments on the way forward, and on the way back; the oldest first.
     in_flight: [Vec<Segment>; 2],
 }
 
@@ -182,7 +182,7 @@ impl World {
     }
 }
 
-/// How the sender ended, and what was delivered when.
+/// The figures of the sender at its end, the bytes delivered, and the time.
 fn run(ends: &Ends, operations: &[Operation]) -> (SenderStats, u64, Time) {
     let mut world = World::new(ends);
     world.sender.tcp.open(Time::ZERO);

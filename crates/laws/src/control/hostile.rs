@@ -1,6 +1,6 @@
-//! Each end is told whatever a segment can say: old and new numbers, any flags, blocks, windows, counters, timestamps.
+//! Tests in which an end receives any segment that can be written: old and new numbers, any flags, blocks, windows, counters, timestamps.
 //!
-//! What a liar acknowledges is not delivered, so there is no law about that; all others hold.
+//! Data that a liar acknowledges is not delivered, so there is no law about delivery; all others hold.
 
 use quell_tcp::{AccEcnOption, Flags, Order, Sack, Segment};
 use quell_units::{Ecn, Time};
@@ -56,7 +56,7 @@ fn segment(choices: &mut Choices<'_>, next: u64, now: Time) -> Segment {
     segment
 }
 
-/// A sender that is told lies.
+/// A sender that receives lies.
 pub fn sender_keeps_the_laws(ends: &Ends, choices: &mut Choices<'_>) {
     let mut sender = WatchedSender::new(&ends.sender);
     let mut now = Time::ZERO;
@@ -93,7 +93,7 @@ pub fn sender_keeps_the_laws(ends: &Ends, choices: &mut Choices<'_>) {
     }
 }
 
-/// A receiver that is told lies.
+/// A receiver that receives lies.
 pub fn receiver_keeps_the_laws(ends: &Ends, choices: &mut Choices<'_>) {
     let mut receiver = WatchedReceiver::new(&ends.receiver);
     let mut now = Time::ZERO;

@@ -25,23 +25,23 @@ pub fn delivers_every_byte_once_whatever_the_path_does(subject: &Subject, cases:
     crate::random::bytes(cases, 700, |bytes| replay(subject, bytes));
 }
 
-/// The same for these bytes, as [`delivers_every_byte_once_whatever_the_path_does`] prints them.
+/// Repeats one case of [`delivers_every_byte_once_whatever_the_path_does`] from the bytes that it prints.
 pub fn replay(subject: &Subject, bytes: &[u8]) {
     let (ends, happens) = bytes.split_at(ENDS.min(bytes.len()));
     let ends = Ends::of(subject, &mut Choices(ends));
     honest::keep_the_laws(&ends, &honest::of(&mut Choices(happens)));
 }
 
-/// The same laws, but that about delivery, for a sender that is told whatever a segment can say.
+/// All laws but that about delivery hold for a sender that receives any segment that can be written.
 pub fn keeps_the_laws_whatever_it_is_told(subject: &Subject, cases: u32) {
     crate::random::bytes(cases, 900, |bytes| replay_lies(subject, bytes));
 }
 
-/// The same for these bytes, as [`keeps_the_laws_whatever_it_is_told`] prints them.
+/// Repeats one case of [`keeps_the_laws_whatever_it_is_told`] from the bytes that it prints.
 pub fn replay_lies(subject: &Subject, bytes: &[u8]) {
-    let (ends, told) = bytes.split_at(ENDS.min(bytes.len()));
+    let (ends, segments) = bytes.split_at(ENDS.min(bytes.len()));
     let ends = Ends::of(subject, &mut Choices(ends));
-    hostile::sender_keeps_the_laws(&ends, &mut Choices(told));
+    hostile::sender_keeps_the_laws(&ends, &mut Choices(segments));
 }
 
 /// Tests that a congestion control of the calling crate keeps every law: a test each, in a module `laws`.

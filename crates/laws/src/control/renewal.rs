@@ -5,7 +5,7 @@ use quell_units::Time;
 
 use super::Subject;
 
-/// What the two ends send each other for a transfer of 100 segments over a path of 10 ms that loses each
+/// The segments of both ends in a transfer of 100 segments over a path of 10 ms that loses each
 /// seventeenth packet for a while.
 fn transfer(client: &mut Connection, server: &mut Connection) -> Vec<(Time, Segment)> {
     let mut log = Vec::new();

@@ -8,9 +8,9 @@ use quell_units::{Origin, ParameterError, Settings};
 /// A congestion control under test.
 #[derive(Debug, Clone, Copy)]
 pub struct Subject {
-    /// What others know of it.
+    /// Its row in listings.
     pub kind: &'static ControlKind,
-    /// Of another crate, registered or not.
+    /// Set if the kind is of another crate, registered or not.
     own: Option<&'static OwnKind>,
 }
 
@@ -34,10 +34,10 @@ impl Subject {
         KINDS.iter().map(|kind| Self { kind, own: None })
     }
 
-    /// It with the given options.
+    /// The configuration of the control with the given options.
     ///
     /// # Errors
-    /// They are refused.
+    /// The options are refused.
     pub fn config(&self, given: &[(&str, &str)]) -> Result<CcConfig, ParameterError> {
         let Some(own) = self.own else {
             return CcConfig::new(self.kind.name, given).expect("a control of quell");

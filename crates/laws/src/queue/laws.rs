@@ -1,8 +1,8 @@
 //! The laws, each a function that panics where it is broken.
 
 use quell_aqm::departure_clock::Framing;
-use quell_aqm::kind::Given;
 use quell_aqm::parameter::Domain;
+use quell_aqm::test_cases::Given;
 use quell_aqm::{Bottleneck, Discipline, Ecn, Qdisc, Random, Rate, Settings, Time};
 
 use crate::choices::Choices;
@@ -12,15 +12,15 @@ use super::ledger::{Checked, Event, Ledger, TestPacket};
 use super::operations::{self, keep_the_laws};
 
 /// Whatever happens, and however it starts: each packet comes out exactly once, the backlog is what is inside, CE is on ECT only, order is
-/// kept, and the same calls give the same fate. Tries so many random lists of operations.
+/// kept, and the same calls give the same fate. Tries `cases` random lists of operations.
 pub fn keeps_the_laws_whatever_happens(subject: &Subject, cases: u32) {
     crate::random::bytes(cases, 700, |bytes| replay(subject, bytes));
 }
 
-/// The same for the operations of these bytes, as [`keeps_the_laws_whatever_happens`] prints them.
+/// Repeats one case of [`keeps_the_laws_whatever_happens`] from the bytes that it prints.
 pub fn replay(subject: &Subject, bytes: &[u8]) {
     let operations = operations::of(&mut Choices(bytes));
-    for given in subject.trials.forms {
+    for given in subject.test_cases.forms {
         keep_the_laws(subject, given, &operations);
     }
 }
@@ -30,7 +30,7 @@ const HOUR_AND_MORE: Time = Time::from_secs(80 * 60);
 
 /// Random operations end their jumps early where control is frequent; here are more than five hours, with a backlog that stands and without.
 pub fn loses_nothing_when_the_clock_jumps(subject: &Subject) {
-    for form in subject.trials.forms {
+    for form in subject.test_cases.forms {
         jumps_for_hours(subject, form);
     }
 }
@@ -41,8 +41,8 @@ fn jumps_for_hours(subject: &Subject, form: Given) {
     let flows = entry
         .parameters
         .iter()
-        .any(|parameter| parameter.name == "flows");
-    let flows = flows.then_some(("flows", "16"));
+        .any(|parameter| parameter.name == "flows")
+        .then_some(("flows", "16"));
     let given: Vec<_> = form.iter().copied().chain(flows).collect();
     let rate = Rate::from_mbps(10);
     let qdisc = Checked::new(subject.discipline(&given, rate).unwrap());
@@ -77,7 +77,7 @@ fn jumps_for_hours(subject: &Subject, form: Given) {
 /// Nothing is allocated for a packet once the queue has been as full as it gets.
 pub fn allocates_nothing_after_the_first_fill(subject: &Subject) {
     let entry = subject.entry;
-    for given in subject.trials.forms {
+    for given in subject.test_cases.forms {
         let rate = Rate::from_mbps(100);
         let mut qdisc = subject.discipline(given, rate).unwrap();
         let mut counters = Silent;
@@ -110,7 +110,7 @@ impl quell_aqm::Observer<TestPacket> for Silent {
     fn dropped(&mut self, _packet: TestPacket, _drop: quell_aqm::Drop, _now: Time) {}
 }
 
-/// What a queue does to bursts of two flows and all code points around `meanwhile`, and in the second after it.
+/// The events of a queue with bursts of two flows and all code points around `meanwhile`, and in the second after it.
 fn story(
     qdisc: Discipline<TestPacket>,
     rate: Rate,
@@ -144,7 +144,7 @@ fn story(
 
 type Living = Bottleneck<TestPacket, Checked<Discipline<TestPacket>>, Ledger>;
 
-/// At which many a limit holds no packet, and none that is a time has an end.
+/// Rates at which many a limit in bytes holds no packet, or a limit in time has no end.
 const RATES: [Rate; 4] = [
     Rate::ZERO,
     Rate::from_bps(8),
@@ -155,7 +155,7 @@ const RATES: [Rate; 4] = [
 /// A change that is refused leaves everything as it was, and the refusal names the parameter that was to change.
 pub fn refusals_change_nothing(subject: &Subject) {
     let entry = subject.entry;
-    for given in subject.trials.forms {
+    for given in subject.test_cases.forms {
         let qdisc = || subject.discipline(given, Rate::from_mbps(10)).unwrap();
         for rate in RATES {
             let untouched = story(qdisc(), rate, |_, _| ());
@@ -216,7 +216,7 @@ fn impossible(entry: &quell_aqm::kind::Entry) -> Vec<(String, String)> {
 /// The rate of a link is what it is: where a limit or a threshold no longer suits it, no other parameter is to blame.
 pub fn rates_make_no_parameter_unchangeable(subject: &Subject) {
     let entry = subject.entry;
-    for given in subject.trials.forms {
+    for given in subject.test_cases.forms {
         let mut settings = Settings::new(entry.parameters);
         for (key, value) in *given {
             settings.set(key, value).unwrap();
@@ -252,7 +252,7 @@ pub fn rates_make_no_parameter_unchangeable(subject: &Subject) {
     }
 }
 
-/// What happens to an overloaded 10 Mbit/s link: bursts, pauses, five flows, all ECN code points, two sizes.
+/// The events of an overloaded 10 Mbit/s link: bursts, pauses, five flows, all ECN code points, two sizes.
 fn outcome(subject: &Subject, given: &[(&str, &str)]) -> Vec<Event> {
     let rate = Rate::from_mbps(10);
     let kind = subject.entry.name;
@@ -278,10 +278,10 @@ fn outcome(subject: &Subject, given: &[(&str, &str)]) -> Vec<Event> {
     link.observer().events.clone()
 }
 
-/// A knob that does nothing is a bug: every parameter changes what happens to some packet of one busy workload.
+/// Every parameter changes the fate of some packet of one busy workload.
 pub fn every_parameter_changes_the_fate_of_some_packet(subject: &Subject) {
     let kind = subject.entry.name;
-    for &(context, key, one, other) in subject.trials.knobs {
+    for &(context, key, one, other) in subject.test_cases.sensitivity {
         let with = |value| {
             let given: Vec<_> = context.iter().copied().chain([(key, value)]).collect();
             outcome(subject, &given)
@@ -292,19 +292,19 @@ pub fn every_parameter_changes_the_fate_of_some_packet(subject: &Subject) {
         );
     }
     for parameter in subject.entry.parameters {
-        let mut knobs = subject.trials.knobs.iter();
+        let mut tested = subject.test_cases.sensitivity.iter();
         assert!(
-            knobs.any(|(_, key, ..)| *key == parameter.name),
+            tested.any(|(_, key, ..)| *key == parameter.name),
             "no test that {} of {kind} does anything",
             parameter.name,
         );
     }
 }
 
-/// A parameter that can change during a run changes what happens to some packet from then on.
+/// A parameter that can change during a run changes the fate of some packet from then on.
 pub fn every_living_parameter_changes_a_living_queue(subject: &Subject) {
     let entry = subject.entry;
-    for &(context, key, one, other) in subject.trials.knobs {
+    for &(context, key, one, other) in subject.test_cases.sensitivity {
         let kind = entry.name;
         let parameter = entry.parameters.iter().find(|p| p.name == key).unwrap();
         let fates = |value: Option<&str>| {

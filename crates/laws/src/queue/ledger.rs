@@ -22,7 +22,7 @@ pub struct TestPacket {
 }
 
 impl TestPacket {
-    /// Its value is one of 2 048, none (0) among them, that follow the id in no order.
+    /// A packet whose value is one of 2 048, 0 (no value) among them, that follow the id in no order.
     pub fn new(id: u64, flow: u64, len: u64, ecn: Ecn) -> Self {
         Self {
             id,
@@ -67,7 +67,7 @@ impl Packet for TestPacket {
     }
 }
 
-/// One line of what happened, for comparing runs and telling stories.
+/// An event, for comparing runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
     Enqueued(u64, QueueId),
@@ -135,7 +135,7 @@ impl Observer<TestPacket> for Ledger {
         self.events.push(Event::Dequeued(packet.id, queue, now));
     }
     fn marked(&mut self, _queue: QueueId, packet: &TestPacket, reason: MarkReason, _now: Time) {
-        assert_eq!(packet.ecn(), Ecn::Ce, "told of a mark that was not set");
+        assert_eq!(packet.ecn(), Ecn::Ce, "a mark is reported that was not set");
         self.events.push(Event::Marked(packet.id, reason));
     }
     fn dropped(&mut self, packet: TestPacket, drop: Drop, _now: Time) {
@@ -331,7 +331,7 @@ impl<Q: Qdisc<TestPacket>> Qdisc<TestPacket> for Checked<Q> {
     fn backlog(&self) -> Backlog {
         self.inner.backlog()
     }
-    fn status(&self, now: Time, tell: &mut dyn FnMut(&'static str, Gauge)) {
-        self.inner.status(now, tell);
+    fn status(&self, now: Time, report: &mut dyn FnMut(&'static str, Gauge)) {
+        self.inner.status(now, report);
     }
 }

@@ -19,8 +19,8 @@ pub use subject::Subject;
 
 /// Tests that a queue discipline of the calling crate keeps every law: a test each, in a module `laws`.
 ///
-/// The type is an [`OwnQueue`](quell_aqm::own::OwnQueue). Its [`TRIALS`](quell_aqm::kind::QueueKind::TRIALS) say where the tests start, which
-/// drops its source allows, and with which values each parameter shows that it does something.
+/// The type is an [`OwnQueue`](quell_aqm::own::OwnQueue). Its [`TEST_CASES`](quell_aqm::test_cases::Tested::TEST_CASES) list the settings with
+/// which the tests start, the drops that its source allows, and the values with which each parameter shows that it does something.
 #[macro_export]
 macro_rules! queue_laws {
     ($queue:ty) => {

@@ -1,4 +1,4 @@
-//! What may happen to a queue on a living bottleneck, out of bytes, and the laws that must hold meanwhile.
+//! Operations on the queue of a running bottleneck, chosen by bytes, and the laws that must hold meanwhile.
 //!
 //! The property test draws the bytes at random, and shrinks them; the fuzz target `disciplines` of `fuzz/` takes them from libFuzzer. A
 //! choice of zero, and every choice after the last byte, is the plainest. Beyond ordinary traffic: clocks that jump for hours, rates that
@@ -15,7 +15,7 @@ use super::ledger::{Checked, Event, Ledger, TestPacket};
 
 /// The longest jump of the clock.
 const LONGEST_JUMP: u64 = 12 * 3_600_000_000_000;
-/// All jumps together end after so many events, so that short intervals of control do not take hours; `laws` has a test of long ones.
+/// All jumps together end after this number of events, so that short intervals of control do not take hours; `laws` has a test of long ones.
 const EVENTS_IN_JUMPS: usize = 6_000;
 /// No times below are tried where they are allowed, for the same reason.
 const SHORTEST: u64 = 100_000;
@@ -66,7 +66,7 @@ pub enum Operation {
 pub enum Candidate {
     /// One of [`candidates`].
     Listed(u64),
-    /// Where in the range, by order of magnitude and by number.
+    /// A place in the range, by order of magnitude and by number.
     Spread(u8, u64),
 }
 
@@ -81,7 +81,7 @@ impl Choices<'_> {
     }
 }
 
-/// From `low` to `high`, each order of magnitude as likely as the others, and the ends more so.
+/// A number from `low` to `high`. Each order of magnitude is as likely as the others, and the ends more so.
 fn spread(step: u8, number: u64, (low, high): (u64, u64)) -> u64 {
     match step {
         0 => low,
@@ -95,7 +95,7 @@ fn spread(step: u8, number: u64, (low, high): (u64, u64)) -> u64 {
     }
 }
 
-/// As many operations as the bytes hold.
+/// The operations that the bytes encode.
 pub fn of(choices: &mut Choices<'_>) -> Vec<Operation> {
     let mut operations = Vec::new();
     while !choices.is_empty() {
@@ -178,7 +178,7 @@ fn candidates(domain: Domain) -> &'static [&'static str] {
     }
 }
 
-/// The value that a candidate is for this parameter.
+/// The value that a candidate stands for, as a value of this parameter.
 pub fn value(parameter: &Parameter, candidate: Candidate) -> String {
     let (step, number) = match candidate {
         Candidate::Listed(index) => {
@@ -224,7 +224,7 @@ pub fn value(parameter: &Parameter, candidate: Candidate) -> String {
     .to_string()
 }
 
-/// The run twice, and once with a link that enqueues and dequeues what it could pass: the same fate of every packet, to the bit.
+/// Runs twice, and once with a link that enqueues and dequeues packets that it could pass: every packet has the same fate, to the bit.
 pub fn keep_the_laws(subject: &Subject, given: &[(&str, &str)], operations: &[Operation]) {
     let Some(first) = run(subject, given, operations, true) else {
         return; // Refused.
@@ -246,7 +246,7 @@ pub fn keep_the_laws(subject: &Subject, given: &[(&str, &str)], operations: &[Op
 
 type Link = Bottleneck<TestPacket, Checked<quell_aqm::Discipline<TestPacket>>, Ledger>;
 
-/// What happened, and who was delivered in which order; `None` if the discipline refuses to start so. With `passes`, a free link passes
+/// The events, and the delivered packets in their order; `None` if the discipline refuses the settings. With `passes`, a free link passes
 /// packets in the discipline's own way.
 fn run(
     subject: &Subject,
@@ -254,24 +254,63 @@ fn run(
     operations: &[Operation],
     passes: bool,
 ) -> Option<(Vec<Event>, Vec<u64>)> {
-    let entry = subject.entry;
-    let kind = entry.name;
     let rate = Rate::from_mbps(10);
     let mut qdisc = Checked::new(subject.discipline(given, rate).ok()?);
     if !passes {
         qdisc = qdisc.without_passing();
     }
-    let mut link = Bottleneck::new(qdisc, rate, Framing::default(), Ledger::default());
-    let (mut now, mut delivered) = (Time::ZERO, Vec::new());
-    let (mut ecn_at_offer, mut patience) = (Vec::new(), EVENTS_IN_JUMPS);
+    let mut run = Run {
+        subject,
+        link: Bottleneck::new(qdisc, rate, Framing::default(), Ledger::default()),
+        now: Time::ZERO,
+        delivered: Vec::new(),
+        ecn_at_offer: Vec::new(),
+        patience: EVENTS_IN_JUMPS,
+    };
     for operation in operations {
+        run.perform(operation);
+    }
+    run.finish();
+    let events = run.link.into_observer().events;
+    Some((events, run.delivered))
+}
+
+type Sink<'a> = &'a mut dyn FnMut(TestPacket, Departure);
+
+/// A discipline behind a link to which operations happen.
+struct Run<'a> {
+    subject: &'a Subject,
+    link: Link,
+    now: Time,
+    /// Packets that left the link, by their id.
+    delivered: Vec<u64>,
+    /// The code point that each packet arrived with.
+    ecn_at_offer: Vec<Ecn>,
+    /// Events that jumps of the clock may still take.
+    patience: usize,
+}
+
+impl Run<'_> {
+    /// Calls the link now, with a sink that records deliveries.
+    fn call<T>(&mut self, call: impl FnOnce(&mut Link, Time, &mut Sink<'_>) -> T) -> T {
+        let delivered = &mut self.delivered;
         let mut sink = |packet: TestPacket, _: Departure| delivered.push(packet.id);
-        let mut arrive = |link: &mut Link, flow, len, ecn, now, sink: &mut _| {
-            let id = ecn_at_offer.len() as u64;
-            let ecn = Ecn::from_bits(ecn);
-            ecn_at_offer.push(ecn);
-            link.arrive(TestPacket::new(id, flow, len, ecn), now, sink);
-        };
+        call(&mut self.link, self.now, &mut (&mut sink as Sink<'_>))
+    }
+
+    fn arrive(&mut self, flow: u64, len: u64, ecn: u8) {
+        let id = self.ecn_at_offer.len() as u64;
+        let ecn = Ecn::from_bits(ecn);
+        self.ecn_at_offer.push(ecn);
+        let packet = TestPacket::new(id, flow, len, ecn);
+        self.call(|link, now, sink| link.arrive(packet, now, sink));
+    }
+
+    fn set_rate(&mut self, rate: Rate) {
+        self.call(|link, now, sink| link.set_rate(rate, now, sink));
+    }
+
+    fn perform(&mut self, operation: &Operation) {
         match *operation {
             Operation::Arrive {
                 after,
@@ -279,144 +318,119 @@ fn run(
                 len,
                 ecn,
             } => {
-                now += Time::from_nanos(after);
-                arrive(&mut link, flow, len, ecn, now, &mut sink);
+                self.now += Time::from_nanos(after);
+                self.arrive(flow, len, ecn);
             }
             Operation::Burst { packets, len, ecn } => {
                 for _ in 0..packets {
-                    arrive(&mut link, 9, len, ecn, now, &mut sink);
+                    self.arrive(9, len, ecn);
                 }
             }
             Operation::Pass { nanos } => {
-                now += Time::from_nanos(nanos);
-                link.advance(now, &mut sink);
+                self.now += Time::from_nanos(nanos);
+                self.call(|link, now, sink| link.advance(now, sink));
             }
-            Operation::Jump { nanos } => {
-                now = jump(
-                    &mut link,
-                    now + Time::from_nanos(nanos),
-                    &mut patience,
-                    &mut sink,
-                )
-                .max(now);
-            }
-            Operation::SetRate { bps } => link.set_rate(Rate::from_bps(bps), now, &mut sink),
+            Operation::Jump { nanos } => self.jump(self.now + Time::from_nanos(nanos)),
+            Operation::SetRate { bps } => self.set_rate(Rate::from_bps(bps)),
             Operation::Thousandth => {
-                let bps = link.rate().as_bps();
+                let bps = self.link.rate().as_bps();
                 if bps > 0 {
-                    link.set_rate(Rate::from_bps((bps / 1_000).max(SLOWEST)), now, &mut sink);
+                    self.set_rate(Rate::from_bps((bps / 1_000).max(SLOWEST)));
                 }
             }
             Operation::Configure {
                 parameter,
                 value: candidate,
             } => {
-                let count = entry.parameters.len();
-                let Some(parameter) = entry.parameters.get(parameter as usize % count.max(1))
-                else {
-                    continue; // It has none.
-                };
-                configure(
-                    &mut link,
-                    parameter,
-                    &value(parameter, candidate),
-                    now,
-                    &mut sink,
-                );
-            }
-            Operation::Shrink { part } => {
-                let waits = link.backlog();
-                let of = |whole: u64| (whole * part / 256).max(1);
-                for parameter in entry
-                    .parameters
-                    .iter()
-                    .filter(|parameter| parameter.name.contains("limit"))
-                {
-                    let value = match parameter.domain {
-                        Domain::Bytes(..) => Bytes::new(of(waits.bytes.get())).to_string(),
-                        Domain::Limit { .. } if part % 2 == 1 => {
-                            Bytes::new(of(waits.bytes.get())).to_string()
-                        }
-                        _ => format!("{}p", of(waits.packets)),
-                    };
-                    configure(&mut link, parameter, &value, now, &mut sink);
+                let parameters = self.subject.entry.parameters;
+                let index = parameter as usize % parameters.len().max(1);
+                if let Some(parameter) = parameters.get(index) {
+                    self.configure(parameter, &value(parameter, candidate));
                 }
             }
-            Operation::Drain => link.drain(now, &mut sink),
+            Operation::Shrink { part } => self.shrink(part),
+            Operation::Drain => self.call(|link, now, sink| link.drain(now, sink)),
         }
     }
-    // What is left leaves once the link has a rate again and enough time.
-    let mut sink = |packet: TestPacket, _: Departure| delivered.push(packet.id);
-    link.set_rate(Rate::from_mbps(1_000), now, &mut sink);
-    while link.backlog().packets > 0 {
-        let due = link
-            .next_event()
-            .expect("a link with a rate and a backlog has something to do");
-        assert!(due >= now, "{kind}: time runs backwards");
-        now = due;
-        link.advance(now, &mut sink);
+
+    /// Advances to `until`, or as far as the patience with events goes.
+    fn jump(&mut self, until: Time) {
+        while self.patience > 0 {
+            let Some(due) = self.link.next_event().filter(|due| *due <= until) else {
+                self.now = until;
+                return self.call(|link, now, sink| link.advance(now, sink));
+            };
+            self.now = self.now.max(due);
+            self.call(|link, _, sink| link.advance(due, sink));
+            self.patience -= 1;
+        }
     }
-    // The last packet may be on its way at the slowest rate, for 1.2 s.
-    link.advance(now + Time::from_secs(2), &mut sink);
-    assert!(link.observer().inside.is_empty());
-    let events = link.observer().events.clone();
-    let dropped = events.iter().filter_map(|event| match event {
-        Event::Dropped(id, drop) => Some((*id, *drop)),
-        _ => None,
-    });
-    let mut out = delivered.clone();
-    for (id, drop) in dropped {
-        let ecn = ecn_at_offer[id as usize];
-        assert!(allows(subject, drop, ecn), "{kind}: {drop:?} of {ecn:?}");
-        out.push(id);
+
+    fn configure(&mut self, parameter: &Parameter, value: &str) {
+        let changed = self.call(|link, now, sink| link.configure(parameter.name, value, now, sink));
+        assert!(
+            changed.is_err() || parameter.live,
+            "{} changed while alive",
+            parameter.name
+        );
     }
-    out.sort_unstable();
-    assert!(
-        out.iter().copied().eq(0..ecn_at_offer.len() as u64),
-        "each packet comes out exactly once"
-    );
-    Some((events, delivered))
+
+    /// Lowers every limit to `part` 256ths of the backlog.
+    fn shrink(&mut self, part: u64) {
+        let waits = self.link.backlog();
+        let of = |whole: u64| (whole * part / 256).max(1);
+        let bytes = || Bytes::new(of(waits.bytes.get())).to_string();
+        let limits = self.subject.entry.parameters.iter();
+        for parameter in limits.filter(|parameter| parameter.name.contains("limit")) {
+            let value = match parameter.domain {
+                Domain::Bytes(..) => bytes(),
+                Domain::Limit { .. } if part % 2 == 1 => bytes(),
+                _ => format!("{}p", of(waits.packets)),
+            };
+            self.configure(parameter, &value);
+        }
+    }
+
+    /// Lets the rest leave, on a link with a rate and enough time, and checks that each packet came out exactly once.
+    fn finish(&mut self) {
+        let kind = self.subject.entry.name;
+        self.set_rate(Rate::from_mbps(1_000));
+        while self.link.backlog().packets > 0 {
+            let due = self
+                .link
+                .next_event()
+                .expect("a link with a rate and a backlog has something to do");
+            assert!(due >= self.now, "{kind}: time runs backwards");
+            self.now = due;
+            self.call(|link, now, sink| link.advance(now, sink));
+        }
+        // The last packet may be in service at the slowest rate, for 1.2 s.
+        self.call(|link, now, sink| link.advance(now + Time::from_secs(2), sink));
+        let ledger = self.link.observer();
+        assert!(ledger.inside.is_empty());
+        let mut out = self.delivered.clone();
+        for event in &ledger.events {
+            if let Event::Dropped(id, drop) = *event {
+                let ecn = self.ecn_at_offer[id as usize];
+                assert!(
+                    allows(self.subject, drop, ecn),
+                    "{kind}: {drop:?} of {ecn:?}"
+                );
+                out.push(id);
+            }
+        }
+        out.sort_unstable();
+        assert!(
+            out.iter().copied().eq(0..self.ecn_at_offer.len() as u64),
+            "each packet comes out exactly once"
+        );
+    }
 }
 
 /// Whether the source of the discipline allows this drop of a packet that was offered with this code point.
 fn allows(subject: &Subject, drop: Drop, ecn: Ecn) -> bool {
     match drop.reason {
         DropReason::Drained => drop.queued,
-        reason => (subject.trials.allows)(reason, drop.queued, ecn),
+        reason => (subject.test_cases.allows)(reason, drop.queued, ecn),
     }
-}
-
-/// Advances to `until`, or as far as `patience` with events goes; returns how far that was.
-fn jump(
-    link: &mut Link,
-    until: Time,
-    patience: &mut usize,
-    sink: &mut impl FnMut(TestPacket, Departure),
-) -> Time {
-    let mut now = Time::ZERO;
-    while *patience > 0 {
-        let Some(due) = link.next_event().filter(|due| *due <= until) else {
-            link.advance(until, sink);
-            return until;
-        };
-        now = due;
-        link.advance(now, sink);
-        *patience -= 1;
-    }
-    now
-}
-
-fn configure(
-    link: &mut Link,
-    parameter: &Parameter,
-    value: &str,
-    now: Time,
-    sink: &mut impl FnMut(TestPacket, Departure),
-) {
-    let changed = link.configure(parameter.name, value, now, sink);
-    assert!(
-        changed.is_err() || parameter.live,
-        "{} changed while alive",
-        parameter.name
-    );
 }

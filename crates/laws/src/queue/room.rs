@@ -8,7 +8,7 @@ use super::Subject;
 use super::laws::Silent;
 use super::ledger::TestPacket;
 
-/// From a link that needs 25 minutes for a packet to the fastest that a scenario may have.
+/// Rates from a link that needs 25 minutes for a packet to the fastest that a scenario may have, in bit/s.
 const SLOW_TO_FAST: [u64; 9] = [
     8,
     1_000,
@@ -43,9 +43,12 @@ pub fn no_rate_shuts_the_queue(subject: &Subject) {
             );
         }
     }
-    let in_time = subject.entry.parameters.iter();
-    let in_time = in_time.filter(|row| matches!(row.domain, Domain::Limit { .. }));
-    let in_time = in_time.map(|row| vec![(row.name, "20ms")]);
+    let in_time = subject
+        .entry
+        .parameters
+        .iter()
+        .filter(|row| matches!(row.domain, Domain::Limit { .. }))
+        .map(|row| vec![(row.name, "20ms")]);
     let given: Vec<_> = by_default.iter().cloned().chain(in_time).collect();
     for given in given.iter().filter(|given| starts(subject, given, usual)) {
         let mut qdisc = subject.discipline(given, usual).unwrap();
@@ -58,7 +61,7 @@ pub fn no_rate_shuts_the_queue(subject: &Subject) {
     }
 }
 
-/// Nothing given, and each word of each parameter alone.
+/// Settings without any value, and with each word of each parameter alone.
 fn defaults(subject: &Subject) -> Vec<Vec<(&'static str, &'static str)>> {
     let mut all = vec![Vec::new()];
     for parameter in subject.entry.parameters {
@@ -73,16 +76,15 @@ fn starts(subject: &Subject, given: &[(&str, &str)], rate: Rate) -> bool {
     subject.discipline(given, rate).is_ok()
 }
 
-/// So many packets come to an empty queue, and none is lost to its limit.
+/// Checks that an empty queue loses none of `packets` packets to its limit.
 fn find_room(qdisc: &mut Discipline<TestPacket>, packets: u64, what: &str) {
     let mut reasons = Reasons::default();
     for id in 0..packets {
         let packet = TestPacket::new(id, 1, 1_500, Ecn::NotEct);
         qdisc.enqueue(packet, Time::ZERO, &mut reasons);
     }
-    let lost = reasons.0.iter();
-    let lost = lost.filter(|reason| **reason == DropReason::Limit);
-    assert_eq!(lost.count(), 0, "{what}: of {packets} packets");
+    let lost = reasons.0.contains(&DropReason::Limit);
+    assert!(!lost, "{what}: of {packets} packets");
     while qdisc.dequeue(Time::ZERO, &mut Silent).is_some() {
         qdisc.transmitted(Time::ZERO);
     }

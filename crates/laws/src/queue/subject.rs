@@ -1,10 +1,11 @@
 //! The discipline that a law is about.
 
 use quell_aqm::disciplines::{self, Discipline, KINDS};
-use quell_aqm::kind::{Entry, Trials};
+use quell_aqm::kind::Entry;
 use quell_aqm::own::{OwnKind, OwnQueue};
 use quell_aqm::parameter::{ParameterError, Settings};
 use quell_aqm::qdisc::Link;
+use quell_aqm::test_cases::{TestCases, Tested};
 use quell_aqm::{Bytes, Random, Rate};
 use quell_units::Origin;
 
@@ -15,15 +16,15 @@ use super::ledger::TestPacket;
 pub struct Subject {
     /// Its row in listings.
     pub entry: &'static Entry,
-    /// Where tests start, and what its source allows.
-    pub trials: Trials,
-    /// Of another crate, registered or not.
+    /// Settings that the tests try, and drops that they accept.
+    pub test_cases: TestCases,
+    /// Set if the kind is of another crate, registered or not.
     own: Option<&'static OwnKind>,
 }
 
 impl Subject {
     /// A discipline of another crate, which need not be registered.
-    pub fn of<Q: OwnQueue>() -> Self {
+    pub fn of<Q: OwnQueue + Tested>() -> Self {
         let origin = Origin {
             package: "a test",
             version: "0",
@@ -32,7 +33,7 @@ impl Subject {
         let own: &'static OwnKind = Box::leak(Box::new(OwnKind::of::<Q>(origin)));
         Self {
             entry: &own.entry,
-            trials: own.trials,
+            test_cases: Q::TEST_CASES,
             own: Some(own),
         }
     }
@@ -44,7 +45,7 @@ impl Subject {
     pub fn named(kind: &str) -> Result<Self, ParameterError> {
         Ok(Self {
             entry: disciplines::find(kind)?,
-            trials: disciplines::trials(kind)?,
+            test_cases: disciplines::test_cases(kind)?,
             own: None,
         })
     }
@@ -56,7 +57,7 @@ impl Subject {
             .map(|entry| Self::named(entry.name).expect("a kind of the list"))
     }
 
-    /// It with the given parameters, on a link of `rate` and an MTU of 1 500 bytes.
+    /// The discipline with the given parameters, on a link of `rate` and an MTU of 1 500 bytes.
     ///
     /// # Errors
     /// The parameters are refused.

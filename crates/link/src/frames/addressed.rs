@@ -20,7 +20,7 @@ pub(crate) struct Addressed {
 }
 
 impl Addressed {
-    /// Of each group its addresses behind port A and behind port B, where these tell its packets.
+    /// Takes the addresses of each group behind port A and behind port B, if these identify its packets.
     pub(crate) fn new(addresses: impl IntoIterator<Item = Option<[Ipv4Addr; 2]>>) -> Self {
         let numbered = (0..u16::MAX).zip(addresses);
         let all = numbered.flat_map(|(group, both)| {
@@ -83,7 +83,7 @@ fn version(packet: &[u8]) -> Option<u8> {
     packet.first().map(|byte| byte >> 4)
 }
 
-/// What an IPv4 packet carries behind the header of its transport, in bytes; of a protocol without one behind that of IP.
+/// The bytes behind the transport header of an IPv4 packet, or behind the IP header if the protocol has no transport header.
 fn payload(packet: &[u8]) -> u64 {
     let (Some(first), Some(&[high, low]), Some(protocol)) = (
         packet.first(),

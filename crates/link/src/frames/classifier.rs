@@ -1,4 +1,4 @@
-//! Which group of flows a packet belongs to.
+//! Finds the group of flows that a packet belongs to.
 //!
 //! A group is identified by one port number, that of its listeners on one side of the link: behind port B it is the
 //! destination port of packets that travel forward and the source port of those that travel in reverse, and behind port A
@@ -22,7 +22,7 @@ pub enum Side {
 /// The group of each port.
 #[derive(Debug, Clone)]
 pub(crate) struct Classifier {
-    /// By side, group + 1 by port; 0 is none. 128 KiB each, of which a run touches a few lines.
+    /// For each side, group + 1 by port; 0 is none. 128 KiB each, of which a run touches a few lines.
     group_plus_one: [Box<[u16]>; 2],
 }
 

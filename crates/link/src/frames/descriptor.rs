@@ -68,7 +68,7 @@ impl Packet for Descriptor {
     fn len(&self) -> Bytes {
         Bytes::new(u64::from(self.ip_len))
     }
-    /// What Linux charges for it (`truesize`): 256 bytes of `sk_buff`, and a buffer of a power of
+    /// The memory that Linux charges for the packet (`truesize`): 256 bytes of `sk_buff`, and a buffer of a power of
     /// two, at least 512, that holds 64 bytes of headroom, the Ethernet header, the packet and 320
     /// bytes of `skb_shared_info`. That gives the well-known 2 304 for 1 500 bytes and 768 for an
     /// acknowledgement. The slot of the pool is not counted: it has one size for all.

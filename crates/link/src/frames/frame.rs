@@ -1,4 +1,4 @@
-//! What the link reads of an Ethernet frame: the IP packet's place, length, ECN field and flow.
+//! Reads an Ethernet frame: the IP packet's place, length, ECN field and flow.
 //!
 //! Ethernet with any mix of IEEE 802.1Q and 802.1ad tags, IPv4 (RFC 791), IPv6 with its extension
 //! headers (RFC 8200 section 4). Any bytes give an answer, and none a panic. Frames
@@ -23,7 +23,7 @@ pub const MAX_TAGS: usize = 4;
 /// IPv6 extension headers that are followed.
 const MAX_EXTENSIONS: usize = 16;
 
-/// How the link treats a frame.
+/// The treatment of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Contents {
     /// It goes through the queue.
@@ -39,7 +39,7 @@ pub enum Bypass {
     Arp,
     /// Address resolution and router discovery for IPv6 (RFC 4861).
     NeighbourDiscovery,
-    /// Not IP, or not readable as such.
+    /// The frame is not IP, or not readable as such.
     Other,
 }
 
@@ -99,7 +99,7 @@ pub fn parse(frame: &[u8]) -> Contents {
     read.unwrap_or(Contents::Bypass(Bypass::Other))
 }
 
-/// Where the payload of the innermost tag starts, and its type.
+/// The start of the payload behind the innermost tag, and its type.
 fn network_layer(frame: &[u8]) -> Option<(usize, u16)> {
     let mut offset = 12;
     for _ in 0..=MAX_TAGS {
@@ -186,7 +186,7 @@ fn ipv6(packet: &[u8], offset: u8) -> Option<Contents> {
     }))
 }
 
-/// What stands behind the extension headers of an IPv6 packet.
+/// The part of an IPv6 packet behind its extension headers.
 struct UpperLayer {
     protocol: u8,
     offset: usize,

@@ -54,7 +54,7 @@ pub struct Frame {
 /// Memory for a pool that the system does not give.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct OutOfMemory {
-    /// What was asked for.
+    /// The bytes that were asked for.
     pub(crate) bytes: u64,
 }
 
@@ -160,7 +160,7 @@ impl Pool {
     pub(crate) fn free(&self) -> usize {
         self.free.len()
     }
-    /// How often no slot was free when one was needed. Frames then wait in the socket.
+    /// The number of times that no slot was free when one was needed. Frames then wait in the socket.
     pub(crate) fn exhausted(&self) -> u64 {
         self.exhausted
     }
@@ -168,7 +168,7 @@ impl Pool {
     pub(crate) fn room(&self) -> usize {
         (self.slot - HEADROOM).min(usize::from(u16::MAX))
     }
-    /// Where the slot of `id` begins in the slab.
+    /// The start of the slot of `id` in the slab.
     pub(crate) fn offset(&self, id: FrameId) -> usize {
         id.index() * self.slot
     }

@@ -17,7 +17,7 @@
 
 use super::header_checksum::adjusted;
 
-/// What one direction of a link does with values in headers. The default is neither: values live
+/// Whether one direction of a link reads and writes values in headers. The default is neither: values live
 /// beside the packets, in the process, also from one link to the next of several in a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct OnWire {

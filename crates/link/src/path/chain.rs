@@ -2,14 +2,14 @@
 //!
 //! A packet that leaves a queue arrives at the next one at the end of its transmission plus the link's delay: at that logical time, so
 //! no stamp is taken in between and lateness does not add up. [`Chain::decide`] goes along the links: once everything up to a
-//! time has happened at one of them, everything that arrives at the next one by then is known. At the same instant what comes from the
-//! link before arrives first, then what comes from outside.
+//! time has happened at one of them, everything that arrives at the next one by then is known. At the same instant packets from the
+//! link before arrive first, then those from outside.
 //!
 //! A packet's value goes along beside the packet, or in its header alone where the link before writes it there ([`HeaderValues`]).
 //!
 //! [`HeaderValues`]: super::header_values::HeaderValues
 //!
-//! Where there is one link, nothing is between and nothing is added to what [`Path`] does.
+//! With one link there is only its [`Path`].
 
 use quell_aqm::{Discipline, Observer};
 use quell_measure::{Direction, Hop, Hops};
@@ -24,9 +24,9 @@ use crate::report::WireValues;
 #[derive(Debug)]
 pub(crate) struct Member<O> {
     pub(crate) config: DirectionConfig,
-    /// From here to the next link of a packet's way.
+    /// The delay from here to the next link of a packet's way.
     pub(crate) delay: Time,
-    /// Of this link in this direction.
+    /// Changes of this link in this direction.
     pub(crate) changes: Vec<(Time, LinkChange)>,
     pub(crate) observer: O,
 }
@@ -35,13 +35,13 @@ pub(crate) struct Member<O> {
 #[derive(Debug)]
 pub(crate) struct Chain<O> {
     direction: Direction,
-    /// In the order in which packets cross them.
+    /// The paths in the order in which packets cross them.
     paths: Vec<Path<O>>,
     /// The path that packets of a group come to first.
     entries: Vec<usize>,
 }
 
-/// What random times wait behind the delays of groups.
+/// Random times that packets wait behind the delays of groups.
 pub(crate) struct Spans<'a> {
     /// The longest of each group.
     pub(crate) spans: &'a [Time],
@@ -49,7 +49,7 @@ pub(crate) struct Spans<'a> {
 }
 
 impl<O: Observer<Descriptor>> Chain<O> {
-    /// Of `members` in forward order. Of each group: its one-way delay, which those of the links are a part of, and its path.
+    /// A chain of `members`, which are in forward order. Each of `groups` has its one-way delay, which includes those of the links, and its path.
     pub(crate) fn new(
         direction: Direction,
         mut members: Vec<Member<O>>,
@@ -158,12 +158,12 @@ impl<O: Observer<Descriptor>> Chain<O> {
         path.arrive(packet, at)
     }
 
-    /// All that arrives until `horizon` has arrived: what is due until then happens.
+    /// Lets everything happen that is due until `horizon`. Everything that arrives until then must have arrived.
     pub(crate) fn decide(&mut self, horizon: Time, pool: &mut Pool) -> Result<(), ParameterError> {
         self.decide_until(self.paths.len() - 1, horizon, pool)
     }
 
-    /// The same up to the path with this place.
+    /// Lets everything happen that is due until `horizon`, up to the path with this place.
     fn decide_until(
         &mut self,
         last: usize,
@@ -211,7 +211,7 @@ impl<O: Observer<Descriptor>> Chain<O> {
         });
         queued.chain(on_way).min()
     }
-    /// Plans one more change, after those of the same time. What was decided stays: `at` is later.
+    /// Plans one more change, after those of the same time. `at` is later than all that was decided.
     pub(crate) fn plan(&mut self, at: Time, change: LinkChange) {
         self.at_mut(change.side().0).plan(at, change);
     }
@@ -281,7 +281,7 @@ impl<O: Observer<Descriptor>> Chain<O> {
             .min()
             .unwrap_or(Time::ZERO)
     }
-    /// Nothing has happened later than this.
+    /// The time of the latest event.
     pub(crate) fn latest_decided(&self) -> Time {
         let all = self.paths.iter().map(Path::decided);
         all.max().unwrap_or(Time::ZERO)
@@ -290,7 +290,7 @@ impl<O: Observer<Descriptor>> Chain<O> {
     pub(crate) fn observer(&self, hop: Hop) -> &O {
         self.at(hop).observer()
     }
-    /// The same, to change.
+    /// The observer of `hop`, to change.
     pub(crate) fn observer_mut(&mut self, hop: Hop) -> &mut O {
         self.at_mut(hop).observer_mut()
     }

@@ -11,16 +11,16 @@ pub(crate) struct Collector<O> {
     observer: O,
     dropped: Vec<FrameId>,
     marks: u64,
-    /// Where there are several links.
+    /// Waiting times, if there are several links.
     waits: Option<Waits>,
 }
 
-/// What packets have waited in the queues of their way.
+/// Waiting times of packets in the queues of their way.
 #[derive(Debug)]
 struct Waits {
-    /// By frame.
+    /// Waiting times by frame.
     waited: Vec<Time>,
-    /// By group: whether this is the last of several queues.
+    /// Whether this is the last of several queues, by group.
     ends: Vec<bool>,
 }
 
@@ -33,7 +33,7 @@ impl<O> Collector<O> {
             waits: None,
         }
     }
-    /// From now on what packets wait is summed up, and told where a group's way `ends`.
+    /// Sums up the waiting times of packets from now on, and reports them where a group's way `ends`.
     pub(crate) fn sum_up(&mut self, ends: Vec<bool>) {
         let waited = Vec::new();
         self.waits = Some(Waits { waited, ends });
@@ -48,7 +48,7 @@ impl<O> Collector<O> {
             waits.waited[index] = before;
         }
     }
-    /// What a packet that has left this queue has waited so far.
+    /// The time that a packet which has left this queue has waited so far.
     pub(crate) fn waited(&self, frame: FrameId) -> Time {
         let waits = self.waits.as_ref();
         let waited = waits.and_then(|waits| waits.waited.get(frame.index()));

@@ -14,7 +14,7 @@ use quell_units::{Random, Time};
 /// Items that wait for their delay.
 #[derive(Debug)]
 pub(crate) struct DelayLine<T> {
-    /// By delay and noise, ascending.
+    /// The lanes by delay and noise, ascending.
     lanes: Vec<Lane<T>>,
     /// The lane of each group.
     lane_of: Vec<usize>,
@@ -39,7 +39,7 @@ impl<T> DelayLine<T> {
     pub(crate) fn new(delays: &[Time]) -> Self {
         Self::with_noise(delays, &[], |_| Random::new(0, "none"))
     }
-    /// The same with random times on top: `noise` holds the longest one of each group, below 4 s. They
+    /// A delay line with random times on top: `noise` holds the longest one of each group, below 4 s. They
     /// are uniform from zero on, from the generator of the lane; a group that is missing has none.
     pub(crate) fn with_noise(
         delays: &[Time],
@@ -91,7 +91,7 @@ impl<T> DelayLine<T> {
         self.len += 1;
     }
 
-    /// The same for items that may be overtaken: `end` may be before that of the item in front.
+    /// Inserts an item that may overtake others: `end` may be before that of the item in front.
     pub(crate) fn insert(&mut self, item: T, group: Option<u16>, end: Time) {
         let index = group
             .and_then(|group| self.lane_of.get(usize::from(group)))

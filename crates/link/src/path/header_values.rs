@@ -8,7 +8,7 @@ use quell_aqm::Packet as _;
 use crate::frames::{Descriptor, OnWire, Pool, value_field};
 use crate::report::WireValues;
 
-/// What one direction of a link does with headers, and what came of it.
+/// The use of headers in one direction of a link, with its counters.
 #[derive(Debug)]
 pub(crate) struct HeaderValues {
     on_wire: OnWire,
@@ -51,8 +51,8 @@ impl HeaderValues {
     }
 
     fn read(&mut self, packet: &mut Descriptor, pool: &Pool) {
-        let value = value_field::get(&pool.bytes(packet.frame())[packet.ip_offset()..]);
-        let value = value.unwrap_or(0);
+        let bytes = &pool.bytes(packet.frame())[packet.ip_offset()..];
+        let value = value_field::get(bytes).unwrap_or(0);
         self.counts.read += u64::from(value != 0);
         packet.set_value(value);
     }

@@ -27,13 +27,13 @@ type Queue<O> = Bottleneck<Descriptor, Discipline<Descriptor>, Collector<O>>;
 /// One direction.
 #[derive(Debug)]
 pub(crate) struct Path<O> {
-    /// By group.
+    /// The markers by group.
     markers: Vec<Option<Marker>>,
     passage: Option<Box<Passage>>,
     header_values: HeaderValues,
     queue: Queue<O>,
     behind: Behind,
-    /// In the order of their times.
+    /// Changes in the order of their times.
     changes: VecDeque<(Time, LinkChange)>,
     /// The smallest delay of a group from here on.
     least_delay: Time,
@@ -43,7 +43,7 @@ pub(crate) struct Path<O> {
 }
 
 impl<O: Observer<Descriptor>> Path<O> {
-    /// An empty queue, behind it the delay of each group. Of `changes`, those of this direction.
+    /// An empty queue, behind it the delay of each group. `changes` are those of this direction.
     pub(crate) fn new(
         config: DirectionConfig,
         delays: &[Time],
@@ -77,7 +77,7 @@ impl<O: Observer<Descriptor>> Path<O> {
         }
     }
 
-    /// The same with the longest random time that packets of each group wait behind their delay, drawn from
+    /// Adds random times that packets wait behind their delay: `noise` has the longest one of each group, drawn from
     /// `random` of their lane.
     pub(crate) fn with_noise(
         mut self,
@@ -89,7 +89,7 @@ impl<O: Observer<Descriptor>> Path<O> {
         self
     }
 
-    /// From now on packets of some groups go on to the next link.
+    /// Sends packets of some groups on to the next link from now on.
     fn goes_on(&mut self, onward: Onward) {
         self.queue.observer_mut().sum_up(onward.ends.clone());
         self.behind.onward = Some(onward);
@@ -100,14 +100,14 @@ impl<O: Observer<Descriptor>> Path<O> {
     fn least_delay(&self) -> Time {
         self.least_delay
     }
-    /// The next packet that has arrived at the next link by `until`: when, and what it has waited in all queues so far.
+    /// The next packet that has arrived at the next link by `until`, with its arrival and the time that it has waited in all queues so far.
     fn pass_on(&mut self, until: Time) -> Option<(Time, Descriptor, Time)> {
         let items = &mut self.behind.onward.as_mut()?.items;
         let (at, packet) = items.pop_front_if(|(at, _)| *at <= until)?;
         let waited = self.queue.observer().waited(packet.frame().id);
         Some((at, packet, waited))
     }
-    /// When the next packet arrives at the next link.
+    /// The time at which the next packet arrives at the next link.
     fn next_passed_on(&self) -> Option<Time> {
         let items = &self.behind.onward.as_ref()?.items;
         items.front().map(|(at, _)| *at)
@@ -118,7 +118,7 @@ impl<O: Observer<Descriptor>> Path<O> {
         self.arrive_after(packet, at, Time::ZERO)
     }
 
-    /// The same of a packet that has `waited` in queues before.
+    /// A packet arrives that has `waited` in queues before.
     fn arrive_after(
         &mut self,
         mut packet: Descriptor,
@@ -147,7 +147,7 @@ impl<O: Observer<Descriptor>> Path<O> {
         Ok(())
     }
 
-    /// All that arrives until `horizon` has arrived: what is due until then happens.
+    /// Lets everything happen that is due until `horizon`. Everything that arrives until then must have arrived.
     pub(crate) fn decide(&mut self, horizon: Time) -> Result<(), ParameterError> {
         self.change_until(horizon)?;
         self.decided = self.decided.max(horizon);
@@ -155,7 +155,7 @@ impl<O: Observer<Descriptor>> Path<O> {
         Ok(())
     }
 
-    /// Plans one more change, after those of the same time. What was decided stays: `at` is later.
+    /// Plans one more change, after those of the same time. `at` is later than all that was decided.
     pub(crate) fn plan(&mut self, at: Time, change: LinkChange) {
         let place = self.changes.partition_point(|(before, _)| *before <= at);
         self.changes.insert(place, (at, change));
@@ -184,7 +184,7 @@ impl<O: Observer<Descriptor>> Path<O> {
         self.behind.delay_line.next_release()
     }
     /// When [`Path::decide`] has to be called next so that no release is missed; `None` if nothing
-    /// waits in the queue. What is decided at some time is released at least the smallest delay later.
+    /// waits in the queue. A packet is released at least the smallest delay after its decision.
     pub(crate) fn decide_by(&self) -> Option<Time> {
         if self.queue.backlog().packets == 0 {
             return None;
@@ -216,8 +216,11 @@ impl<O: Observer<Descriptor>> Path<O> {
     }
     /// Packets in service, in the delay line, or on the way to the next link.
     pub(crate) fn delayed(&self) -> u64 {
-        let onward = self.behind.onward.as_ref();
-        let onward = onward.map_or(0, |onward| onward.items.len());
+        let onward = self
+            .behind
+            .onward
+            .as_ref()
+            .map_or(0, |onward| onward.items.len());
         (self.behind.delay_line.len() + onward) as u64
     }
     /// Arrivals that came to be known after their time had been decided on; they count as having
@@ -251,7 +254,7 @@ impl<O: Observer<Descriptor>> Path<O> {
     }
 }
 
-/// What is behind the queue.
+/// The part of a path behind the queue.
 #[derive(Debug)]
 struct Behind {
     delay_line: DelayLine<Descriptor>,
@@ -266,8 +269,7 @@ struct Behind {
 fn into(behind: &mut Behind) -> impl FnMut(Descriptor, Departure) {
     |packet, departure| {
         let group = packet.group();
-        let onward = behind.onward.as_mut();
-        let onward = onward.filter(|onward| onward.takes(group));
+        let onward = behind.onward.as_mut().filter(|onward| onward.takes(group));
         let Some(impairer) = &mut behind.impairer else {
             match onward {
                 None => behind.delay_line.push(packet, group, departure.end),
@@ -283,22 +285,22 @@ fn into(behind: &mut Behind) -> impl FnMut(Descriptor, Departure) {
     }
 }
 
-/// Where packets go that cross another queue behind this one.
+/// The way of packets that cross another queue behind this one.
 #[derive(Debug)]
 struct Onward {
-    /// From the end of transmission to the next link.
+    /// The delay from the end of transmission to the next link.
     delay: Time,
-    /// By group: whether it goes on, and whether this is the last of several queues of its way.
+    /// Whether the group goes on, and whether this is the last of several queues of its way; both by group.
     goes_on: Vec<bool>,
     ends: Vec<bool>,
     /// There is no link behind this one.
     is_last: bool,
-    /// With their arrival there.
+    /// Packets with their arrival there.
     items: VecDeque<(Time, Descriptor)>,
 }
 
 impl Onward {
-    /// Of the link that packets cross at `place` of `links`. `ways` has for each group the places of its first and last link.
+    /// The way behind the link at `place` of `links`. `ways` has for each group the places of its first and last link.
     fn new(place: usize, links: usize, delay: Time, ways: &[(Time, usize, usize)]) -> Self {
         let of = |is: fn(usize, usize, usize) -> bool| {
             let ways = ways.iter();
@@ -314,7 +316,7 @@ impl Onward {
         }
     }
 
-    /// What belongs to no group crosses every link.
+    /// Whether packets of the group go on. A packet without a group crosses every link.
     fn takes(&self, group: Option<u16>) -> bool {
         match group {
             Some(group) => self.goes_on.get(usize::from(group)) == Some(&true),
@@ -327,7 +329,7 @@ impl Onward {
         self.items.push_back((end + self.delay, packet));
     }
 
-    /// The same for packets that may be overtaken.
+    /// `packet` leaves the queue at `end`, and may overtake others.
     fn insert(&mut self, packet: Descriptor, end: Time) {
         let arrival = end + self.delay;
         let behind = self.items.iter().rev();

@@ -4,8 +4,8 @@ use super::*;
 use crate::frames::Frame;
 use crate::frames::frame::IpPacket;
 use proptest::prelude::*;
-use quell_aqm::course::{ChanceTrace, Course, RateTrace, Trace};
 use quell_aqm::impair::Impairment;
+use quell_aqm::link_trace::{ChanceTrace, LinkTrace, RateTrace, Trace};
 use quell_aqm::marker::MARKERS;
 use quell_aqm::medium::Medium;
 use quell_aqm::value::{CodeScale, ValueFunction};
@@ -32,8 +32,8 @@ impl Observer<Descriptor> for Drops {
 /// A link that is changed, or one that moves by itself: along rates, by chances, or by access to a medium and with what happens behind
 /// the queue.
 fn moving(kind: u8, delays: &[Time]) -> Path<Drops> {
-    let course = |trace| Service {
-        course: Some(Course::new(trace)),
+    let link_trace = |trace| Service {
+        trace: Some(LinkTrace::new(trace)),
         medium: None,
     };
     let service = match kind {
@@ -42,11 +42,11 @@ fn moving(kind: u8, delays: &[Time]) -> Path<Drops> {
             let rates = [(0, 10), (9_000, 3), (14_000, 0), (17_000, 20)];
             let steps = rates.map(|(us, mbps)| (US(us), Rate::from_mbps(mbps)));
             let trace = RateTrace::new(steps.to_vec(), US(50_000)).unwrap();
-            course(Trace::Rates(trace))
+            link_trace(Trace::Rates(trace))
         }
         2 => {
             let times = [300, 1_000, 1_000, 4_500, 6_000].map(US);
-            course(Trace::Chances(ChanceTrace::new(times.to_vec()).unwrap()))
+            link_trace(Trace::Chances(ChanceTrace::new(times.to_vec()).unwrap()))
         }
         _ => {
             let medium = Medium {
@@ -56,7 +56,7 @@ fn moving(kind: u8, delays: &[Time]) -> Path<Drops> {
                 backoff: US(900),
             };
             Service {
-                course: None,
+                trace: None,
                 medium: Some((medium, Random::new(1, "access"))),
             }
         }

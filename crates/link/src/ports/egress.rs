@@ -5,7 +5,7 @@
 //! full and whose end no event announces, after a pause that doubles from 50 µs to 10 ms. A frame is
 //! lost only if it can never be sent (too long, interface down) or was refused for a whole second.
 //!
-//! Where the interface has an `fq`, a frame may be handed over before its release, with that time
+//! If the interface has an `fq`, a frame may be handed over before its release, with that time
 //! ([`Outgoing::ahead`]): the kernel copies it, so its slot is free at once, and sends it at its
 //! time. Until then it counts as in flight, not as transmitted.
 
@@ -108,7 +108,7 @@ impl Egress {
             .filter(|Reverse(release)| *release > now)
             .count() as u64
     }
-    /// How often the kernel refused temporarily.
+    /// The number of temporary refusals by the kernel.
     pub(crate) fn retried(&self) -> u64 {
         self.retried
     }
@@ -116,11 +116,11 @@ impl Egress {
     pub(crate) fn lost(&self) -> u64 {
         self.lost
     }
-    /// How much later than their release frames were handed to the kernel.
+    /// The lateness of frames that were handed to the kernel after their release.
     pub(crate) fn lateness(&self) -> &LatenessHistogram {
         &self.lateness
     }
-    /// What sending waits for.
+    /// The reason why sending waits.
     pub(crate) fn blocked(&self) -> Option<Blocked> {
         self.blocked
     }

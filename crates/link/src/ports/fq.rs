@@ -1,6 +1,6 @@
-//! Which queue discipline an interface has: whether frames may be handed over ahead of their time.
+//! Finds out whether an interface has the queue discipline `fq`, so that frames may be handed over ahead of their time.
 //!
-//! From rtnetlink(7) and include/uapi/linux/rtnetlink.h: one dump of the namespace's disciplines,
+//! It follows rtnetlink(7) and include/uapi/linux/rtnetlink.h: one dump of the namespace's disciplines,
 //! and in it the root of the interface. Only `fq` (sch_fq) keeps a frame until the time that its
 //! sender gave it (SO_TXTIME); every other discipline, and an interface that has none, would send it
 //! at once. Needs no rights.

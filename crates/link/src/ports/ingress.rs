@@ -15,7 +15,7 @@ pub(crate) struct Received {
     pub(crate) checksum_missing: bool,
 }
 
-/// What may still be in the socket after a batch.
+/// Frames that may still be in the socket after a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Remains {
     /// Nothing.
@@ -36,7 +36,7 @@ pub(crate) struct Ingress {
     /// Slots for the next frames. The last one is filled first: it came back last and is still in the
     /// cache.
     slots: Vec<FrameId>,
-    /// How many frames to ask for: preparing a whole batch for a single frame costs more than the
+    /// The number of frames to ask for: preparing a whole batch for a single frame costs more than the
     /// frame.
     wanted: usize,
     truncated: u64,

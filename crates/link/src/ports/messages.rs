@@ -59,7 +59,7 @@ impl std::fmt::Debug for Messages {
     }
 }
 
-/// What the kernel reports of a received frame beside its bytes.
+/// The kernel's data about a received frame besides its bytes.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Auxiliary {
     /// Receive stamp of CLOCK_REALTIME in nanoseconds.
@@ -181,7 +181,7 @@ impl Messages {
         )
     }
 
-    /// What came with received frame `index`.
+    /// The kernel's data about received frame `index`.
     pub(crate) fn auxiliary(&self, index: usize) -> Auxiliary {
         let present = self.headers[index].msg_hdr.msg_controllen.min(CONTROL);
         parse_control(&self.controls[index].0[..present])

@@ -1,8 +1,8 @@
 //! Sleeping until a time or until a port is ready, whichever comes first: epoll_pwait2(2), whose
 //! time-out is given to the nanosecond.
 //!
-//! What a port is watched for changes rarely (an idle link, a full socket), and the kernel is called
-//! only then. Where nothing is watched, which is most of the time of a link that looks once
+//! The events that a port is watched for change rarely (an idle link, a full socket), and the kernel is called
+//! only then. If nothing is watched, which is most of the time of a link that looks once
 //! per interval, clock_nanosleep(2) sleeps until an instant: it needs no reading of the clock, and
 //! is not late by the thousandth of the time-out that epoll allows itself
 //! (select_estimate_accuracy() of fs/select.c).
@@ -19,7 +19,7 @@ use rustix::thread::{ClockId, clock_nanosleep_absolute};
 use super::port::Port;
 use crate::time::Clock;
 
-/// What a port is watched for.
+/// The events that a port is watched for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Interest {
     /// A frame has arrived.

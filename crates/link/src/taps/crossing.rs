@@ -20,10 +20,10 @@ use crate::frames::Classifier;
 /// packet with the same identity may come.
 const LONGEST: Time = Time::from_secs(10);
 
-/// What lies between the taps.
+/// The path between the taps.
 #[derive(Debug, Clone)]
 pub struct CrossingConfig {
-    /// By group: its port, and the delay that every packet has.
+    /// Port and constant delay of each group.
     pub groups: Vec<GroupConfig>,
     /// Rate of the bottleneck between the taps; a packet's own transmission is not part of its sojourn time.
     pub rate: Rate,
@@ -35,7 +35,7 @@ pub struct CrossingConfig {
     pub until: i64,
 }
 
-/// What happened to the packets of a group.
+/// The fate of a group's packets.
 #[derive(Debug, Clone)]
 pub struct Crossed {
     /// Packets that left.

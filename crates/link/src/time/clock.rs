@@ -35,7 +35,7 @@ pub(crate) struct Clock {
     offset: i64,
     /// Whether it stands still while anything runs, and nobody sets CLOCK_REALTIME.
     exact: bool,
-    /// Where it is exact, what it showed since the thread woke.
+    /// The time that an exact clock has shown since the thread woke.
     shown: Cell<Option<Time>>,
 }
 
@@ -75,7 +75,7 @@ impl Clock {
     pub(crate) fn read(&self) -> Time {
         monotonic() - self.epoch
     }
-    /// What CLOCK_MONOTONIC shows at `time`, in nanoseconds.
+    /// The reading of CLOCK_MONOTONIC at `time`, in nanoseconds.
     pub(crate) fn monotonic(&self, time: Time) -> u64 {
         (self.epoch + time).as_nanos()
     }

@@ -1,4 +1,4 @@
-//! How late something was: a histogram with a bounded relative error of 1 %.
+//! A histogram of lateness with a bounded relative error of 1 %.
 
 use hdrhistogram::Histogram;
 use quell_units::Time;
@@ -30,7 +30,7 @@ impl LatenessHistogram {
     }
 }
 
-/// How late packets, or the thread, were; each figure is accurate to 1 %.
+/// The lateness of packets or of the thread; each figure is accurate to 1 %.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Lateness {
     /// Number of samples.

@@ -11,7 +11,7 @@ use rustix::thread::{current_timer_slack, set_current_timer_slack};
 #[derive(Debug)]
 pub(crate) struct PacingThread {
     slack: Option<NonZeroU64>,
-    /// Of this thread only.
+    /// The guard belongs to this thread only.
     not_send: PhantomData<*const ()>,
 }
 

@@ -2,7 +2,6 @@
 
 use quell_aqm::disciplines;
 use quell_aqm::own::{OwnKind, OwnQueue};
-use quell_aqm::parts::SingleBuffer;
 use quell_aqm::{Packet, Qdisc};
 use quell_tcp::cc;
 use quell_units::{Origin, OriginError};
@@ -40,9 +39,10 @@ fn a_taken_name_is_refused() {
 /// A queue that forgets what it accepts.
 #[test]
 fn a_queue_that_loses_a_packet_ends_the_run() {
-    use quell_aqm::kind::{Entry, QueueKind, Trials};
+    use quell_aqm::kind::{Entry, QueueKind};
     use quell_aqm::own::Handle;
     use quell_aqm::qdisc::{Backlog, Gauge, Link};
+    use quell_aqm::test_cases::{TestCases, Tested};
     use quell_aqm::{Bytes, Observer, ParameterError, Random, Rate, Settings, Time};
     use quell_laws::queue::{Subject, ledger::TestPacket};
 
@@ -55,7 +55,9 @@ fn a_queue_that_loses_a_packet_ends_the_run() {
             source: "a test",
             parameters: &[],
         };
-        const TRIALS: Trials = <SingleBuffer<Handle, crate::own::blue::Law> as QueueKind>::TRIALS;
+    }
+    impl Tested for Forgetful {
+        const TEST_CASES: TestCases = <crate::own::blue::BlueController as Tested>::TEST_CASES;
     }
     impl Qdisc<Handle> for Forgetful {
         fn queues(&self) -> &'static [&'static str] {

@@ -1,7 +1,7 @@
 //! `[link]`, `[[link]]`, and the path of a group.
 
-use quell_aqm::course::{Course, Trace};
 use quell_aqm::departure_clock::Framing;
+use quell_aqm::link_trace::{LinkTrace, Trace};
 use quell_aqm::value::CodeScale;
 use quell_measure::{Hop, Hops};
 use quell_units::Rate;
@@ -130,7 +130,7 @@ fn side(reader: &mut Reader, view: &View<'_>, links: usize) -> Option<DirectionS
     let (rate, course) = match view.node(reader, "rate") {
         Some(node) if matches!(node.value, Tree::Table(_)) => {
             let course = trace::read(reader, &view.key("rate"), node);
-            (course.as_ref().map(Course::first_rate), course)
+            (course.as_ref().map(LinkTrace::first_rate), course)
         }
         // Where it must be given, this reports it a second time if it is not.
         None if matches!(view.row("rate").default, KeyDefault::Required) => (None, None),
@@ -149,7 +149,7 @@ fn side(reader: &mut Reader, view: &View<'_>, links: usize) -> Option<DirectionS
     };
     if let (
         Some(Some(_)),
-        Some(Course {
+        Some(LinkTrace {
             trace: Trace::Chances(_),
             ..
         }),

@@ -15,7 +15,7 @@
 //! Pensieve's simulator (Mao et al., SIGCOMM 2017) plays its traces: `sim/env.py`. Most programs that write such columns mean the opposite,
 //! so nothing but its name selects it.
 
-use quell_aqm::course::{ChanceTrace, RateTrace, Trace};
+use quell_aqm::link_trace::{ChanceTrace, RateTrace, Trace};
 use quell_units::{Rate, Time, notation};
 
 use super::number::scaled;

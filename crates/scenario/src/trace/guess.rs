@@ -3,7 +3,7 @@
 //! A guess that is wrong gives a link that nobody wanted, without an error: a column of kbit/s read as mahimahi's milliseconds has a chance
 //! in many seconds. So a text that could well mean something else is refused, with what to write for each meaning.
 
-use quell_aqm::course::{ChanceTrace, Trace};
+use quell_aqm::link_trace::{ChanceTrace, Trace};
 use quell_units::Rate;
 
 use super::number::scaled;

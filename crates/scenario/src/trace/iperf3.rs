@@ -4,7 +4,7 @@
 //! path carried; at the sender's, what its socket took. Both are payload without headers, and what a test carried is what the path could
 //! carry only while the sender always had more to send. Intervals that the test itself leaves out are left out.
 
-use quell_aqm::course::RateTrace;
+use quell_aqm::link_trace::RateTrace;
 use quell_units::{Rate, Time};
 use serde_json::Value;
 

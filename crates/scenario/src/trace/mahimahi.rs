@@ -2,7 +2,7 @@
 //!
 //! As `mm-link` reads them: an empty line is an error, and so is a trace that lasts for no time. `link_queue.cc` of mahimahi has the rules.
 
-use quell_aqm::course::ChanceTrace;
+use quell_aqm::link_trace::ChanceTrace;
 use quell_units::Time;
 
 use super::{MOST_ENTRIES, TextError};

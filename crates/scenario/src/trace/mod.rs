@@ -26,7 +26,7 @@ mod read;
 mod understood;
 mod write;
 
-use quell_aqm::course::{Trace, TraceError};
+use quell_aqm::link_trace::{Trace, TraceError};
 use quell_units::Time;
 
 pub use convert::{chances_of, rates_of};

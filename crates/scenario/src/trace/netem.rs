@@ -4,7 +4,7 @@
 //! `"12Mbps"`, durations `{ "secs": 1, "nanos": 0 }` or `"1s"`. A pattern that repeats for ever (`count` 0) is read once, because the
 //! link repeats the trace. Models that draw at random are refused: their numbers depend on that library's generator.
 
-use quell_aqm::course::RateTrace;
+use quell_aqm::link_trace::RateTrace;
 use quell_units::{Rate, Time, notation};
 use serde_json::{Map, Value};
 

@@ -2,7 +2,7 @@
 //!
 //! Empty lines and what follows a `#` do not count, nor does a first line that begins with a letter: the heading of the column.
 
-use quell_aqm::course::RateTrace;
+use quell_aqm::link_trace::RateTrace;
 use quell_units::Time;
 
 use super::csv::rate;

@@ -1,6 +1,6 @@
 //! `rate = { trace = "FILE", … }`: the keys of a link that follows a trace.
 
-use quell_aqm::course::{ChanceFraming, Course, Trace};
+use quell_aqm::link_trace::{ChanceFraming, LinkTrace, Trace};
 use quell_units::Time;
 use quell_units::parameter::Value;
 
@@ -13,7 +13,7 @@ use crate::read::{Reader, View};
 use crate::tree::{Node, TomlType, Tree};
 
 /// Reads the table `node`, the value of `key`.
-pub(crate) fn read(reader: &mut Reader, key: &str, node: &Node) -> Option<Course> {
+pub(crate) fn read(reader: &mut Reader, key: &str, node: &Node) -> Option<LinkTrace> {
     let view = View::new(reader, Section::Trace, key, node)?;
     let format = format(reader, &view);
     let mode = given(reader, &view, "mode");
@@ -25,7 +25,7 @@ pub(crate) fn read(reader: &mut Reader, key: &str, node: &Node) -> Option<Course
         Some(trace) => in_mode(reader, &view, trace, mode?)?,
         None => return None,
     };
-    let course = Course {
+    let course = LinkTrace {
         repeat: repeat?,
         offset: offset?,
         scale: scale?,
@@ -98,7 +98,7 @@ fn thousandths(value: Parsed) -> Option<u32> {
 }
 
 /// What cannot be together: the key, and what is wrong with it.
-fn refusal(course: &Course, framed: bool) -> Option<(&'static str, String)> {
+fn refusal(course: &LinkTrace, framed: bool) -> Option<(&'static str, String)> {
     if !course.repeat && course.offset >= course.length() {
         let allowed = format!(
             "must be before the end of the trace, which lasts for {}, or the trace must repeat",

@@ -1,6 +1,6 @@
 use super::*;
 use proptest::prelude::*;
-use quell_aqm::course::{ChanceTrace, RateTrace};
+use quell_aqm::link_trace::{ChanceTrace, RateTrace};
 use quell_units::{Rate, Time};
 
 const MS: fn(u64) -> Time = Time::from_millis;

@@ -1,13 +1,13 @@
 //! What was read, in a line: who sees it notices a wrong format, unit or column.
 
-use quell_aqm::course::{ChanceTrace, Course, Trace};
+use quell_aqm::link_trace::{ChanceTrace, LinkTrace, Trace};
 use quell_units::{Rate, Time};
 
 use super::Format;
 
 /// `csv: 3 rates in 30s, 2 to 40 Mbit/s, mean 17 Mbit/s`; `mahimahi: 1 chance in 30s, mean 0.4 kbit/s`.
 pub(super) fn understood(format: Format, trace: &Trace) -> String {
-    let course = Course::new(trace.clone());
+    let course = LinkTrace::new(trace.clone());
     let (name, length) = (format.name(), course.length());
     let counted = |count: usize, one: &str| match count {
         1 => format!("1 {one}"),

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use quell_aqm::course::{Course, Trace, UNSCALED};
+use quell_aqm::link_trace::{LinkTrace, Trace, UNSCALED};
 use quell_units::notation;
 
 /// The trace as CSV.
@@ -28,7 +28,7 @@ pub fn text(trace: &Trace) -> String {
 }
 
 /// The lines of the table `rate`.
-pub(crate) fn table(course: &Course) -> String {
+pub(crate) fn table(course: &LinkTrace) -> String {
     let mode = match &course.trace {
         Trace::Rates(_) => "rate",
         Trace::Chances(_) => "opportunities",
@@ -47,6 +47,6 @@ pub(crate) fn table(course: &Course) -> String {
 }
 
 /// On one line, for canonical JSON.
-pub(crate) fn canonical(course: &Course) -> String {
+pub(crate) fn canonical(course: &LinkTrace) -> String {
     table(course)
 }

@@ -18,7 +18,7 @@ pub(super) mod read;
 pub(super) mod write;
 
 use quell_aqm::marker::{MARKERS, Marker};
-use quell_aqm::value::{CodeScale, Point, ValueFunction, function};
+use quell_aqm::value::{CodeScale, CurvePoint, ValueFunction, function};
 use quell_units::parameter::{Parameter, Value};
 use quell_units::{ParameterError, Random, Settings};
 
@@ -41,7 +41,7 @@ pub struct FunctionSpec {
     /// Its parameters.
     pub settings: Settings,
     /// Of `piecewise`; empty for all others.
-    pub points: Vec<Point>,
+    pub points: Vec<CurvePoint>,
 }
 
 impl PartialEq for FunctionSpec {

@@ -2,7 +2,7 @@
 
 use quell_aqm::kind::Entry;
 use quell_aqm::marker::MARKERS;
-use quell_aqm::value::{CodeScale, Curve, FUNCTIONS, Point, function};
+use quell_aqm::value::{CodeScale, Curve, CurvePoint, FUNCTIONS, function};
 use quell_units::notation;
 use quell_units::{ParameterError, Settings};
 
@@ -96,7 +96,7 @@ fn own(reader: &mut Reader, path: &str, name: &str, node: &Node) -> Option<Funct
 const POINTS: &str =
     "a list of points, each a rate and its value: [[\"1mbit\", 1000000], [\"1gbit\", 1]]";
 
-fn read_points(reader: &mut Reader, path: &str, node: &Node) -> Option<Vec<Point>> {
+fn read_points(reader: &mut Reader, path: &str, node: &Node) -> Option<Vec<CurvePoint>> {
     let form = format!("must be {POINTS}");
     let nodes = match &node.value {
         Tree::Array(nodes) if nodes.len() <= Curve::MOST_POINTS => nodes,
@@ -121,14 +121,14 @@ fn read_points(reader: &mut Reader, path: &str, node: &Node) -> Option<Vec<Point
     points.into_iter().collect()
 }
 
-fn point(node: &Node) -> Option<Point> {
+fn point(node: &Node) -> Option<CurvePoint> {
     let Tree::Array(pair) = &node.value else {
         return None;
     };
     let [rate, value] = pair.as_slice() else {
         return None;
     };
-    Some(Point {
+    Some(CurvePoint {
         rate: notation::rate(scalar(rate, &[TomlType::String])?.trim()).ok()?,
         value: notation::integer(scalar(value, &[TomlType::Integer])?).ok()?,
     })

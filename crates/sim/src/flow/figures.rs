@@ -1,11 +1,11 @@
-//! What is measured of a flow, and what its applications report.
+//! Figures of a flow, and the reports of its applications.
 
 use quell_app::{App, Application as _, Recorded, Report};
 use quell_measure::FlowSample;
 use quell_tcp::SenderStats;
 use quell_units::{Bytes, Time};
 
-use super::{Flow, State, Transport};
+use super::{ConnectionState, Flow, Transport};
 
 impl Flow {
     /// Measured values at the present time.
@@ -13,7 +13,7 @@ impl Flow {
         match &self.transport {
             Transport::Stream(stream) => {
                 let stats = stream.sender.stats();
-                let is_up = matches!(self.state, State::Opening | State::Up);
+                let is_up = matches!(self.state, ConnectionState::Opening | ConnectionState::Up);
                 let living = is_up || !stream.sender.is_done();
                 let (delivered, retransmitted) = match &self.renewal {
                     Some(renewal) => (renewal.delivered, renewal.stats.retransmitted),
@@ -47,7 +47,7 @@ impl Flow {
 
     /// Whether it has started.
     pub(crate) fn is_up(&self) -> bool {
-        self.state != State::Waiting
+        self.state != ConnectionState::Waiting
     }
 
     /// Adds a record of each event that its applications have begun and not ended.
@@ -69,7 +69,7 @@ impl Flow {
     }
 }
 
-/// What both ends of a flow report since the last call.
+/// The report of both ends of a flow since the last call.
 pub(crate) fn take_reports(sender: &mut App, receiver: &mut App, now: Time) -> Option<Report> {
     let [of_sender, of_receiver] = [sender.sent(), receiver.sent()];
     let report = take_report(receiver, of_sender, now);
@@ -83,7 +83,7 @@ pub(crate) fn take_reports(sender: &mut App, receiver: &mut App, now: Time) -> O
     }
 }
 
-/// What `app` reports at `now`, whereupon it begins to count anew; the other end has sent `sent`.
+/// The report of `app` at `now`, after which it counts anew. The other end has sent `sent`.
 fn take_report(app: &mut App, sent: u64, now: Time) -> Option<Report> {
     app.advance(now);
     let report = app.report(sent);

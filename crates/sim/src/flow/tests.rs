@@ -63,7 +63,7 @@ fn flow(size: u64) -> Flow {
 
 /// Opens a connection as if the one before, if any, were over.
 fn reopen(flow: &mut Flow, now: Time, network: &mut Network<Blind>) {
-    flow.state = State::Idle;
+    flow.state = ConnectionState::Idle;
     flow.open(now, network);
 }
 

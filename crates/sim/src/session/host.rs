@@ -1,4 +1,4 @@
-//! What the hosts of a session tell their applications, and what they do for them.
+//! The hosts of a session: the inputs that they give their applications, and the actions that they perform for them.
 
 use quell_app::{
     Action, Application, ConnectionId, Counted, Data, Event, Input, Recorded, Repairs, UNSENT,
@@ -12,7 +12,7 @@ use crate::flow::End;
 use crate::packet::Packet;
 
 impl<A: Application> Session<A> {
-    /// Does all that is to do at a host now: tells its application what happened, and sends.
+    /// Does everything that is due at a host now: notifies its application, and sends.
     pub(super) fn settle<O: Observer<Packet>>(&mut self, end: End, world: &mut World<'_, O>) {
         loop {
             while let Some(slot) = self.work.pop_front() {
@@ -22,7 +22,7 @@ impl<A: Application> Session<A> {
                 break;
             }
             self.wishes[end as usize] = Time::MAX;
-            self.tell(end, Input::Wake, world);
+            self.notify(end, Input::Wake, world);
         }
         let access = match &self.access {
             Some(access) if end == End::Sender => access.next(),
@@ -36,14 +36,14 @@ impl<A: Application> Session<A> {
         world.set_timer(2 * self.flow.0 + end as u32, at);
     }
 
-    /// Tells of a connection what there is to tell, sends what there is to send, and sets its timer.
+    /// Notifies the application of news of a connection, sends what can be sent, and sets the timer.
     fn look_at<O: Observer<Packet>>(&mut self, slot: u32, end: End, world: &mut World<'_, O>) {
         if self.slots[slot].sides[end as usize].phase != Phase::Live {
             return;
         }
         loop {
             while let Some(input) = self.next_input(slot, end) {
-                self.tell(end, input, world);
+                self.notify(end, input, world);
             }
             self.transmit(slot, end, world);
             if !self.slots[slot].sides[end as usize].has_sent() {
@@ -64,7 +64,7 @@ impl<A: Application> Session<A> {
         }
     }
 
-    /// What the application at `end` is to be told next of a connection.
+    /// The next news of a connection for the application at `end`.
     fn next_input(&mut self, slot: u32, end: End) -> Option<Input> {
         let framed = self.framed;
         let connection = &mut self.slots[slot];
@@ -175,7 +175,7 @@ impl<A: Application> Session<A> {
     }
 
     /// Polls the application at `end`, and does what it asks for.
-    pub(super) fn tell<O: Observer<Packet>>(
+    pub(super) fn notify<O: Observer<Packet>>(
         &mut self,
         end: End,
         input: Input,
@@ -221,7 +221,7 @@ impl<A: Application> Session<A> {
         }
         let flow = self.flow.0;
         let Some(slot) = self.slots.take(flow, &self.ends, world.timers) else {
-            // It is told later, so that one that tries again does so at another time.
+            // The application learns it later, so that one that tries again does so at another time.
             self.refused.push_back(number);
             return;
         };
@@ -299,7 +299,7 @@ impl<A: Application> Session<A> {
     }
 }
 
-/// What one end asks for by the numbers that its application knows.
+/// Looks up connections of one end by the numbers that its application knows.
 struct At<'a, A> {
     session: &'a Session<A>,
     end: End,
@@ -308,9 +308,9 @@ struct At<'a, A> {
 impl<A: Application> Counted for At<'_, A> {
     fn of_connection(&self, connection: ConnectionId) -> Option<Repairs> {
         let slots = &self.session.slots;
-        // One that the application is being told the end of has no number any more.
-        let leaving = self.session.leaving[self.end as usize];
-        let leaving = leaving.filter(|slot| slots[*slot].number == connection);
+        // A connection whose end the application is learning just now has no number any more.
+        let leaving = self.session.leaving[self.end as usize]
+            .filter(|slot| slots[*slot].number == connection);
         let slot = slots.of_number(self.end, connection).or(leaving)?;
         Some(slots[slot].repairs())
     }

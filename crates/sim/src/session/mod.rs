@@ -1,7 +1,7 @@
 //! A session: a flow with several connections at once, between the two hosts of its applications.
 //!
 //! Either end may open connections and both may send on each. A host has no processing time: what
-//! arrives is told to its application at once, which answers at the same instant. What one answer gives
+//! arrives is given to its application at once, which answers at the same instant. The data that one answer gives
 //! to a connection is written together and leaves before anything else happens; what may leave has left
 //! before a direction is closed, so that a FIN rides on data only where some has to wait (Linux
 //! `tcp_send_fin`).
@@ -10,10 +10,10 @@
 //! slot and its generation, so that none is taken for one of a later connection. Where an end is gone
 //! and the other one is not, what arrives is answered with a RST; where both are gone, nobody would
 //! hear it, and the packet is dropped. The number that applications use is free earlier: at each end
-//! when its application has been told of the end. Should the opener use it again while the other end
-//! does not know of the end yet, that end is told of the new connection when it is.
+//! when its application knows of the end. Should the opener use it again while the other end
+//! does not know of the end yet, that end learns of the new connection afterwards.
 //!
-//! * `host.rs`: what a host tells its application, and what it does for it.
+//! * `host.rs`: the inputs and the actions of applications.
 //! * [`slots`]: connections by slot; [`side`]: an end of one, with what its application knows.
 
 mod host;
@@ -39,7 +39,7 @@ use side::Phase;
 pub use slots::CONNECTION_MEMORY;
 use slots::Slots;
 
-/// What the hosts of a session work with.
+/// The surroundings of a session's hosts.
 #[derive(Debug)]
 pub(crate) struct World<'a, O> {
     pub(crate) now: Time,
@@ -49,14 +49,14 @@ pub(crate) struct World<'a, O> {
 }
 
 impl<O> World<'_, O> {
-    /// What is due was done just now: a timer never rings twice at one instant.
+    /// Sets a timer to `at`, but later than now: all that is due now has just been done.
     fn set_timer(&mut self, timer: u32, at: Time) {
         let at = at.max(self.now + Time::from_nanos(1));
         self.timers.set(timer, at, self.now);
     }
 }
 
-/// How the hosts of the sender and of the receiver set up a connection's end.
+/// Configurations of a connection's end at the hosts of the sender and of the receiver.
 pub(crate) type Ends = [(SenderConfig, ReceiverConfig); 2];
 
 /// A flow of this kind.
@@ -86,15 +86,15 @@ pub(crate) struct Session<A> {
     work: VecDeque<u32>,
     /// The sender's own link, where it has a limit.
     access: Option<Box<Access>>,
-    /// Payload that the receiver's application has been told of, in bytes.
+    /// Payload that the receiver's application knows of, in bytes.
     delivered: u64,
-    /// Of the sender's ends that are over.
+    /// Figures of the sender's ends of connections that are over.
     ended: SenderStats,
-    /// What TCP repaired on connections that are over.
+    /// Repairs of TCP on connections that are over.
     repaired: Repairs,
-    /// By end: what its application has had noted.
+    /// Notes of the application, by end.
     notes: [Notes; 2],
-    /// By end: the connection whose end its application was told last, until the slot is free.
+    /// By end, the slot of the connection whose end its application learnt last, until the slot is free.
     leaving: [Option<u32>; 2],
 }
 
@@ -161,7 +161,7 @@ impl<A: Application> Session<A> {
     /// The flow begins.
     pub(crate) fn start<O: Observer<Packet>>(&mut self, world: &mut World<'_, O>) {
         self.is_up = true;
-        self.tell(self.opener, Input::Started, world);
+        self.notify(self.opener, Input::Started, world);
         self.settle(self.opener, world);
     }
 
@@ -242,7 +242,7 @@ impl<A: Application> Session<A> {
         }
         if end == self.opener {
             while let Some(connection) = self.refused.pop_front() {
-                self.tell(end, Input::Failed { connection }, world);
+                self.notify(end, Input::Failed { connection }, world);
             }
         }
         self.settle(end, world);
@@ -289,7 +289,7 @@ impl<A: Application> Session<A> {
         };
         let port = self.slots.port(slot);
         let packet = Packet::session(label, port, segment, world.options);
-        world.network.tell(&packet, Some(segment));
+        world.network.announce(&packet, Some(segment));
         match &mut self.access {
             Some(access) if end == End::Sender => {
                 let side = &mut self.slots[slot].sides[end as usize];

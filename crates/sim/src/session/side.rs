@@ -16,14 +16,14 @@ pub(super) enum Phase {
     Gone,
 }
 
-/// What the application knows.
+/// The application's knowledge of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Knows {
-    /// It has not been told that the connection is up.
+    /// It does not know that the connection is up.
     Nothing,
     /// The connection is up.
     Open,
-    /// It has been told of the end, or has aborted: the number is free.
+    /// It knows of the end, or has aborted: the number is free.
     End,
 }
 
@@ -40,11 +40,11 @@ pub(super) struct Side {
     /// The application wishes to know when nothing waits to be sent.
     pub(super) wants_sent: bool,
     /// The application knows that the other end sends nothing more.
-    told_end: bool,
+    knows_end: bool,
     /// Bytes of the other end's stream that the application knows of, with headers that are not whole.
-    told: u64,
+    known: u64,
     deframer: Deframer,
-    /// Headers that this end has sent and the other one has not been told of.
+    /// Headers that this end has sent and the other one does not know of.
     headers: VecDeque<Message>,
     /// Bytes of its packets in the queue for its host's own link.
     pub(super) local: Bytes,
@@ -59,8 +59,8 @@ impl Side {
             waits: false,
             has_finished: false,
             wants_sent: false,
-            told_end: false,
-            told: 0,
+            knows_end: false,
+            known: 0,
             deframer: Deframer::default(),
             headers: VecDeque::new(),
             local: Bytes::ZERO,
@@ -74,8 +74,8 @@ impl Side {
         self.waits = false;
         self.has_finished = false;
         self.wants_sent = false;
-        self.told_end = false;
-        self.told = 0;
+        self.knows_end = false;
+        self.known = 0;
         self.deframer = Deframer::default();
         self.headers.clear();
         self.local = Bytes::ZERO;
@@ -88,7 +88,7 @@ impl Side {
         self.phase = Phase::Live;
     }
 
-    /// What its TCP has repaired. All is zero before it sees the SYN.
+    /// The repairs of its TCP; zero before it sees the SYN.
     pub(super) fn repairs(&self) -> EndRepairs {
         if self.phase == Phase::Unborn {
             return EndRepairs::ZERO;
@@ -114,7 +114,7 @@ impl Side {
         self.headers.push_back(message);
     }
 
-    /// Whether the application waits to be told that all has been sent, and it has.
+    /// Whether the application waits for all to be sent, and all has been sent.
     pub(super) fn has_sent(&self) -> bool {
         let may_be_told = self.knows == Knows::Open && !self.tcp.is_reset();
         self.wants_sent && may_be_told && self.tcp.unsent() == 0
@@ -125,13 +125,13 @@ impl Side {
         self.knows == Knows::Nothing && self.tcp.is_established() && !self.tcp.is_reset()
     }
 
-    /// Whether the application is to be told of something that has arrived.
+    /// Whether something has arrived that the application does not know of.
     #[inline]
     pub(super) fn has_news(&self) -> bool {
-        self.tcp.delivered() != self.told && self.knows == Knows::Open
+        self.tcp.delivered() != self.known && self.knows == Knows::Open
     }
 
-    /// What has arrived since the application was told last, which [is something](Self::has_news), up to the
+    /// The input for data that the application does not know of, which [is there](Self::has_news), up to the
     /// next header; `other` is the other end. Returns payload bytes, with those of a header that is not whole.
     pub(super) fn take_arrived(
         &mut self,
@@ -139,7 +139,7 @@ impl Side {
         connection: ConnectionId,
         framed: bool,
     ) -> (u64, Option<Input>) {
-        let all = self.tcp.delivered() - self.told;
+        let all = self.tcp.delivered() - self.known;
         let (count, input) = if framed {
             let mut left = Arrived::Count(all);
             let piece = self.deframer.next(&mut left, || other.headers.pop_front());
@@ -160,11 +160,11 @@ impl Side {
             let count = all;
             (count, Some(Input::Bytes { connection, count }))
         };
-        self.told += count;
+        self.known += count;
         (count, input)
     }
 
-    /// What else the application is to be told, once it knows of all that has arrived.
+    /// The next change of the connection for an application that knows of all that has arrived.
     pub(super) fn take_change(&mut self, connection: ConnectionId) -> Option<Input> {
         if self.has_sent() {
             self.wants_sent = false;
@@ -184,7 +184,7 @@ impl Side {
             self.knows = Knows::End;
             return Some(Input::Closed { connection });
         }
-        let is_news = !std::mem::replace(&mut self.told_end, true);
+        let is_news = !std::mem::replace(&mut self.knows_end, true);
         is_news.then_some(Input::Ended { connection })
     }
 }

@@ -46,7 +46,7 @@ impl Slot {
             End::Receiver => (receiver, sender),
         }
     }
-    /// What TCP has repaired at both ends.
+    /// The repairs of TCP at both ends.
     pub(super) fn repairs(&self) -> Repairs {
         let [sender, receiver] = &self.sides;
         Repairs {
@@ -71,7 +71,7 @@ impl Slot {
 pub(super) struct Slots {
     slots: Vec<Box<Slot>>,
     free: Vec<u32>,
-    /// By end and number of a connection: its slot.
+    /// The slot of a connection, by end and number.
     numbers: [Vec<u32>; 2],
 }
 
@@ -80,7 +80,7 @@ pub(super) struct Slots {
 pub const CONNECTION_MEMORY: u64 = 4_992;
 
 impl Slots {
-    /// What a connection takes here.
+    /// Bytes of a connection in this store.
     #[cfg(test)]
     pub(super) const MEMORY: usize =
         size_of::<Slot>() + size_of::<Box<Slot>>() + 2 * Timers::OWNED + 4 * size_of::<u32>();
@@ -128,7 +128,7 @@ impl Slots {
         let slots = (0..).zip(&self.slots);
         slots.filter_map(|(number, slot)| slot.is_in_use.then_some(number))
     }
-    /// How many slots there are.
+    /// Number of slots.
     pub(super) fn len(&self) -> u32 {
         self.slots.len() as u32
     }
@@ -154,7 +154,7 @@ impl Slots {
         let slot = self.numbers[end as usize].get(number.0 as usize).copied()?;
         (slot != NONE).then_some(slot)
     }
-    /// From now on the number means this slot, or none.
+    /// Makes the number mean this slot, or none.
     pub(super) fn set_number(&mut self, end: End, number: ConnectionId, slot: Option<u32>) {
         let numbers = &mut self.numbers[end as usize];
         let index = number.0 as usize;

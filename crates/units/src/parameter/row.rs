@@ -10,7 +10,7 @@ use super::Domain;
 pub enum Preset {
     /// There is none: the parameter must be given.
     Required,
-    /// This value.
+    /// The default is this value.
     Is(&'static str),
     /// The value depends on a word-valued parameter of the same table: its name, then (word, value) for each word.
     By(&'static str, &'static [(&'static str, &'static str)]),
@@ -18,7 +18,7 @@ pub enum Preset {
     Derived(&'static str),
 }
 
-/// Which delay a threshold of queuing delay is compared with. A threshold that is shorter than what a packet waits without any queue signals
+/// The delay that a threshold of queuing delay is compared with. A threshold that is shorter than the wait of a packet without any queue signals
 /// all the time, so scenarios are checked for that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Threshold {
@@ -36,7 +36,7 @@ pub enum Threshold {
 pub struct Parameter {
     /// The key in scenarios; `tc`'s name where `tc` has one. The name of the field in a [`Table`](super::Table), perhaps with hyphens.
     pub name: &'static str,
-    /// For flags: the name of the other position, accepted with the opposite value.
+    /// Name of the other position of a flag, accepted with the opposite value.
     pub opposite: Option<&'static str>,
     /// Kind, unit and range.
     pub domain: Domain,
@@ -46,9 +46,9 @@ pub struct Parameter {
     pub only: Option<(&'static str, &'static str)>,
     /// Whether it can change during a run.
     pub live: bool,
-    /// For thresholds of queuing delay: what is compared with them.
+    /// The delay that is compared with this parameter, if it is a threshold of queuing delay.
     pub threshold: Option<Threshold>,
-    /// Where name and default come from.
+    /// Source of the name and the default.
     pub source: &'static str,
     /// Effect of the parameter, for listings and documentation.
     pub help: &'static str,
@@ -67,7 +67,7 @@ impl Parameter {
         source: "",
         help: "",
     };
-    /// The same, but fixed during a run.
+    /// A flag that is off and fixed during a run.
     pub const FIXED: Self = Self {
         live: false,
         ..Self::LIVE

@@ -1,7 +1,7 @@
 //! What parameters accept, refuse and print.
 
 use super::*;
-use crate::{parameters, words};
+use crate::{Time, parameters, words};
 
 words! {
     /// The word of `form`.
@@ -227,5 +227,5 @@ fn a_limit_says_its_unit() {
     let plain = Domain::Limit {
         plain_is_packets: true,
     };
-    assert_eq!(plain.parse("100"), Ok(Value::Packets(100)));
+    assert_eq!(plain.parse("100").ok(), Some(Value::Packets(100)));
 }

@@ -67,7 +67,7 @@ pub trait Field: Sized {
     fn read(value: Option<Value>, written: Written) -> Option<Self>;
 }
 
-/// What was written of a parameter.
+/// Whether a parameter was given, and whether it has its default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Written {
     /// Whether a value was given.
@@ -210,9 +210,9 @@ pub struct Given<T> {
 /// The value of a [`Domain::Limit`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Amount {
-    /// What a link sends in this time.
+    /// The amount that a link sends in this time.
     Time(Time),
-    /// The same, and the time is the default: it was chosen for usual rates, and a slow link gets a few packets instead.
+    /// The amount that a link sends in the default time. The default was chosen for usual rates, so a slow link gets a few packets instead.
     DefaultTime(Time),
     /// Bytes.
     Bytes(Bytes),
@@ -293,7 +293,7 @@ impl Field for Amount {
     }
 }
 
-/// Of a parameter that is derived where it is not given.
+/// The type of a parameter that is derived if it is not given.
 impl<T: Field> Field for Option<T> {
     const SHAPE: Shape = T::SHAPE;
     const IS_DERIVED: bool = true;

@@ -54,7 +54,7 @@ pub fn control_law(t: Time, interval: Time, inverse_root: u32) -> Time {
 pub struct Params {
     /// Largest delay that may last, and the shortest time between two steps of BLUE.
     pub target: Time,
-    /// How long the delay must last before CoDel signals, and the unit of its spacing.
+    /// The time for which the delay must last before CoDel signals, and the unit of its spacing.
     pub interval: Time,
     /// Serialisation of a packet of the MTU.
     pub mtu_time: Time,
@@ -96,7 +96,7 @@ fn mtu_time(rate: Rate, mtu: Bytes) -> Time {
     Time::from_nanos((scaled >> shift) as u64)
 }
 
-/// What becomes of a packet at the head.
+/// The fate of a packet at the head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Verdict {
     /// CoDel signals, by a mark.
@@ -151,7 +151,7 @@ impl Vars {
         }
     }
 
-    /// What becomes of a packet that waited for `sojourn`; `draw` is a uniform number, asked for only while BLUE is active.
+    /// The fate of a packet that waited for `sojourn`; `draw` is a uniform number, asked for only while BLUE is active.
     #[inline]
     pub fn judge(
         &mut self,

@@ -29,9 +29,9 @@
 
 #[doc(hidden)]
 pub mod law;
-mod trials;
+mod test_cases;
 
-use crate::kind::{Entry, QueueKind, Trials};
+use crate::kind::{Entry, QueueKind};
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::Packet;
 use crate::parameter::{self, Amount, Domain, Parameter, ParameterError, Preset, Table as _};
@@ -42,7 +42,7 @@ use crate::single_queue::{SingleQueue, drop_queued};
 use crate::units::{Bytes, Time, parameters};
 use law::{Params, Vars, Verdict};
 
-/// What makes a probability of one.
+/// A probability of one.
 const ONE: u64 = 1 << 32;
 /// CAKE's `sch->limit`, in packets of the MTU: the largest memory limit that CAKE derives.
 const MOST_PACKETS: u64 = 10_240;
@@ -115,21 +115,20 @@ parameters! {
 }
 
 /// A COBALT queue.
-pub type Cobalt<P> = SingleBuffer<P, Law>;
+pub type Cobalt<P> = SingleBuffer<P, CobaltController>;
 
-impl QueueKind for Law {
+impl QueueKind for CobaltController {
     const ENTRY: Entry = Entry {
         name: "cobalt",
         summary: "CoDel, and BLUE against traffic that does not respond.",
         source: "Linux sch_cake.c (6.18), cobalt_*",
         parameters: Parameters::ROWS,
     };
-    const TRIALS: Trials = trials::TRIALS;
 }
 
 /// The state machine, and the memory that its packets occupy.
 #[derive(Debug)]
-pub struct Law {
+pub struct CobaltController {
     params: Params,
     vars: Vars,
     memory: Bytes,
@@ -157,7 +156,7 @@ fn memory_limit_of(parameters: &Parameters, link: Link) -> Bytes {
     })
 }
 
-impl Law {
+impl CobaltController {
     #[inline]
     fn pop<P: Packet>(&mut self, queue: &mut SingleQueue<P>) -> Option<P> {
         let packet = queue.pop()?;
@@ -233,7 +232,7 @@ impl Law {
     }
 }
 
-impl ControlLaw for Law {
+impl ControlLaw for CobaltController {
     type Parameters = Parameters;
 
     fn new(parameters: &Parameters, link: Link, random: Random) -> Result<Self, ParameterError> {

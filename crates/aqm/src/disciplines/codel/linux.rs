@@ -45,7 +45,7 @@ fn is_after(a: u32, b: u32) -> bool {
 
 /// One Newton step for `1/√count`: `x·(3 − count·x²)/2` with `x` in units of 2⁻¹⁶.
 ///
-/// As in the kernel, arithmetic is modulo 2⁶⁴: a `count` that has grown by more than the steps follow makes the bracket negative.
+/// Arithmetic is modulo 2⁶⁴, as in the kernel: a `count` that has grown by more than the steps follow makes the bracket negative.
 #[inline]
 pub fn newton_step(inverse_root: u16, count: u32) -> u16 {
     let x = u64::from(inverse_root) << 16;
@@ -96,18 +96,18 @@ impl Vars {
 
 /// The parameters, in the kernel's units.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Law {
+pub(crate) struct LinuxCodel {
     target: u32,
     interval: u32,
     ecn: bool,
     ce_threshold: u32,
     selector: u8,
     mask: u8,
-    /// With no more than this left behind the head, nothing is dropped.
+    /// Nothing is dropped if no more than this is left behind the head.
     mtu: Bytes,
 }
 
-impl Law {
+impl LinuxCodel {
     /// Refuses a selection of `ce_threshold` that has no effect or no meaning.
     pub(crate) fn of(parameters: &Parameters, mtu: Bytes) -> Result<Self, ParameterError> {
         let ce = CeThreshold::of(parameters)?;
@@ -180,7 +180,7 @@ impl Law {
         is_after(now, vars.first_above_time)
     }
 
-    /// In the dropping state: signals as many packets as are due, and leaves the state with the first packet that is not late.
+    /// Signals, in the dropping state, as many packets as are due; leaves the state with the first packet that is not late.
     fn signal_while_due<P: Packet>(
         &self,
         vars: &mut Vars,

@@ -41,9 +41,9 @@
 pub mod linux;
 pub(crate) mod parameters;
 mod rfc8289;
-mod trials;
+mod test_cases;
 
-use crate::kind::{Entry, QueueKind, Trials};
+use crate::kind::{Entry, QueueKind};
 use crate::observer::{Observer, QueueId};
 use crate::packet::Packet;
 use crate::parameter::{Amount, Domain, Parameter, ParameterError, Preset, Table as _};
@@ -86,7 +86,7 @@ parameters! {
     }
 }
 
-/// Where CoDel takes packets from.
+/// A queue from which CoDel takes packets.
 pub(crate) trait Source<P> {
     /// Removes the head without a word to the observer.
     fn pop(&mut self) -> Option<P>;
@@ -106,35 +106,34 @@ impl<P: Packet> Source<P> for SingleQueue<P> {
 }
 
 /// A CoDel queue.
-pub type Codel<P> = SingleBuffer<P, Law>;
+pub type Codel<P> = SingleBuffer<P, CodelController>;
 
-impl QueueKind for Law {
+impl QueueKind for CodelController {
     const ENTRY: Entry = Entry {
         name: "codel",
         summary: "Controlled Delay: drops at the head while the delay stays above a target.",
         source: "RFC 8289; Linux codel_impl.h, sch_codel.c (6.18)",
         parameters: Parameters::ROWS,
     };
-    const TRIALS: Trials = trials::TRIALS;
 }
 
 /// The control law of one of the forms, and its state.
 #[derive(Debug)]
-pub struct Law(State);
+pub struct CodelController(CodelForm);
 
 #[derive(Debug)]
-enum State {
-    Linux(linux::Law, linux::Vars),
-    Rfc8289(rfc8289::Law, rfc8289::Vars),
+enum CodelForm {
+    Linux(linux::LinuxCodel, linux::Vars),
+    Rfc8289(rfc8289::Rfc8289Codel, rfc8289::Vars),
 }
 
-impl Law {
-    /// Nothing waits.
+impl CodelController {
+    /// The link has found the queue empty.
     #[inline]
     fn found_empty(&mut self) {
         match &mut self.0 {
-            State::Linux(_, vars) => vars.found_empty(),
-            State::Rfc8289(_, vars) => vars.found_empty(),
+            CodelForm::Linux(_, vars) => vars.found_empty(),
+            CodelForm::Rfc8289(_, vars) => vars.found_empty(),
         }
     }
 }
@@ -144,22 +143,27 @@ impl<P> Codel<P> {
     #[doc(hidden)]
     pub fn linux_vars(&self) -> Option<&linux::Vars> {
         match &self.law.0 {
-            State::Linux(_, vars) => Some(vars),
-            State::Rfc8289(..) => None,
+            CodelForm::Linux(_, vars) => Some(vars),
+            CodelForm::Rfc8289(..) => None,
         }
     }
 }
 
-impl ControlLaw for Law {
+impl ControlLaw for CodelController {
     type Parameters = Parameters;
-    /// As `codel_change` of the kernel.
+    /// The kernel's `codel_change` drops them.
     const LOWERED_LIMIT_DROPS: bool = true;
 
     fn new(parameters: &Parameters, link: Link, _random: Random) -> Result<Self, ParameterError> {
         let (codel, mtu) = (&parameters.codel, link.mtu);
         Ok(Self(match parameters.form {
-            Form::Linux => State::Linux(linux::Law::of(codel, mtu)?, linux::Vars::default()),
-            Form::Rfc8289 => State::Rfc8289(rfc8289::Law::of(codel, mtu), rfc8289::Vars::default()),
+            Form::Linux => {
+                CodelForm::Linux(linux::LinuxCodel::of(codel, mtu)?, linux::Vars::default())
+            }
+            Form::Rfc8289 => CodelForm::Rfc8289(
+                rfc8289::Rfc8289Codel::of(codel, mtu),
+                rfc8289::Vars::default(),
+            ),
         }))
     }
     fn limit(parameters: &Parameters) -> Amount {
@@ -174,8 +178,8 @@ impl ControlLaw for Law {
         obs: &mut impl Observer<P>,
     ) -> Option<P> {
         let packet = match &mut self.0 {
-            State::Linux(law, vars) => law.dequeue(vars, queue, now, obs),
-            State::Rfc8289(law, vars) => law.dequeue(vars, queue, now, obs),
+            CodelForm::Linux(law, vars) => law.dequeue(vars, queue, now, obs),
+            CodelForm::Rfc8289(law, vars) => law.dequeue(vars, queue, now, obs),
         }?;
         obs.dequeued(QueueId::SINGLE, &packet, now);
         Some(packet)
@@ -211,8 +215,8 @@ impl ControlLaw for Law {
     ) -> Result<(), ParameterError> {
         let (codel, mtu) = (&parameters.codel, link.mtu);
         match &mut self.0 {
-            State::Linux(law, _) => *law = linux::Law::of(codel, mtu)?,
-            State::Rfc8289(law, _) => *law = rfc8289::Law::of(codel, mtu),
+            CodelForm::Linux(law, _) => *law = linux::LinuxCodel::of(codel, mtu)?,
+            CodelForm::Rfc8289(law, _) => *law = rfc8289::Rfc8289Codel::of(codel, mtu),
         }
         Ok(())
     }
@@ -224,8 +228,8 @@ impl ControlLaw for Law {
     ) {
         queue.drain(now, obs);
         match &mut self.0 {
-            State::Linux(_, vars) => *vars = linux::Vars::default(),
-            State::Rfc8289(_, vars) => *vars = rfc8289::Vars::default(),
+            CodelForm::Linux(_, vars) => *vars = linux::Vars::default(),
+            CodelForm::Rfc8289(_, vars) => *vars = rfc8289::Vars::default(),
         }
     }
 
@@ -237,8 +241,8 @@ impl ControlLaw for Law {
     ) {
         queue.limit.report(report);
         let (count, last_count, dropping) = match &self.0 {
-            State::Linux(_, vars) => (vars.count, vars.last_count, vars.dropping),
-            State::Rfc8289(_, vars) => (vars.count, vars.last_count, vars.dropping),
+            CodelForm::Linux(_, vars) => (vars.count, vars.last_count, vars.dropping),
+            CodelForm::Rfc8289(_, vars) => (vars.count, vars.last_count, vars.dropping),
         };
         report("count", Gauge::Count(count.into()));
         report("lastcount", Gauge::Count(last_count.into()));

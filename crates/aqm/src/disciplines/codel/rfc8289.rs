@@ -42,14 +42,14 @@ impl Vars {
 
 /// The parameters.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Law {
+pub(super) struct Rfc8289Codel {
     target: Time,
     interval: Time,
     ecn: bool,
     mtu: Bytes,
 }
 
-impl Law {
+impl Rfc8289Codel {
     pub(super) fn of(parameters: &Parameters, mtu: Bytes) -> Self {
         Self {
             target: parameters.target,

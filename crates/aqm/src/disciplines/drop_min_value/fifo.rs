@@ -16,7 +16,7 @@ use crate::qdisc::Backlog;
 use crate::units::Bytes;
 use crate::value::ValueHistogram;
 
-/// What the histograms count.
+/// The unit of the histograms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unit {
     Packets,
@@ -36,7 +36,7 @@ impl Unit {
 /// The packets of the FIFO, condemned ones among them.
 #[derive(Debug)]
 pub(super) struct Packets<P> {
-    /// With its value, which may no longer be what a packet without one would get now.
+    /// Packets with their values. The value of a packet that came without one may differ from that of the next such packet.
     queue: VecDeque<(P, u16)>,
     bytes: Bytes,
     unit: Unit,
@@ -44,12 +44,12 @@ pub(super) struct Packets<P> {
     kept: ValueHistogram,
     /// H_DROP
     condemned: ValueHistogram,
-    /// Nothing below this is kept.
+    /// The lowest value that is kept.
     floor: u16,
 }
 
 impl<P: Packet> Packets<P> {
-    /// For values up to `highest`; the caller gives none above it.
+    /// A queue for values up to `highest`; the caller gives none above it.
     pub(super) fn new(highest: u16, unit: Unit) -> Self {
         Self {
             queue: VecDeque::new(),
@@ -61,7 +61,7 @@ impl<P: Packet> Packets<P> {
         }
     }
 
-    /// All that stands in the FIFO.
+    /// Everything in the FIFO.
     #[inline]
     pub(super) fn backlog(&self) -> Backlog {
         Backlog {
@@ -72,12 +72,12 @@ impl<P: Packet> Packets<P> {
     pub(super) fn head(&self) -> Option<&P> {
         self.queue.front().map(|(packet, _)| packet)
     }
-    /// What will be sent, in units.
+    /// The part that will be sent, in units.
     #[inline]
     pub(super) fn kept(&self) -> u64 {
         self.kept.total()
     }
-    /// What is condemned, in units.
+    /// The part that is condemned, in units.
     pub(super) fn condemned(&self) -> u64 {
         self.condemned.total()
     }

@@ -20,7 +20,7 @@ const NONE: u32 = u32::MAX;
 const EMPTY: u64 = u64::MAX;
 /// Bits of the key below the value.
 const NUMBER_BITS: u32 = 48;
-/// So many packets later numbers begin anew (nine years at a million a second); until those from before have left, which of two equals
+/// The packets after which numbers begin anew (nine years at a million a second); until those from before have left, which of two equals
 /// is the oldest is then wrong. One less than fit, so that no key is [`EMPTY`].
 const NUMBERS: u64 = (1 << NUMBER_BITS) - 1;
 
@@ -35,7 +35,7 @@ pub(super) struct Packets<P> {
     /// The first slot without a packet, chained by `after`.
     free: u32,
     bytes: Bytes,
-    /// Of another width than the bytes, so that a processor need not wait for both to be written before it reads them as one.
+    /// The width differs from that of the bytes, so that a processor need not wait for both to be written before it reads them as one.
     packets: u32,
     /// The number of the next packet, below [`NUMBERS`].
     number: u64,

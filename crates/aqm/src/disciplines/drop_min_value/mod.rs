@@ -40,9 +40,9 @@
 mod fifo;
 mod ideal;
 mod parameters;
-mod trials;
+mod test_cases;
 
-use crate::kind::{Entry, QueueKind, Trials};
+use crate::kind::{Entry, QueueKind};
 use crate::limit::{LIMIT, QueueLimit};
 use crate::observer::{DropReason, Observer, QueueId};
 use crate::packet::Packet;
@@ -78,7 +78,7 @@ enum Form<P> {
 #[derive(Debug)]
 struct Fifo<P> {
     packets: fifo::Packets<P>,
-    /// So many times the limit may stand in it.
+    /// The size of the FIFO, as a multiple of the limit.
     buffer: u64,
 }
 
@@ -89,7 +89,6 @@ impl<P> QueueKind for DropMinValue<P> {
         source: "Nádas et al., ANRW 2020; US 11,563,698 (fifo)",
         parameters: Parameters::ROWS,
     };
-    const TRIALS: Trials = trials::TRIALS;
 }
 
 fn unit(limit: QueueLimit) -> Unit {
@@ -113,8 +112,11 @@ impl<P: Packet> Fifo<P> {
     fn make_room(&mut self, limit: QueueLimit, of_packet: u64, value: u16) -> bool {
         let limit = amount(limit);
         loop {
-            let excess = self.packets.kept().saturating_add(of_packet);
-            let excess = excess.saturating_sub(limit);
+            let excess = self
+                .packets
+                .kept()
+                .saturating_add(of_packet)
+                .saturating_sub(limit);
             if excess == 0 {
                 return true;
             }

@@ -39,11 +39,11 @@
 mod linux;
 mod parameters;
 mod rfc9332;
-mod trials;
+mod test_cases;
 
 use crate::dual_buffer::{Arrival, Common, DualBuffer, DualLaw, Native};
 use crate::dual_queue::DualQueue;
-use crate::kind::{Entry, QueueKind, Trials};
+use crate::kind::{Entry, QueueKind};
 use crate::limit::QueueLimit;
 use crate::observer::{DropReason, Observer, QueueId};
 use crate::packet::Packet;
@@ -57,49 +57,48 @@ use parameters::{Form, Gains, Parameters};
 use rfc9332::Rfc9332;
 
 /// A DualPI2 queue.
-pub type DualPi2<P> = DualBuffer<P, Law>;
+pub type DualPi2<P> = DualBuffer<P, DualPi2Controller>;
 
-impl QueueKind for Law {
+impl QueueKind for DualPi2Controller {
     const ENTRY: Entry = Entry {
         name: "dualpi2",
         summary: "Dual-Queue Coupled AQM for L4S with a PI2 controller.",
         source: "RFC 9332 appendix A; Linux sch_dualpi2.c (6.17); queue protection: RFC 9957",
         parameters: Parameters::ROWS,
     };
-    const TRIALS: Trials = trials::TRIALS;
 }
 
 /// The control law of one of the forms, and its timer.
 #[derive(Debug)]
-pub struct Law {
-    state: State,
+pub struct DualPi2Controller {
+    state: DualPi2Form,
     any_ect: bool,
     next_update: Time,
     update_interval: Time,
 }
 
 #[derive(Debug)]
-enum State {
+enum DualPi2Form {
     Linux(Linux),
     Rfc9332(Rfc9332),
 }
 
-impl Native for Law {
+impl Native for DualPi2Controller {
     fn probability(&self, delay: Time, packets: u64) -> Probability {
         match &self.state {
-            State::Linux(form) => form.native(delay, packets),
-            State::Rfc9332(form) => form.native(delay, packets),
+            DualPi2Form::Linux(form) => form.native(delay, packets),
+            DualPi2Form::Rfc9332(form) => form.native(delay, packets),
         }
     }
     fn certain(&self, link: Link) -> Time {
         match &self.state {
-            State::Linux(form) => form.certain(link),
-            State::Rfc9332(form) => form.certain(),
+            DualPi2Form::Linux(form) => form.certain(link),
+            DualPi2Form::Rfc9332(form) => form.certain(),
         }
     }
 }
 
-impl DualLaw for Law {
+impl DualLaw for DualPi2Controller {
     type Parameters = Parameters;
     type Native = Self;
     /// The RFC sizes its buffer so; Linux counts packets.
@@ -110,8 +109,8 @@ impl DualLaw for Law {
         let gains = Gains::of(parameters)?;
         Ok(Self {
             state: match parameters.form {
-                Form::Linux => State::Linux(Linux::new(parameters, gains, link, random)?),
-                Form::Rfc9332 => State::Rfc9332(Rfc9332::new(parameters, gains)),
+                Form::Linux => DualPi2Form::Linux(Linux::new(parameters, gains, link, random)?),
+                Form::Rfc9332 => DualPi2Form::Rfc9332(Rfc9332::new(parameters, gains)),
             },
             any_ect: parameters.any_ect,
             next_update: gains.update_interval,
@@ -150,15 +149,15 @@ impl DualLaw for Law {
         obs: &mut impl Observer<P>,
     ) -> Option<DropReason> {
         match &mut self.state {
-            State::Linux(form) => form.arriving(queues, arrival, packet, now, obs),
-            State::Rfc9332(form) => form.arriving(queues, arrival),
+            DualPi2Form::Linux(form) => form.arriving(queues, arrival, packet, now, obs),
+            DualPi2Form::Rfc9332(form) => form.arriving(queues, arrival),
         }
     }
     #[inline]
     fn may_step(&self, l4s_packets: u64) -> bool {
         match &self.state {
-            State::Linux(form) => form.may_step(l4s_packets),
-            State::Rfc9332(_) => true,
+            DualPi2Form::Linux(form) => form.may_step(l4s_packets),
+            DualPi2Form::Rfc9332(_) => true,
         }
     }
     #[inline]
@@ -170,8 +169,8 @@ impl DualLaw for Law {
         obs: &mut impl Observer<P>,
     ) -> Option<(P, Option<DropReason>)> {
         match &mut self.state {
-            State::Linux(form) => form.take(queues, queue, now, obs),
-            State::Rfc9332(form) => form.take(queues, queue, now, obs),
+            DualPi2Form::Linux(form) => form.take(queues, queue, now, obs),
+            DualPi2Form::Rfc9332(form) => form.take(queues, queue, now, obs),
         }
     }
 
@@ -181,8 +180,8 @@ impl DualLaw for Law {
     fn update<P: Packet>(&mut self, queues: &DualQueue<P>, now: Time) {
         let delay = queues.longest_head_sojourn(now);
         match &mut self.state {
-            State::Linux(form) => form.update(delay),
-            State::Rfc9332(form) => form.update(delay),
+            DualPi2Form::Linux(form) => form.update(delay),
+            DualPi2Form::Rfc9332(form) => form.update(delay),
         }
         self.next_update = now + self.update_interval;
     }
@@ -190,8 +189,8 @@ impl DualLaw for Law {
     fn configure(&mut self, parameters: &Parameters, link: Link) -> Result<(), ParameterError> {
         let gains = Gains::of(parameters)?;
         match &mut self.state {
-            State::Linux(form) => form.configure(parameters, gains, link)?,
-            State::Rfc9332(form) => form.configure(parameters, gains),
+            DualPi2Form::Linux(form) => form.configure(parameters, gains, link)?,
+            DualPi2Form::Rfc9332(form) => form.configure(parameters, gains),
         }
         self.any_ect = parameters.any_ect;
         self.update_interval = gains.update_interval;
@@ -199,8 +198,8 @@ impl DualLaw for Law {
     }
     fn is_exceeded<P: Packet>(&self, queues: &DualQueue<P>, limit: QueueLimit) -> bool {
         match &self.state {
-            State::Linux(form) => form.is_exceeded(queues, limit),
-            State::Rfc9332(_) => limit.is_exceeded(queues.backlog()),
+            DualPi2Form::Linux(form) => form.is_exceeded(queues, limit),
+            DualPi2Form::Rfc9332(_) => limit.is_exceeded(queues.backlog()),
         }
     }
 
@@ -213,8 +212,8 @@ impl DualLaw for Law {
     ) {
         report("memory_bytes", Gauge::count(queues.memory().get()));
         match &self.state {
-            State::Linux(form) => form.status(report),
-            State::Rfc9332(form) => form.status(report),
+            DualPi2Form::Linux(form) => form.status(report),
+            DualPi2Form::Rfc9332(form) => form.status(report),
         }
     }
 }

@@ -180,7 +180,7 @@ pub(super) struct Gains {
 }
 
 impl Gains {
-    /// From `target`, `tupdate`, `alpha`, `beta`, or else all four from `typical_rtt` and
+    /// The gains from `target`, `tupdate`, `alpha`, `beta`, or else all four from `typical_rtt` and
     /// `max_rtt`. `tc` lets the latter override the former with a remark; here giving both is an
     /// error, because one of them would do nothing.
     pub(super) fn of(parameters: &Parameters) -> Result<Self, ParameterError> {

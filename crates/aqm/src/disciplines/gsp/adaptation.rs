@@ -12,7 +12,6 @@
 //! Both equations are exact: cumulative time is kept in thousandths of a nanosecond, the unit in which alpha is a whole number,
 //! and the timeout is rounded down to a nanosecond, which changes no decision of a clock that counts nanoseconds.
 
-use super::parameters::Parameters;
 use crate::units::Time;
 
 /// Parts of a nanosecond in which time accumulates, and of 1 in which alpha is given.
@@ -20,7 +19,7 @@ pub(super) const PARTS: u64 = 1_000;
 
 /// The parameters of the adaptation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Law {
+pub(super) struct Coefficients {
     /// Emphasis of time above the threshold, in [`PARTS`].
     alpha: u64,
     /// Cumulative time that halves the timeout.
@@ -29,13 +28,13 @@ pub(super) struct Law {
     most: u64,
 }
 
-impl Law {
-    /// From `alpha`, `tau` and `max_time`; tau is five intervals unless given.
-    pub(super) fn of(parameters: &Parameters) -> Self {
+impl Coefficients {
+    /// `alpha` counts in [`PARTS`].
+    pub(super) fn new(alpha: u64, tau: Time, max_time: Time) -> Self {
         Self {
-            alpha: parameters.alpha,
-            tau: parameters.tau.unwrap_or(parameters.interval * 5),
-            most: parameters.max_time.as_nanos().saturating_mul(PARTS),
+            alpha,
+            tau,
+            most: max_time.as_nanos().saturating_mul(PARTS),
         }
     }
 }
@@ -43,21 +42,21 @@ impl Law {
 /// Whether time below the threshold counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mode {
-    /// It does.
+    /// Time below the threshold counts.
     Clear,
-    /// Not since a packet was lost to the limit.
+    /// It does not count, because a packet was lost to the limit.
     Overflow,
-    /// Nor since the queue ran empty after that.
+    /// It does not count yet, although the queue has been empty since that loss.
     Drained,
 }
 
 /// The state of the adaptation.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Adaptation {
-    law: Law,
-    /// In [`PARTS`] of a nanosecond.
+    coefficients: Coefficients,
+    /// Cumulative time in [`PARTS`] of a nanosecond.
     cumulative: u64,
-    /// Time is booked until here.
+    /// Time of the last [`touch`](Self::touch): the time until then is counted.
     last: Time,
     /// Whether the queue has been above its threshold since then.
     above: bool,
@@ -65,10 +64,10 @@ pub(super) struct Adaptation {
 }
 
 impl Adaptation {
-    /// Nothing booked yet.
-    pub(super) fn new(law: Law, now: Time, above: bool) -> Self {
+    /// Nothing is counted yet.
+    pub(super) fn new(coefficients: Coefficients, now: Time, above: bool) -> Self {
         Self {
-            law,
+            coefficients,
             cumulative: 0,
             last: now,
             above,
@@ -76,13 +75,13 @@ impl Adaptation {
         }
     }
 
-    /// Changes the law; what is booked stays, as far as it is allowed.
-    pub(super) fn set_law(&mut self, law: Law) {
-        self.law = law;
-        self.cumulative = self.cumulative.min(law.most);
+    /// Changes the coefficients; the cumulative time stays, up to the new maximum.
+    pub(super) fn set_coefficients(&mut self, coefficients: Coefficients) {
+        self.coefficients = coefficients;
+        self.cumulative = self.cumulative.min(coefficients.most);
     }
 
-    /// Books the time since the last call. To be called before anything changes.
+    /// Counts the time since the last call. Must be called before anything changes.
     #[inline]
     pub(super) fn touch(&mut self, now: Time) {
         self.cumulative = self.cumulative_parts(now);
@@ -112,7 +111,7 @@ impl Adaptation {
 
     /// The timeout of a drop at `now`, rounded down.
     pub(super) fn timeout(&self, interval: Time, now: Time) -> Time {
-        let tau = u128::from(self.law.tau.as_nanos()) * u128::from(PARTS);
+        let tau = u128::from(self.coefficients.tau.as_nanos()) * u128::from(PARTS);
         let cumulative = u128::from(self.cumulative_parts(now));
         // tau is above zero and at most five hours, below 2⁵⁵ parts; the interval at most an hour, below 2⁴² ns.
         let timeout = u128::from(interval.as_nanos()) * tau / (tau + cumulative);
@@ -125,8 +124,10 @@ impl Adaptation {
     fn cumulative_parts(&self, now: Time) -> u64 {
         let span = (now - self.last).as_nanos();
         if self.above {
-            let above = span.saturating_mul(self.law.alpha);
-            self.cumulative.saturating_add(above).min(self.law.most)
+            let above = span.saturating_mul(self.coefficients.alpha);
+            self.cumulative
+                .saturating_add(above)
+                .min(self.coefficients.most)
         } else if self.mode == Mode::Clear {
             self.cumulative.saturating_sub(span.saturating_mul(PARTS))
         } else {

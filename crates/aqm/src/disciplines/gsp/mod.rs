@@ -38,14 +38,14 @@
 
 mod adaptation;
 mod parameters;
+mod test_cases;
 #[cfg(test)]
 mod tests;
-mod trials;
 
 use adaptation::{Adaptation, Mode};
 use parameters::{Config, Parameters, Threshold};
 
-use crate::kind::{Entry, QueueKind, Trials};
+use crate::kind::{Entry, QueueKind};
 use crate::limit::LIMIT;
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::Packet;
@@ -57,30 +57,29 @@ use crate::single_queue::{SingleQueue, refuse};
 use crate::units::{Bytes, Time, name_of};
 
 /// A queue with Global Synchronization Protection.
-pub type Gsp<P> = SingleBuffer<P, Law>;
+pub type Gsp<P> = SingleBuffer<P, GspController>;
 
-impl QueueKind for Law {
+impl QueueKind for GspController {
     const ENTRY: Entry = Entry {
         name: "gsp",
         summary: "Global Synchronization Protection: drop-tail that drops single packets in time, so that flows do not back off together.",
         source: "draft-lauten-aqm-gsp (slides of IETF 89); HPSR 2015, arXiv 1602.05333 (through its ns-3 and P4 ports)",
         parameters: Parameters::ROWS,
     };
-    const TRIALS: Trials = trials::TRIALS;
 }
 
 /// The control law.
 #[derive(Debug)]
-pub struct Law {
+pub struct GspController {
     config: Config,
-    /// Of the last packet that left; zero once the queue is empty.
+    /// Sojourn time of the last packet that left; zero once the queue is empty.
     last_sojourn: Time,
     /// GSP drops nothing until after this; `None` before the first timeout.
     expiry: Option<Time>,
     adaptation: Option<Adaptation>,
 }
 
-impl Law {
+impl GspController {
     /// The timeout of a drop at `now`.
     fn timeout(&self, now: Time) -> Time {
         let interval = self.config.interval;
@@ -99,7 +98,7 @@ impl Law {
         threshold.is_exceeded(backlog, self.last_sojourn)
     }
 
-    /// Books the time until `now`, before anything changes.
+    /// Counts the time until `now`, before anything changes.
     #[inline]
     fn touch(&mut self, now: Time) {
         if let Some(adaptation) = &mut self.adaptation {
@@ -139,7 +138,7 @@ impl Law {
     }
 }
 
-impl ControlLaw for Law {
+impl ControlLaw for GspController {
     type Parameters = Parameters;
 
     /// Refuses a threshold that is not below the limit, and switches that would have no effect.
@@ -149,8 +148,8 @@ impl ControlLaw for Law {
         let config = Config::of(parameters, link.rate);
         Ok(Self {
             adaptation: config
-                .law
-                .map(|law| Adaptation::new(law, Time::ZERO, false)),
+                .adaptation
+                .map(|coefficients| Adaptation::new(coefficients, Time::ZERO, false)),
             config,
             last_sojourn: Time::ZERO,
             expiry: None,
@@ -232,10 +231,11 @@ impl ControlLaw for Law {
         parameters::check_switches(parameters)?;
         self.touch(now);
         self.adopt(parameters, link);
-        match (&mut self.adaptation, self.config.law) {
-            (Some(adaptation), Some(law)) => adaptation.set_law(law),
-            (adaptation, law) => {
-                *adaptation = law.map(|law| Adaptation::new(law, now, false));
+        match (&mut self.adaptation, self.config.adaptation) {
+            (Some(adaptation), Some(coefficients)) => adaptation.set_coefficients(coefficients),
+            (adaptation, coefficients) => {
+                *adaptation =
+                    coefficients.map(|coefficients| Adaptation::new(coefficients, now, false));
             }
         }
         self.moved(queue);

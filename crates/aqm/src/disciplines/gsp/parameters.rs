@@ -2,7 +2,7 @@
 
 use alloc::format;
 
-use super::adaptation::{Law, PARTS};
+use super::adaptation::{Coefficients, PARTS};
 use crate::parameter::{self, Amount, Domain, Parameter, ParameterError, Preset};
 use crate::qdisc::Backlog;
 use crate::units::{Bytes, Rate, Time, name_of, parameters, words};
@@ -18,7 +18,7 @@ const AMOUNT: Domain = Domain::Limit {
 };
 
 words! {
-    /// What a threshold in time is compared with.
+    /// The delay that a threshold in time is compared with.
     pub(crate) enum Delay {
         Backlog = "backlog",
         Sojourn = "sojourn",
@@ -109,7 +109,7 @@ parameters! {
     }
 }
 
-/// What the queue is compared with.
+/// The threshold that the queue is compared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Threshold {
     Packets(u64),
@@ -147,8 +147,8 @@ impl Threshold {
 pub(super) struct Config {
     pub(super) threshold: Threshold,
     pub(super) interval: Time,
-    /// Of the adaptive form; without it the interval is fixed.
-    pub(super) law: Option<Law>,
+    /// Coefficients of the adaptive timeout; `None` if the timeout is fixed.
+    pub(super) adaptation: Option<Coefficients>,
     pub(super) count_arriving: bool,
     pub(super) limit_first: bool,
     pub(super) overflow_restarts: bool,
@@ -160,7 +160,10 @@ impl Config {
         Self {
             threshold: Threshold::of(parameters, rate),
             interval: parameters.interval,
-            law: parameters.adaptive.then(|| Law::of(parameters)),
+            adaptation: parameters.adaptive.then(|| {
+                let tau = parameters.tau.unwrap_or(parameters.interval * 5);
+                Coefficients::new(parameters.alpha, tau, parameters.max_time)
+            }),
             count_arriving: parameters.count_arriving,
             limit_first: parameters.limit_first,
             overflow_restarts: parameters.overflow_restarts,

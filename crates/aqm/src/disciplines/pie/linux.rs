@@ -53,11 +53,11 @@ pub(crate) fn time(ticks: u64) -> Time {
 /// `struct pie_params`, as far as one controller reads it.
 #[derive(Debug, Clone, Copy)]
 pub struct Params {
-    /// In ticks.
+    /// The target delay in ticks.
     pub target: u64,
-    /// In 1/16 Hz.
+    /// The gain alpha in 1/16 Hz.
     pub alpha: u64,
-    /// In 1/16 Hz.
+    /// The gain beta in 1/16 Hz.
     pub beta: u64,
     /// Whether small packets are dropped less.
     pub bytemode: bool,
@@ -68,9 +68,9 @@ pub struct Params {
 /// `struct pie_vars`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Vars {
-    /// In ticks, measured at the last departure or estimated at the last update.
+    /// The delay in ticks, measured at the last departure or estimated at the last update.
     pub qdelay: u64,
-    /// At the last update but one.
+    /// The delay at the last update but one.
     pub qdelay_old: u64,
     /// Burst allowance left, in ticks.
     pub burst_time: u64,
@@ -82,7 +82,7 @@ pub struct Vars {
     pub accu_prob: u64,
     /// Bytes that left during a measurement.
     pub dq_count: Option<u64>,
-    /// In 1/256 bytes per tick, 0 if unknown.
+    /// The departure rate in 1/256 bytes per tick, 0 if unknown.
     pub avg_dq_rate: u64,
 }
 

@@ -30,9 +30,9 @@
 pub mod linux;
 mod parameters;
 pub(crate) mod rfc8033;
-mod trials;
+mod test_cases;
 
-use crate::kind::{Entry, QueueKind, Trials};
+use crate::kind::{Entry, QueueKind};
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::Packet;
 use crate::parameter::{Amount, ParameterError, Table as _};
@@ -49,7 +49,7 @@ use rfc8033::{Config, Rfc8033};
 /// When the kernel's timer fires for the first time: half a second after the start.
 pub(crate) const FIRST_UPDATE: Time = Time::from_millis(500);
 
-/// What happens to an arriving packet.
+/// The fate of an arriving packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Pass,
@@ -58,22 +58,21 @@ pub(crate) enum Verdict {
 }
 
 /// A PIE queue.
-pub type Pie<P> = SingleBuffer<P, Law>;
+pub type Pie<P> = SingleBuffer<P, PieController>;
 
-impl QueueKind for Law {
+impl QueueKind for PieController {
     const ENTRY: Entry = Entry {
         name: "pie",
         summary: "Proportional Integral controller Enhanced: one queue held at a target delay by random drops or marks.",
         source: "RFC 8033; Linux sch_pie.c (6.18)",
         parameters: Parameters::ROWS,
     };
-    const TRIALS: Trials = trials::TRIALS;
 }
 
 /// The control law of one of the forms, and its timer.
 #[derive(Debug)]
-pub struct Law {
-    state: State,
+pub struct PieController {
+    state: PieForm,
     next_update: Time,
     update_interval: Time,
 }
@@ -83,7 +82,7 @@ pub struct Law {
     clippy::large_enum_variant,
     reason = "a queue has one; a box would cost each packet a hop"
 )]
-enum State {
+enum PieForm {
     Linux(Linux),
     Rfc8033(Rfc8033),
 }
@@ -144,15 +143,15 @@ impl<P> Pie<P> {
     #[doc(hidden)]
     pub fn linux_vars(&self) -> Option<&linux::Vars> {
         match &self.law.state {
-            State::Linux(form) => Some(&form.vars),
-            State::Rfc8033(_) => None,
+            PieForm::Linux(form) => Some(&form.vars),
+            PieForm::Rfc8033(_) => None,
         }
     }
 }
 
-impl ControlLaw for Law {
+impl ControlLaw for PieController {
     type Parameters = Parameters;
-    /// As `pie_change` of the kernel.
+    /// The kernel's `pie_change` drops them.
     const LOWERED_LIMIT_DROPS: bool = true;
 
     /// The first update is due after half a second (`linux`), or one interval.
@@ -167,11 +166,11 @@ impl ControlLaw for Law {
                     vars: linux::Vars::default(),
                     random,
                 };
-                (State::Linux(form), FIRST_UPDATE)
+                (PieForm::Linux(form), FIRST_UPDATE)
             }
             Form::Rfc8033 => {
                 let form = Rfc8033::new(Config::of(parameters, link), random);
-                (State::Rfc8033(form), update_interval)
+                (PieForm::Rfc8033(form), update_interval)
             }
         };
         Ok(Self {
@@ -195,14 +194,14 @@ impl ControlLaw for Law {
         let backlog = queue.backlog();
         let verdict = if !queue.limit.admits(backlog, packet.len()) {
             match &mut self.state {
-                State::Linux(form) => form.vars.accu_prob = 0,
-                State::Rfc8033(form) => form.overflowed(),
+                PieForm::Linux(form) => form.vars.accu_prob = 0,
+                PieForm::Rfc8033(form) => form.overflowed(),
             }
             Verdict::Drop(DropReason::Limit)
         } else {
             match &mut self.state {
-                State::Linux(form) => form.decide(&packet, backlog),
-                State::Rfc8033(form) => form.decide(&packet, backlog),
+                PieForm::Linux(form) => form.decide(&packet, backlog),
+                PieForm::Rfc8033(form) => form.decide(&packet, backlog),
             }
         };
         match verdict {
@@ -213,7 +212,7 @@ impl ControlLaw for Law {
                 queue.accept(packet, now, obs);
             }
         }
-        if let State::Rfc8033(form) = &mut self.state {
+        if let PieForm::Rfc8033(form) = &mut self.state {
             form.arrived(queue.backlog(), queue.limit, now);
         }
     }
@@ -228,14 +227,14 @@ impl ControlLaw for Law {
         let packet = queue.pop()?;
         let backlog = queue.backlog();
         match &mut self.state {
-            State::Linux(form) => form.vars.process_dequeue(
+            PieForm::Linux(form) => form.vars.process_dequeue(
                 &form.params,
                 linux::ticks(now),
                 linux::ticks(packet.arrival()),
                 packet.len().get(),
                 backlog.bytes.get(),
             ),
-            State::Rfc8033(form) => form.departed(&packet, backlog, now),
+            PieForm::Rfc8033(form) => form.departed(&packet, backlog, now),
         }
         obs.dequeued(QueueId::SINGLE, &packet, now);
         Some(packet)
@@ -247,10 +246,10 @@ impl ControlLaw for Law {
     fn update<P: Packet>(&mut self, queue: &SingleQueue<P>, now: Time) {
         let backlog = queue.backlog();
         match &mut self.state {
-            State::Linux(form) => form
+            PieForm::Linux(form) => form
                 .vars
                 .calculate_probability(&form.params, backlog.bytes.get()),
-            State::Rfc8033(form) => form.update(backlog),
+            PieForm::Rfc8033(form) => form.update(backlog),
         }
         self.next_update = now + self.update_interval;
     }
@@ -258,11 +257,11 @@ impl ControlLaw for Law {
     fn adopt(&mut self, parameters: &Parameters, link: Link) {
         self.update_interval = parameters.tupdate;
         match &mut self.state {
-            State::Linux(form) => {
+            PieForm::Linux(form) => {
                 form.params = linux_params(parameters);
                 form.ecn = parameters.ecn;
             }
-            State::Rfc8033(form) => form.configure(Config::of(parameters, link)),
+            PieForm::Rfc8033(form) => form.configure(Config::of(parameters, link)),
         }
     }
     fn drain<P: Packet>(
@@ -273,11 +272,11 @@ impl ControlLaw for Law {
     ) {
         queue.drain(now, obs);
         match &mut self.state {
-            State::Linux(form) => {
+            PieForm::Linux(form) => {
                 form.vars.restart();
                 form.vars.qdelay = 0;
             }
-            State::Rfc8033(form) => form.drained(),
+            PieForm::Rfc8033(form) => form.drained(),
         }
     }
 
@@ -289,7 +288,7 @@ impl ControlLaw for Law {
     ) {
         queue.limit.report(report);
         match &self.state {
-            State::Linux(form) => {
+            PieForm::Linux(form) => {
                 let vars = &form.vars;
                 report("probability", Gauge::Ratio(linux_ratio(vars.prob)));
                 let accumulated = vars.accu_prob as f64 / linux::MAX_PROB as f64;
@@ -298,7 +297,7 @@ impl ControlLaw for Law {
                 let burst = linux::time(vars.burst_time);
                 report("burst_allowance", Gauge::Delay(burst));
             }
-            State::Rfc8033(form) => form.status(report),
+            PieForm::Rfc8033(form) => form.status(report),
         }
     }
 }

@@ -8,7 +8,7 @@ const RFC8033: Option<(&str, &str)> = Some(("form", "rfc8033"));
 pub(crate) const SHORTEST: Time = Time::from_micros(1);
 /// Linux hands times over as 32-bit microseconds.
 pub(crate) const LONGEST: Time = Time::from_micros(u32::MAX as u64);
-/// In which fractions `max_ecnth` is kept.
+/// The parts of 1 in which `max_ecnth` is kept.
 pub(super) const FRACTIONS: u64 = 1 << 20;
 
 /// A living parameter of both forms; rows override what differs.

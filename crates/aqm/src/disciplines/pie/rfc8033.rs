@@ -154,7 +154,7 @@ impl Rfc8033 {
         self.burst_allowance = self.burst_allowance.min(self.config.max_burst);
     }
 
-    /// What happens to an arriving packet that fits.
+    /// The fate of an arriving packet that fits.
     #[inline]
     pub(super) fn decide<P: Packet>(&mut self, packet: &P, backlog: Backlog) -> Verdict {
         if self.spares(backlog) || !self.draw() {
@@ -194,7 +194,7 @@ impl Rfc8033 {
         self.accumulated = 0;
     }
 
-    /// After each arrival, with what is queued now: section 5.3.
+    /// Called after each arrival with the new backlog: section 5.3.
     pub(super) fn arrived(&mut self, backlog: Backlog, limit: QueueLimit, now: Time) {
         if !self.config.on_off {
             return;
@@ -316,7 +316,7 @@ impl Rfc8033 {
     pub(crate) fn delay(&self) -> Time {
         self.delay
     }
-    /// What is left of the burst allowance.
+    /// The rest of the burst allowance.
     pub(crate) fn burst_allowance(&self) -> Time {
         self.burst_allowance
     }

@@ -44,13 +44,13 @@
 //! | shares of flows, delay | `tests/values.rs` |
 
 mod parameters;
+mod test_cases;
 mod threshold;
-mod trials;
 mod window;
 
 use crate::disciplines::pie::Verdict;
 use crate::disciplines::pie::rfc8033::Rfc8033;
-use crate::kind::{Entry, QueueKind, Trials};
+use crate::kind::{Entry, QueueKind};
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::Packet;
 use crate::parameter::{Amount, ParameterError, Table as _};
@@ -64,25 +64,24 @@ use parameters::{Parameters, Ties};
 use threshold::{Controller, Threshold};
 use window::Window;
 
-/// Nothing is signalled while so many packets wait, or fewer.
+/// Nothing is signalled while this number of packets wait, or fewer.
 const SHORT: u64 = 2;
 
 /// A PVPIE queue.
-pub type Pvpie<P> = SingleBuffer<P, Law>;
+pub type Pvpie<P> = SingleBuffer<P, PvpieController>;
 
-impl QueueKind for Law {
+impl QueueKind for PvpieController {
     const ENTRY: Entry = Entry {
         name: "pvpie",
         summary: "PIE by packet values: one queue held at a target delay by drops of the lowest values.",
         source: "Laki et al., ANRW 2017; tlpvpie (ns-3 module)",
         parameters: Parameters::ROWS,
     };
-    const TRIALS: Trials = trials::TRIALS;
 }
 
 /// The control law.
 #[derive(Debug)]
-pub struct Law {
+pub struct PvpieController {
     values: Values,
     pie: Rfc8033,
     window: Window,
@@ -100,8 +99,8 @@ struct SecondLevel {
     next_update: Time,
 }
 
-impl Law {
-    /// What happens to an arriving packet.
+impl PvpieController {
+    /// The fate of an arriving packet.
     #[inline]
     fn decide<P: Packet>(&mut self, queue: &SingleQueue<P>, packet: &P, value: u16) -> Verdict {
         let backlog = queue.backlog();
@@ -129,9 +128,9 @@ impl Law {
     }
 }
 
-impl ControlLaw for Law {
+impl ControlLaw for PvpieController {
     type Parameters = Parameters;
-    /// As in `pie`.
+    /// The discipline `pie` drops them too.
     const LOWERED_LIMIT_DROPS: bool = true;
 
     /// The first update is due after one interval.

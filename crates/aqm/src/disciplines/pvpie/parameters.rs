@@ -10,7 +10,7 @@ use super::threshold::GAIN_PARTS;
 
 const TLP: &str = "the public PVPIE module for ns-3 (tlpvpie)";
 const TWO_LEVELS: Option<(&str, &str)> = Some(("levels", "2"));
-/// In which fractions `max_ecnth` is kept.
+/// The parts of 1 in which `max_ecnth` is kept.
 const FRACTIONS: u64 = 1 << 20;
 /// The largest gain of the second level.
 const LARGEST_GAIN: u64 = 16 * GAIN_PARTS;
@@ -21,7 +21,7 @@ const ROW: Parameter = Parameter {
 };
 
 words! {
-    /// What happens to packets of exactly the threshold's value.
+    /// The fate of packets of exactly the threshold's value.
     pub(crate) enum Ties {
         Share = "share",
         Pass = "pass",

@@ -7,7 +7,7 @@ use super::window::Window;
 /// Below `value` everything is signalled, and of `value` itself the part `share`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Threshold {
-    /// From 0, below which nothing is, to 65 536, above everything.
+    /// The threshold from 0, below which nothing is, to 65 536, above everything.
     pub(super) value: u32,
     pub(super) share: Probability,
 }
@@ -40,18 +40,18 @@ impl Threshold {
 
 /// Bits of a [`Controller`]'s threshold and gains below 1.
 const FRACTION_BITS: u32 = 32;
-/// In which fractions the gains are kept.
+/// The parts of 1 in which the gains are kept.
 pub(super) const GAIN_PARTS: u64 = 1 << 20;
 const GAIN_BITS: u32 = 20;
 
 /// TL-PVPIE: a controller of its own brings the part that is signalled to the probability.
 #[derive(Debug, Clone)]
 pub(super) struct Controller {
-    /// In parts of [`GAIN_PARTS`].
+    /// The gain in [`GAIN_PARTS`].
     pub(super) phi: u64,
     /// Likewise.
     pub(super) psi: u64,
-    /// In 2⁻³² of a value.
+    /// The threshold in 2⁻³² of a value.
     threshold: u64,
     /// p_real at the last update.
     signalled: Probability,

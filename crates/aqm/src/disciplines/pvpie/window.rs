@@ -1,4 +1,4 @@
-//! What arrived lately: the bytes of each packet value, and how many bytes were signalled.
+//! A window of recent arrivals: the bytes of each packet value, and the bytes that were signalled.
 //!
 //! A sliding window to the packet: each arrival is remembered with its time until it is older than the window. Of traffic that brings
 //! more than [`MOST`] packets in a window the last [`MOST`] count: a share of them is known to 0.1 % of everything (1/(2·√MOST)).

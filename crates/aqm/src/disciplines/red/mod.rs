@@ -40,9 +40,9 @@ pub mod linux;
 mod parameters;
 #[doc(hidden)]
 pub mod tc;
-mod trials;
+mod test_cases;
 
-use crate::kind::{Entry, QueueKind, Trials};
+use crate::kind::{Entry, QueueKind};
 use crate::limit::QueueLimit;
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::Packet;
@@ -60,25 +60,24 @@ use parameters::{Config, Constants, Parameters, Signals, Unit};
 const ADAPTATION: Time = Time::from_millis(500);
 
 /// A RED queue.
-pub type Red<P> = SingleBuffer<P, Law>;
+pub type Red<P> = SingleBuffer<P, RedController>;
 
-impl QueueKind for Law {
+impl QueueKind for RedController {
     const ENTRY: Entry = Entry {
         name: "red",
         summary: "Random Early Detection, with the adaptive form.",
         source: "Floyd and Jacobson 1993; Floyd, Gummadi and Shenker 2001; Linux sch_red.c (6.18)",
         parameters: Parameters::ROWS,
     };
-    const TRIALS: Trials = trials::TRIALS;
 }
 
 /// The control law.
 #[derive(Debug)]
-pub struct Law {
+pub struct RedController {
     /// The last rate for which the parameters could be configured.
     rate: Rate,
     signals: Signals,
-    state: State,
+    state: RedForm,
     /// The next adaptation, if any.
     next_update: Option<Time>,
     random: Random,
@@ -90,17 +89,17 @@ pub struct Law {
     clippy::large_enum_variant,
     reason = "a queue has one; a box would cost each packet a hop"
 )]
-enum State {
-    Linux(linux::Law),
-    Floyd(Unit, floyd::Law),
+enum RedForm {
+    Linux(linux::LinuxRed),
+    Floyd(Unit, floyd::FloydRed),
 }
 
-impl State {
+impl RedForm {
     fn new(constants: &Constants) -> Self {
         match constants {
-            Constants::Linux(constants) => Self::Linux(linux::Law::new(constants.clone())),
+            Constants::Linux(constants) => Self::Linux(linux::LinuxRed::new(constants.clone())),
             Constants::Floyd(unit, constants) => {
-                Self::Floyd(*unit, floyd::Law::new(constants.clone()))
+                Self::Floyd(*unit, floyd::FloydRed::new(constants.clone()))
             }
         }
     }
@@ -132,7 +131,7 @@ impl State {
     }
 }
 
-/// What to do with a packet.
+/// The fate of a packet.
 enum Verdict {
     Queue,
     Mark,
@@ -140,7 +139,7 @@ enum Verdict {
 }
 
 impl Signals {
-    /// How `action` is signalled to a packet that is ECN-capable or not.
+    /// The signal for `action`, to a packet that is ECN-capable or not.
     #[inline]
     fn verdict(self, action: Action, capable: bool) -> Verdict {
         match action {
@@ -158,23 +157,23 @@ impl Signals {
 impl<P> Red<P> {
     /// The law of the form `linux`, for its comparison with the kernel.
     #[doc(hidden)]
-    pub fn linux_law(&self) -> Option<&linux::Law> {
+    pub fn linux_law(&self) -> Option<&linux::LinuxRed> {
         match &self.law.state {
-            State::Linux(law) => Some(law),
-            State::Floyd(..) => None,
+            RedForm::Linux(law) => Some(law),
+            RedForm::Floyd(..) => None,
         }
     }
 }
 
-impl Law {
+impl RedController {
     /// The law's answer to an arriving packet.
     #[inline]
     fn action<P: Packet>(&mut self, queue: &SingleQueue<P>, packet: &P, now: Time) -> Action {
         let waiting = queue.backlog();
         let random = || self.random.u32();
         match &mut self.state {
-            State::Linux(law) => law.arrival(waiting.bytes.get(), now, random),
-            State::Floyd(unit, law) => {
+            RedForm::Linux(law) => law.arrival(waiting.bytes.get(), now, random),
+            RedForm::Floyd(unit, law) => {
                 let queued = match unit {
                     Unit::Packets => waiting.packets,
                     Unit::Bytes => waiting.bytes.get(),
@@ -185,7 +184,7 @@ impl Law {
     }
 }
 
-impl ControlLaw for Law {
+impl ControlLaw for RedController {
     type Parameters = Parameters;
     /// The average counts in 32 bits.
     const LARGEST_LIMIT: Bytes = parameters::LARGEST;
@@ -193,7 +192,7 @@ impl ControlLaw for Law {
     /// Behind a link that has always been idle.
     fn new(parameters: &Parameters, link: Link, random: Random) -> Result<Self, ParameterError> {
         let config = Config::of(parameters, link)?;
-        let mut state = State::new(&config.constants);
+        let mut state = RedForm::new(&config.constants);
         state.idle(Time::ZERO);
         Ok(Self {
             rate: link.rate,
@@ -251,8 +250,8 @@ impl ControlLaw for Law {
     }
     fn update<P: Packet>(&mut self, _queue: &SingleQueue<P>, now: Time) {
         match &mut self.state {
-            State::Linux(law) => law.adapt(now),
-            State::Floyd(_, law) => law.adapt(now),
+            RedForm::Linux(law) => law.adapt(now),
+            RedForm::Floyd(_, law) => law.adapt(now),
         }
         self.next_update = Some(now + ADAPTATION);
     }
@@ -267,7 +266,7 @@ impl ControlLaw for Law {
         };
         self.rate = link.rate;
         if !self.state.has(&config.constants) {
-            let mut state = State::new(&config.constants);
+            let mut state = RedForm::new(&config.constants);
             state.inherit(&self.state, config.adaptive);
             self.state = state;
         }
@@ -281,8 +280,9 @@ impl ControlLaw for Law {
         now: Time,
     ) -> Result<(), ParameterError> {
         // Where the present rate suits no thresholds, the last one that did is what a change is judged by.
-        let present = Config::of(parameters, link).ok();
-        let present = present.filter(|_| !link.rate.is_unlimited());
+        let present = Config::of(parameters, link)
+            .ok()
+            .filter(|_| !link.rate.is_unlimited());
         let config = match present {
             Some(config) => {
                 self.rate = link.rate;
@@ -293,8 +293,8 @@ impl ControlLaw for Law {
                 Config::of(parameters, Link { rate, ..link })?
             }
         };
-        let mut state = State::new(&config.constants);
-        if let State::Floyd(..) = state {
+        let mut state = RedForm::new(&config.constants);
+        if let RedForm::Floyd(..) = state {
             let is_other = key != name_of!(Parameters, probability);
             let adapted = config.adaptive && self.next_update.is_some() && is_other;
             state.inherit(&self.state, adapted);
@@ -315,8 +315,8 @@ impl ControlLaw for Law {
     ) {
         queue.drain(now, obs);
         match &mut self.state {
-            State::Linux(law) => law.restart(),
-            State::Floyd(_, law) => law.restart(),
+            RedForm::Linux(law) => law.restart(),
+            RedForm::Floyd(_, law) => law.restart(),
         }
     }
 
@@ -327,12 +327,12 @@ impl ControlLaw for Law {
         report: &mut dyn FnMut(&'static str, Gauge),
     ) {
         match &self.state {
-            State::Linux(law) => {
+            RedForm::Linux(law) => {
                 report("average_bytes", Gauge::count(law.average()));
                 let probability = f64::from(law.probability()) / f64::from(u32::MAX);
                 report("max_probability", Gauge::Ratio(probability));
             }
-            State::Floyd(unit, law) => {
+            RedForm::Floyd(unit, law) => {
                 let name = match unit {
                     Unit::Packets => "average_packets",
                     Unit::Bytes => "average_bytes",

@@ -23,7 +23,7 @@ const AMOUNT: Domain = Domain::Limit {
 const USUAL: u64 = PARTS / 50;
 /// The average and the kernel count in 32 bits.
 pub(super) const LARGEST: Bytes = Bytes::new(u32::MAX as u64);
-/// Of an imagined link that empties the average; `tc` keeps whole bytes/s.
+/// The lowest rate of the imagined link that empties the average; `tc` keeps whole bytes/s.
 const SLOWEST: Rate = Rate::from_bps(8);
 const FASTEST: Rate = Rate::from_mbps(1_000_000);
 
@@ -152,14 +152,14 @@ parameters! {
     }
 }
 
-/// What the queue is counted in.
+/// The unit of the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unit {
     Packets,
     Bytes,
 }
 
-/// What happens to a packet that is to be signalled.
+/// The signals to packets.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Signals {
     pub(super) ecn: bool,
@@ -175,7 +175,7 @@ pub(super) enum Constants {
     Floyd(Unit, floyd::Parameters),
 }
 
-/// All that follows from the parameters on a link.
+/// Everything that follows from the parameters on a link.
 #[derive(Debug, Clone)]
 pub(super) struct Config {
     pub(super) signals: Signals,
@@ -324,7 +324,7 @@ fn floyd(parameters: &Parameters, link: Link, thresholds: Thresholds) -> floyd::
     }
 }
 
-/// As `red_parse_opt` of `tc` does.
+/// The configuration as `red_parse_opt` of `tc` derives it.
 fn linux(
     parameters: &Parameters,
     link: Link,

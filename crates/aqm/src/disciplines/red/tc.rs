@@ -1,4 +1,4 @@
-//! What `tc` derives from RED's parameters before the kernel sees them (iproute2 `tc/tc_red.c`, `tc/q_red.c`).
+//! Values that `tc` derives from RED's parameters before the kernel sees them (iproute2 `tc/tc_red.c`, `tc/q_red.c`).
 //!
 //! `tc` computes in `double`; here the same inequalities are decided in integers, exactly. Where they
 //! could differ:
@@ -73,7 +73,7 @@ pub fn max_probability(parts: u64) -> u32 {
     u32::try_from((u128::from(parts) << 32) / u128::from(PARTS)).unwrap_or(u32::MAX)
 }
 
-/// How far the average is shifted after each length of an idle time (`tc_red_eval_idle_damping`).
+/// The shift of the average after each length of an idle time (`tc_red_eval_idle_damping`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IdleTable {
     /// An entry covers 2^`cell_log` units of time.
@@ -82,7 +82,7 @@ pub struct IdleTable {
     pub shifts: [u8; 256],
 }
 
-/// With the weight 2⁻ʷ and packets of `avpkt` sent at `bandwidth`: entry `i` is
+/// The table for the weight 2⁻ʷ and packets of `avpkt` sent at `bandwidth`: entry `i` is
 /// `⌊−ln(1 − 2⁻ʷ) · i · 2^cell_log / t⌋` for a packet's transmission time `t`, at most 31. `None` if
 /// the table cannot reach 31, or at less than 8 bit/s.
 pub fn idle_table(weight_log: u32, avpkt: u32, bandwidth: Rate) -> Option<IdleTable> {

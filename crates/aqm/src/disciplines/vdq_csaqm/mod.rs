@@ -60,10 +60,10 @@
 //! | clock jumps of hours, rate 0, slow links | `a_clock_that_jumps_for_hours_serves_what_is_due_and_no_more`, `a_slow_link_takes_changes` |
 
 mod parameters;
-mod trials;
+mod test_cases;
 
 use crate::dual_queue::{self, classify, drop_queued, refuse};
-use crate::kind::{Entry, QueueKind, Trials};
+use crate::kind::{Entry, QueueKind};
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::{Ecn, Packet};
 use crate::parameter::{ParameterError, Settings, Table as _};
@@ -71,7 +71,7 @@ use crate::qdisc::{Backlog, Gauge, Link, Qdisc, mark};
 use crate::random::Random;
 use crate::shell::Shell;
 use crate::units::{Rate, Time};
-use crate::virtual_queue::law::Law;
+use crate::virtual_queue::law::ThresholdLaw;
 use crate::virtual_queue::parameters::Values;
 use crate::virtual_queue::{Position, Queued, ValueQueue, VirtualQueue};
 
@@ -106,7 +106,6 @@ impl<P> QueueKind for VdqCsaqm<P> {
         source: "Nádas et al., \"A Congestion Control Independent L4S Scheduler\", ANRW 2020",
         parameters: Parameters::ROWS,
     };
-    const TRIALS: Trials = trials::TRIALS;
 }
 
 impl<P: Packet> VdqCsaqm<P> {
@@ -116,7 +115,7 @@ impl<P: Packet> VdqCsaqm<P> {
         let configuration = Configuration::of(&parameters, link)?;
         let values = parameters.values();
         let highest = values.highest();
-        let law = || Law::new(parameters.variant, parameters.gains(), highest);
+        let law = || ThresholdLaw::new(parameters.variant, parameters.gains(), highest);
         let of = |shape| VirtualQueue::new(shape, law(), link, highest);
         Ok(Self {
             shell: Shell::new(settings, link),

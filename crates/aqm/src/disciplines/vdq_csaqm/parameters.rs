@@ -147,7 +147,7 @@ impl Configuration {
         Self::with_limits([l4s?, classic?], parameters)
     }
 
-    /// With `key` changed. Only the new limit is checked: the link may have become too slow for the others.
+    /// The configuration with `key` changed. Only the new limit is checked: the link may have become too slow for the others.
     pub(super) fn changed(
         &self,
         key: &str,

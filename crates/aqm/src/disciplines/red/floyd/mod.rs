@@ -25,7 +25,7 @@ const FRACTION_BITS: u32 = 32;
 /// Fraction bits of the weight.
 pub(super) const WEIGHT_BITS: u32 = 32;
 
-/// What the law is made with. Thresholds are packets or bytes, as the queue is counted.
+/// The parameters of the law. Thresholds are packets or bytes, as the queue is counted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parameters {
     /// Lower threshold.
@@ -49,12 +49,12 @@ pub struct Parameters {
     pub bandwidth: Rate,
 }
 
-/// What happens to an arriving packet.
+/// The fate of an arriving packet.
 pub use super::linux::Action;
 
 /// Parameters and state.
 #[derive(Debug, Clone)]
-pub struct Law {
+pub struct FloydRed {
     parameters: Parameters,
     /// Thresholds at the average's scale; `full` is where everything is marked.
     min: u64,
@@ -69,7 +69,7 @@ pub struct Law {
     idle_since: Option<Time>,
 }
 
-/// What a unit of the average adds to the probability, between the thresholds and above.
+/// The slopes of the probability per unit of the average, between the thresholds and above.
 #[derive(Debug, Clone, Copy)]
 struct Slopes {
     between: Slope,
@@ -106,15 +106,15 @@ impl Slope {
             shift: u64::BITS - surplus,
         }
     }
-    /// How much it rises over so much, at most what it was made for.
+    /// The rise over `over`, which is at most the run that the slope was made for.
     #[inline]
     fn rise(self, over: u64) -> u64 {
         ((u128::from(over) * u128::from(self.factor)) >> self.shift) as u64
     }
 }
 
-impl Law {
-    /// With an average of 0.
+impl FloydRed {
+    /// The law with an average of 0.
     pub fn new(parameters: Parameters) -> Self {
         let scaled = |threshold: u32| u64::from(threshold) << FRACTION_BITS;
         let (min, max) = (scaled(parameters.min), scaled(parameters.max));
@@ -137,7 +137,7 @@ impl Law {
         }
     }
 
-    /// What it was made with.
+    /// The parameters of the law.
     pub fn parameters(&self) -> &Parameters {
         &self.parameters
     }
@@ -188,7 +188,7 @@ impl Law {
         if marks { Action::Early } else { Action::Pass }
     }
 
-    /// Nothing was left to send.
+    /// The link has nothing left to send.
     #[inline]
     pub fn idle(&mut self, now: Time) {
         if self.idle_since.is_none() {
@@ -284,7 +284,7 @@ impl Law {
         left == 0 || base > ((u128::from(random()) * u128::from(left)) >> 32) as u64
     }
 
-    /// The same in byte mode.
+    /// Whether to mark, in byte mode.
     fn marks_bytes(
         &self,
         base: u64,

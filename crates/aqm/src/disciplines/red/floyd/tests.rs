@@ -31,8 +31,8 @@ fn parameters() -> Parameters {
 }
 
 /// A law with this average and count.
-fn at(parameters: Parameters, average: u64, count: Option<u64>) -> Law {
-    let mut law = Law::new(parameters);
+fn at(parameters: Parameters, average: u64, count: Option<u64>) -> FloydRed {
+    let mut law = FloydRed::new(parameters);
     law.average = average;
     law.count = count;
     law
@@ -68,7 +68,7 @@ fn the_average_is_the_exact_one_rounded_down() {
 #[test]
 fn the_average_answers_a_step_as_the_weight_says() {
     // q·(1 − (1 − w)ⁿ), below by less than n units of 2⁻³².
-    let mut law = Law::new(parameters());
+    let mut law = FloydRed::new(parameters());
     let kept = BigRational::one() - ratio(law.parameters.weight, 1_u64 << WEIGHT_BITS);
     for n in 1..=150_u32 {
         law.arrival(40, Bytes::new(1_000), Time::ZERO, || 0);
@@ -107,7 +107,7 @@ fn the_base_probability_is_the_exact_one_rounded_down_twice() {
         let max = 1 + random.below(1 << 31) as u32;
         let min = random.below(u64::from(max)) as u32;
         let max_probability = Probability::from_raw(random.below(Probability::ONE.raw() + 1));
-        let law = Law::new(Parameters {
+        let law = FloydRed::new(Parameters {
             min,
             max,
             max_probability,
@@ -165,7 +165,7 @@ fn marks_are_decided_exactly() {
                 .saturating_mul(scale)
                 .saturating_add(2),
         );
-        let law = Law::new(Parameters {
+        let law = FloydRed::new(Parameters {
             wait,
             byte_mode,
             avpkt,
@@ -204,7 +204,7 @@ fn marks_are_decided_exactly() {
 
 /// The probability of each interval up to the next mark, when the average rests where p_b is 1/50:
 /// from how many of the 2³² draws mark at each count.
-fn intervals(law: &Law, first: Option<u64>) -> Vec<f64> {
+fn intervals(law: &FloydRed, first: Option<u64>) -> Vec<f64> {
     let mut chances = Vec::new();
     let (mut none_yet, mut count) = (1.0, first);
     while none_yet > 1e-6 {
@@ -290,9 +290,10 @@ fn thresholds_decide_as_published() {
         weight: 1 << 32,
         ..parameters()
     };
-    let mut law = Law::new(step);
-    let action =
-        |law: &mut Law, queued| law.arrival(queued, Bytes::new(1_000), Time::ZERO, || u32::MAX);
+    let mut law = FloydRed::new(step);
+    let action = |law: &mut FloydRed, queued| {
+        law.arrival(queued, Bytes::new(1_000), Time::ZERO, || u32::MAX)
+    };
     assert_eq!(action(&mut law, 4), Action::Pass);
     assert_eq!(action(&mut law, 5), Action::Forced);
 }
@@ -300,7 +301,7 @@ fn thresholds_decide_as_published() {
 #[test]
 fn adaptation_follows_the_paper() {
     // Between 9 and 11 nothing changes; above, at most 0.01 and a quarter more; below, a tenth less.
-    let mut law = Law::new(parameters());
+    let mut law = FloydRed::new(parameters());
     let mut adapted = |average: u64, from: Probability| {
         law.average = average << 32;
         law.probability = from;

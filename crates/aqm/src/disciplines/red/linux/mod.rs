@@ -19,7 +19,7 @@ const ONE_PERCENT: u32 = 42_949_673;
 /// 50 times that: above it the probability no longer grows.
 const FIFTY_PERCENT: u32 = 50 * ONE_PERCENT;
 
-/// What the kernel is given (`red_set_parms`).
+/// The parameters of the kernel (`red_set_parms`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parameters {
     /// Lower threshold in bytes.
@@ -30,7 +30,7 @@ pub struct Parameters {
     pub weight_log: u32,
     /// The probability at `max`, in parts of 2³² (max_P).
     pub max_probability: u32,
-    /// How the average decays while the link is idle (Stab, Scell_log).
+    /// The decay of the average while the link is idle (Stab, Scell_log).
     pub idle: IdleTable,
 }
 
@@ -47,7 +47,7 @@ impl Parameters {
     }
 }
 
-/// What happens to an arriving packet (`red_action`).
+/// The fate of an arriving packet (`red_action`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
     /// Nothing.
@@ -60,14 +60,14 @@ pub enum Action {
 
 /// Parameters and variables (`struct red_parms`, `struct red_vars`).
 #[derive(Debug, Clone)]
-pub struct Law {
+pub struct LinuxRed {
     parameters: Parameters,
     /// The thresholds at the average's scale (qth_min, qth_max).
     min: u64,
     max: u64,
     /// max − min, at least 1 (qth_delta).
     range: u32,
-    /// Where adaptation leaves the average alone, in bytes (target_min, target_max).
+    /// The range in which adaptation leaves the probability alone, in bytes (target_min, target_max).
     target: (u64, u64),
     /// The probability as adapted (max_P).
     probability: u32,
@@ -77,13 +77,13 @@ pub struct Law {
     average: u64,
     /// Packets since the last mark; −1 below `min` (qcount).
     count: i32,
-    /// What the next mark waits for (qR).
+    /// The threshold that the next mark waits for (qR).
     threshold: u32,
     idle_since: Option<Time>,
 }
 
-impl Law {
-    /// With an average of 0 (`red_set_parms`, `red_set_vars`). The parameters must be valid.
+impl LinuxRed {
+    /// The law with an average of 0 (`red_set_parms`, `red_set_vars`). The parameters must be valid.
     pub fn new(parameters: Parameters) -> Self {
         let range = (parameters.max - parameters.min).max(1);
         let min = u64::from(parameters.min);
@@ -103,7 +103,7 @@ impl Law {
         }
     }
 
-    /// What it was made with.
+    /// The parameters of the law.
     pub fn parameters(&self) -> &Parameters {
         &self.parameters
     }
@@ -158,7 +158,7 @@ impl Law {
         Action::Early
     }
 
-    /// Nothing was left to send (`red_start_of_idle_period`).
+    /// The link has nothing left to send (`red_start_of_idle_period`).
     #[inline]
     pub fn idle(&mut self, now: Time) {
         if self.idle_since.is_none() {
@@ -204,7 +204,7 @@ impl Law {
         }
     }
 
-    /// As the adaptation computes it: to the nearest, unlike at the start.
+    /// The probability per byte as the adaptation computes it: to the nearest, unlike at the start.
     fn rounded_per_byte(&self) -> u32 {
         (self.probability.wrapping_add(self.range / 2) / self.range).max(1)
     }

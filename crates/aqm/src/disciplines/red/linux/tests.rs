@@ -66,7 +66,7 @@ fn the_average_equals_the_exact_computation() {
     for weight_log in [1, 5, 9, 14] {
         let parameters = parameters(30_000, 90_000, weight_log, 20_000_000);
         assert!(parameters.are_valid());
-        let (mut law, mut exact) = (Law::new(parameters.clone()), Exact::new(&parameters));
+        let (mut law, mut exact) = (LinuxRed::new(parameters.clone()), Exact::new(&parameters));
         let mut now = Time::from_secs(1);
         let mut backlog = 0;
         for _ in 0..3_000 {
@@ -96,7 +96,7 @@ fn the_average_answers_a_step_as_the_weight_says() {
     // avg after n samples of a constant q is q·(1 − (1 − W)ⁿ); the kernel's rounding adds less than one byte, ever.
     for weight_log in [2, 5, 9] {
         let parameters = parameters(30_000, 90_000, weight_log, 20_000_000);
-        let mut law = Law::new(parameters.clone());
+        let mut law = LinuxRed::new(parameters.clone());
         let weight = Exact::new(&parameters).weight;
         let backlog = 54_321;
         for n in 1..=400 {
@@ -117,7 +117,7 @@ fn an_idle_time_decays_by_the_transmissions_that_tc_imagines() {
     // tc's table is in ticks of 64 ns and the kernel looks it up with µs: after m packet times the
     // average has lost what m/15.625 packets would take. 1000 B at 10 Mbit/s are 800 µs.
     let parameters = parameters(30_000, 90_000, 5, 20_000_000);
-    let mut law = Law::new(parameters);
+    let mut law = LinuxRed::new(parameters);
     for _ in 0..1_000 {
         law.arrival(64_000, Time::ZERO, || 0);
     }
@@ -135,8 +135,8 @@ fn an_idle_time_decays_by_the_transmissions_that_tc_imagines() {
 }
 
 /// A law whose average rests at `backlog`, between the thresholds.
-fn resting(parameters: Parameters, backlog: u64) -> Law {
-    let mut law = Law::new(parameters);
+fn resting(parameters: Parameters, backlog: u64) -> LinuxRed {
+    let mut law = LinuxRed::new(parameters);
     // The last random number drawn on the way keeps the law from marking soon.
     while law.average() < backlog {
         law.arrival(backlog, Time::ZERO, || u32::MAX);
@@ -209,7 +209,7 @@ fn marks_are_spaced_uniformly_from_one_to_the_inverse_of_the_probability() {
 #[test]
 fn thresholds_decide_as_in_the_kernel() {
     let at = |average: u64| {
-        let mut law = Law::new(parameters(10_000, 30_000, 4, 1));
+        let mut law = LinuxRed::new(parameters(10_000, 30_000, 4, 1));
         law.average = average << 4;
         (law.arrival(average, Time::ZERO, || u32::MAX), law.count)
     };
@@ -241,7 +241,7 @@ fn the_kernel_refuses_what_its_31_bits_cannot_hold() {
 fn adaptation_moves_the_probability_by_its_steps_and_stops_at_its_ends() {
     // Range 60 000: left alone from 54 000 to 66 000 bytes.
     let parts = 20_000_000;
-    let mut law = Law::new(parameters(30_000, 90_000, 5, parts));
+    let mut law = LinuxRed::new(parameters(30_000, 90_000, 5, parts));
     let mut adapted = |average: u64| {
         law.average = average << 5;
         law.adapt(Time::ZERO);
@@ -272,7 +272,7 @@ fn adaptation_moves_the_probability_by_its_steps_and_stops_at_its_ends() {
 
 #[test]
 fn adaptation_sees_an_idle_average_decay() {
-    let mut law = Law::new(parameters(30_000, 90_000, 5, 20_000_000));
+    let mut law = LinuxRed::new(parameters(30_000, 90_000, 5, 20_000_000));
     law.average = 70_000 << 5;
     law.idle(Time::ZERO);
     let before = law.probability;
