@@ -9,9 +9,9 @@ use quell_units::{CommandLine, ParameterError, Settings};
 use super::domain::{Domain, Parsed, scalar};
 use super::keys::{PRESET, Section};
 use super::rates_file;
-use super::read::{Reader, View};
 use super::tree::{Node, Table, TomlType, Tree};
-use super::write::{in_toml, quoted};
+use super::view::{Reader, View};
+use super::written::{in_toml, quoted};
 
 /// The application of a group: a kind of the registry, and its parameters.
 #[derive(Debug, Clone)]

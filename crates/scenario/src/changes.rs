@@ -10,8 +10,8 @@ use super::domain::Parsed;
 use super::hint;
 use super::keys::{KEYS, Section};
 use super::queue::{explained, text_of};
-use super::read::{Reader, View, rate_domain, tables};
 use super::tree::{Node, Table, Tree};
+use super::view::{Reader, View, tables};
 use super::{Direction, DirectionSpec, Group, Hop, Link, QueueSpec, Setting, Side, TimedChange};
 
 /// Reads the list `at`, of a run that ends at `end`.
@@ -277,7 +277,7 @@ impl Trial<'_> {
             Direction::Reverse => Section::Reverse,
         };
         let row = section.keys().find(|row| row.name == "rate");
-        let domain = row.map(|row| rate_domain(row.domain, self.links.len()));
+        let domain = row.map(|row| row.domain.of_links(self.links.len()));
         let parsed = domain.map(|domain| (domain.read(node), domain));
         let rate = match parsed {
             Some((Ok(Parsed::Rate(rate)), _)) => rate,

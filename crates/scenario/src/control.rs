@@ -14,12 +14,9 @@ use super::hint;
 use super::keys::Section;
 use super::problem::closest;
 use super::queue::explained;
-use super::read::{Reader, View};
 use super::tree::{Node, Table, TomlType, Tree};
+use super::view::{Reader, View};
 use super::{Domain, EcnSetting};
-
-/// The control of TCP flows for which nobody names one: Linux's default.
-pub const DEFAULT_CONTROL: &str = "cubic";
 
 /// Controls of Linux that quell does not model and that never pace by themselves; any other may, as BBR does.
 const UNPACED: &[&str] = &[

@@ -39,6 +39,17 @@ impl Side {
         };
         Self { direction, ..self }
     }
+    /// The name of a queue's random stream. That of the first link does not depend on how many there are.
+    pub fn queue_stream(self) -> String {
+        let queue = match self.direction {
+            Direction::Forward => "queue",
+            Direction::Reverse => "reverse.queue",
+        };
+        match self.hop.index() {
+            0 => queue.to_owned(),
+            hop => format!("link{}.{queue}", hop + 1),
+        }
+    }
 }
 
 impl Scenario {

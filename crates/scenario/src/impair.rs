@@ -6,8 +6,8 @@ use quell_units::{Probability, Time, notation};
 
 use super::domain::Parsed;
 use super::keys::Section;
-use super::read::{Reader, View};
 use super::tree::Node;
+use super::view::{Reader, View};
 
 /// Probabilities are in parts of this.
 pub(crate) const PARTS: u64 = 1_000_000;

@@ -11,9 +11,9 @@ use quell_aqm::value::code::BINS_PER_OCTAVE;
 use quell_units::parameter::{Domain as D, Preset};
 use quell_units::{Bytes, Rate, Time};
 
-use super::control::DEFAULT_CONTROL;
 use super::domain::{Domain, bytes, time};
-use crate::{Carried, World};
+use crate::Carried;
+use crate::world::{MOST_FLOWS, World};
 
 /// The format of scenario files.
 pub const SCHEMA: u64 = 1;
@@ -26,8 +26,8 @@ pub const TIMESTAMPS: Bytes = Bytes::new(12);
 /// Largest maximum segment size, which fills a packet, and the smallest (Linux `min_adv_mss`).
 pub const MOST_MSS: Bytes = Bytes::new(MTU.get() - HEADERS.get());
 const LEAST_MSS: Bytes = Bytes::new(256);
-/// The most flows of all groups together, in the world that has room for most.
-pub const MOST_FLOWS: u64 = 100_000;
+/// The control of TCP flows for which nobody names one: Linux's default.
+pub const DEFAULT_CONTROL: &str = "cubic";
 /// The most groups.
 pub const MOST_GROUPS: usize = 64;
 const SLOWEST: Rate = Rate::from_bps(1_000);

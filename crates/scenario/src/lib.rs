@@ -56,9 +56,11 @@ mod thresholds;
 pub mod trace;
 pub mod tree;
 mod value;
+mod view;
 mod warn;
 mod world;
 mod write;
+mod written;
 
 use quell_app::AppChanges;
 pub use quell_app::{
@@ -87,11 +89,11 @@ pub use self::printable::{OneLine, printable};
 pub use self::problem::{NamedLine, Origin, Problem, Problems, closest};
 pub use self::programs::{NamedProgram, programs};
 pub use self::queue::QueueSpec;
-pub use self::rates_file::ReadFile;
 pub use self::remark::{Network, passage};
 pub use self::template::Template;
 pub use self::value::{DEFAULT_FUNCTION, FunctionSpec, ValueSpec, uses_values};
 pub(crate) use self::value::{MOST_FUNCTIONS, PIECEWISE, UNMARKED};
+pub use self::view::ReadFile;
 pub use self::world::World;
 
 /// A scenario that passed every check, with every default resolved.
@@ -386,7 +388,7 @@ impl Scenario {
         overrides: &[Override],
         world: Option<World>,
     ) -> Result<Loaded, Problems> {
-        Self::load_with_files(file, text, overrides, world, rates_file::no_files())
+        Self::load_with_files(file, text, overrides, world, view::no_files())
     }
 
     /// [`Scenario::load`], where a scenario may name files: `files` reads them.

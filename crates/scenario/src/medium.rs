@@ -3,8 +3,8 @@
 use quell_aqm::medium::Medium;
 
 use super::keys::Section;
-use super::read::{Reader, View};
 use super::tree::Node;
+use super::view::{Reader, View};
 
 /// Reads the table `node`, the value of `key`.
 pub(super) fn read(reader: &mut Reader, key: &str, node: &Node) -> Option<Medium> {

@@ -16,11 +16,10 @@ use quell_units::{Random, Time};
 use super::domain::scalar;
 use super::keys::Section;
 use super::problem::closest;
-use super::read::{Reader, View};
-use super::sim::queue_stream;
 use super::tree::{Node, TomlType, Tree};
 use super::value::read::function_called;
-use super::write::quoted;
+use super::view::{Reader, View};
+use super::written::quoted;
 use crate::{FunctionSpec, Group, Hop, Link, MOST_FUNCTIONS, Scenario, Side};
 
 /// A network in front of a link.
@@ -178,7 +177,7 @@ pub(super) fn write(networks: &[Network], groups: &[Group]) -> String {
 
 /// What gives packets new values in front of the queue of `side`, if anything does; with a random stream of its own.
 pub fn passage(scenario: &Scenario, side: Side, seed: u64) -> Option<Passage> {
-    let random = Random::new(seed, &format!("{}.remark", queue_stream(side)));
+    let random = Random::new(seed, &format!("{}.remark", side.queue_stream()));
     let networks = &scenario.links[side.hop.index()].remark;
     let of = |(index, group): (usize, &Group)| {
         let is_here = group.direction == side.direction;

@@ -2,12 +2,13 @@
 
 use std::fmt::{Display, Write as _};
 
-use quell_app::{Distribution, Transport};
+use quell_app::Transport;
+use quell_units::Settings;
 use quell_units::parameter::{Parameter, Value};
-use quell_units::{Settings, Sizes};
 
 use super::changes::try_out_at_start;
 use super::keys::SCHEMA;
+use super::written::{in_toml, quoted};
 use super::{
     Carried, ControlSpec, DirectionSpec, FunctionSpec, Group, Hop, Link, Scenario, Setting, Side,
     TimedChange, medium, remark, trace, value,
@@ -223,22 +224,4 @@ fn in_line(control: &ControlSpec) -> String {
     } else {
         format!("{{ name = {name}{} }}", options.concat())
     }
-}
-
-pub(super) fn in_toml(value: Value) -> String {
-    match value {
-        Value::Integer(_)
-        | Value::Fraction(..)
-        | Value::Flag(_)
-        | Value::Interval(_)
-        | Value::Rates(_)
-        | Value::CommandLine(_) => value.to_string(),
-        Value::Period(period) if period.distribution != Distribution::Fixed => period.to_string(),
-        Value::Sizes(sizes) if !matches!(sizes, Sizes::Fixed(_)) => sizes.to_string(),
-        _ => quoted(value),
-    }
-}
-
-pub(super) fn quoted(text: impl Display) -> String {
-    toml::Value::String(text.to_string()).to_string()
 }

@@ -4,25 +4,14 @@ use quell_aqm::course::{Course, Trace};
 use quell_aqm::departure_clock::Framing;
 use quell_aqm::value::CodeScale;
 use quell_measure::{Hop, Hops};
-use quell_units::Rate;
 
-use super::{Parsed, Reader, View};
-use crate::domain::{Domain, scalar};
+use crate::domain::{Domain, Parsed, scalar};
 use crate::hops::{MOST_LINKS, default_name, is_key_of_links};
 use crate::keys::{KeyDefault, Section};
 use crate::problem::closest;
 use crate::tree::{Node, Table, TomlType, Tree};
+use crate::view::{Reader, View};
 use crate::{Carried, DirectionSpec, Link, QueueSpec, impair, medium, trace};
-
-/// What the rate of a direction may be: of several links each may be unlimited, as long as the data of every group meets a limit.
-pub(crate) fn rate_domain(domain: Domain, links: usize) -> Domain {
-    match domain {
-        Domain::Rate(low, high, None) if links > 1 => {
-            Domain::Rate(low, high, Some(Rate::UNLIMITED))
-        }
-        domain => domain,
-    }
-}
 
 /// A table, or a list of them.
 pub(super) fn read(reader: &mut Reader, node: &Node) -> Option<Vec<Link>> {
@@ -126,7 +115,7 @@ fn link(reader: &mut Reader, path: &str, node: &Node, name: String, links: usize
 }
 
 fn side(reader: &mut Reader, view: &View<'_>, links: usize) -> Option<DirectionSpec> {
-    let domain = rate_domain(view.row("rate").domain, links);
+    let domain = view.row("rate").domain.of_links(links);
     let (rate, course) = match view.node(reader, "rate") {
         Some(node) if matches!(node.value, Tree::Table(_)) => {
             let course = trace::read(reader, &view.key("rate"), node);

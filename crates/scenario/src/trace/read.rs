@@ -9,8 +9,8 @@ use super::{Format, Spacing, TextError, chances_of, guess, parse, rates_of};
 use crate::domain::{Parsed, scalar};
 use crate::keys::Section;
 use crate::problem::{NamedLine, Origin};
-use crate::read::{Reader, View};
 use crate::tree::{Node, TomlType, Tree};
+use crate::view::{Reader, View};
 
 /// Reads the table `node`, the value of `key`.
 pub(crate) fn read(reader: &mut Reader, key: &str, node: &Node) -> Option<Course> {

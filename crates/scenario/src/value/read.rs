@@ -11,9 +11,15 @@ use crate::domain::{Domain, scalar};
 use crate::keys::Section;
 use crate::problem::closest;
 use crate::queue::set;
-use crate::read::{Reader, Values, View, tables};
 use crate::tree::{Node, Table, TomlType, Tree};
-use crate::{Direction, Hops};
+use crate::view::{Reader, View, tables};
+use crate::{Direction, Hops, Link};
+
+/// What the values of groups depend on; `None` where that is wrong itself.
+pub(crate) struct Values<'a> {
+    pub(crate) functions: Option<&'a [FunctionSpec]>,
+    pub(crate) links: Option<&'a [Link]>,
+}
 
 /// Reads the tables `[value.NAME]`.
 pub(crate) fn functions(reader: &mut Reader, node: &Node) -> Option<Vec<FunctionSpec>> {

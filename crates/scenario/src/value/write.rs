@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{FunctionSpec, PIECEWISE, UNMARKED, ValueSpec};
-use crate::write::{in_toml, quoted};
+use crate::written::{in_toml, quoted};
 
 /// The body of `[value.NAME]`.
 pub(crate) fn function(spec: &FunctionSpec) -> String {
