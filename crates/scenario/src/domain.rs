@@ -41,7 +41,6 @@ pub enum Domain {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Parsed {
     Value(Value),
-    Rate(Rate),
     Signed(i32),
     Text(String),
     Seeds(Vec<u64>),
@@ -55,7 +54,7 @@ impl Domain {
             Self::Rate(low, high, besides) => notation::rate(text.trim())
                 .ok()
                 .filter(|rate| (low..=high).contains(&rate) || Some(*rate) == *besides)
-                .map(Parsed::Rate),
+                .map(|rate| Parsed::Value(Value::Rate(rate))),
             Self::Signed(low, high) => text
                 .parse()
                 .ok()
@@ -223,7 +222,7 @@ mod tests {
         );
         assert_eq!(
             reverse.parse("unlimited"),
-            Some(Parsed::Rate(Rate::UNLIMITED))
+            Some(Parsed::Value(Value::Rate(Rate::UNLIMITED)))
         );
         assert_eq!(reverse.parse("999bit"), None);
         assert_eq!(

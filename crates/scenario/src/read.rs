@@ -6,15 +6,12 @@ use quell_app::{Path, Transport};
 
 use super::control::default_ecn;
 use super::domain::{Domain, scalar};
-use super::keys::{DEFAULT_CONTROL, Section};
+use super::keys::{DEFAULT_CONTROL, Section, rows};
 use super::problem::Problems;
 use super::tree::{Node, TomlType, Tree};
 use super::value::read::Values;
-use super::view::{Reader, View, tables};
-use super::{
-    AppConfig, AppSpec, ControlSpec, Direction, EcnSetting, Group, ReadFile, Run, Scenario,
-    changes, hops, remark, value,
-};
+use super::view::{Keys as _, Reader, View, tables};
+use super::{AppSpec, ControlSpec, Group, ReadFile, Run, Scenario, changes, hops, remark, value};
 
 mod links;
 
@@ -33,10 +30,10 @@ pub(super) fn read(
 }
 
 fn scenario(reader: &mut Reader, root: &Node) -> Option<Scenario> {
-    let view = View::new(reader, Section::Root, "", root)?;
-    view.number(reader, "schema");
-    let name = view.text(reader, "name");
-    let description = view.text(reader, "description");
+    let view = View::new(reader, rows(Section::Root), "", root)?;
+    view.get::<u64>(reader, "schema");
+    let name = view.get::<String>(reader, "name");
+    let description = view.get::<String>(reader, "description");
     let links = view
         .node(reader, "link")
         .and_then(|node| links::read(reader, node));
@@ -51,7 +48,9 @@ fn scenario(reader: &mut Reader, root: &Node) -> Option<Scenario> {
     let groups = view
         .node(reader, "group")
         .and_then(|node| groups(reader, node, &values));
-    let run = view.node(reader, "run").and_then(|node| run(reader, node));
+    let run = view
+        .node(reader, "run")
+        .and_then(|node| Run::read(reader, "run", node));
     let at = view.node(reader, "at");
     let (mut links, groups) = (links?, groups?);
     if let (Some(node), Some(functions)) = (view.node(reader, "link"), &functions) {
@@ -95,96 +94,50 @@ fn path_of(node: &Node, ordinal: String) -> String {
 }
 
 fn group(reader: &mut Reader, path: &str, node: &Node, values: &Values<'_>) -> Option<Group> {
-    let view = View::new(reader, Section::Group, path, node)?;
-    let name = view.text(reader, "name");
-    let count = view
-        .number(reader, "count")
-        .and_then(|count| u32::try_from(count).ok());
-    let rtt = view.time(reader, "rtt");
-    let direction = view.word(reader, "direction").map(|word| match word {
-        "reverse" => Direction::Reverse,
-        _ => Direction::Forward,
-    });
-    let hops = values
+    let view = View::new(reader, Group::ROWS, path, node)?;
+    let mut group = Group::draft(reader, &view);
+    group.path = values
         .links
         .and_then(|links| links::path(reader, &view, links));
-    let path_of_data = values.links.zip(hops).zip(rtt).zip(direction);
+    let path_of_data = values.links.zip(group.path).zip(group.rtt);
+    let path_of_data = path_of_data.zip(group.direction);
     let path_of_data = path_of_data.map(|(((links, hops), rtt), direction)| Path {
         rate: hops::slowest(links, hops, direction),
         rtt,
     });
-    let app = view.node(reader, "app").and_then(|node| {
+    group.app = view.node(reader, "app").and_then(|node| {
         let form = &view.row("app").domain;
         AppSpec::read(reader, &view.key("app"), node, form, path_of_data.as_ref())
     });
-    let control = congestion_control(reader, &view, app.as_deref());
-    let ecn = ecn(
-        reader,
-        &view,
-        control.as_ref().and_then(|control| control.as_ref()),
-    );
-    let start = view.time(reader, "start");
-    let stop = view.time(reader, "stop");
-    let access_rate = view.rate(reader, "access-rate");
-    let value = value::read::group(reader, &view, values, hops.zip(direction));
-    let pacing = view.flag(reader, "pacing");
-    let gso = view.flag(reader, "gso");
-    let initial_window = view
-        .number(reader, "initial-window")
-        .and_then(|segments| u32::try_from(segments).ok());
-    let mss = view.bytes(reader, "mss");
-    refuse_keys_of_tcp(reader, &view, app.as_deref());
-    Some(Group {
-        name: name?,
-        count: count?,
-        congestion_control: control?,
-        ecn: ecn?,
-        rtt: rtt?,
-        app: app?,
-        direction: direction?,
-        path: hops?,
-        start: start?,
-        stop,
-        access_rate: access_rate?,
-        value: value?,
-        pacing,
-        gso: gso?,
-        initial_window: initial_window?,
-        mss: mss?,
-    })
-}
-
-/// Why pacing does not.
-const LEAVE: &str = "has no effect: datagrams leave when the application sends them";
-
-/// What has no effect on datagrams.
-fn refuse_keys_of_tcp(reader: &mut Reader, view: &View<'_>, app: Option<&AppConfig>) {
-    if app.is_none_or(|app| app.transport() != Transport::Datagram) {
-        return;
-    }
-    for (name, why) in [
-        ("pacing", LEAVE),
-        ("gso", LEAVE),
-        ("initial-window", "has no effect: datagrams have no window"),
-        (
-            "mss",
-            "has no effect: the application says how long datagrams are",
-        ),
-    ] {
-        if let Some(node) = view.node(reader, name) {
-            reader.wrong(&view.key(name), node, why);
+    let transport = group.app.as_ref().map(|app| app.transport());
+    group.congestion_control = congestion_control(reader, &view, transport);
+    let control = group.congestion_control.as_ref();
+    group.ecn = match view.has("ecn") {
+        true => view.get(reader, "ecn"),
+        false => Some(default_ecn(control.and_then(Option::as_ref))),
+    };
+    let way = group.path.zip(group.direction);
+    group.value = value::read::group(reader, &view, values, way);
+    if transport == Some(Transport::Datagram) {
+        for key in Group::ROWS {
+            if let Some(why) = key.datagrams
+                && let Some(node) = view.node(reader, key.name)
+            {
+                reader.wrong(&view.key(key.name), node, why);
+            }
         }
     }
+    Group::finish(group)
 }
 
 /// The inner `None` is an application without one.
 fn congestion_control(
     reader: &mut Reader,
     view: &View<'_>,
-    app: Option<&AppConfig>,
+    transport: Option<Transport>,
 ) -> Option<Option<ControlSpec>> {
     let node = view.node(reader, "congestion-control");
-    let over_tcp = app.map(|app| app.transport() == Transport::Stream);
+    let over_tcp = transport.map(|transport| transport == Transport::Stream);
     if let (Some(false), Some(node)) = (over_tcp, node) {
         reader.wrong(
             &view.key("congestion-control"),
@@ -199,31 +152,4 @@ fn congestion_control(
     let key = view.key("congestion-control");
     let form = view.row("congestion-control").domain;
     ControlSpec::read(reader, &key, node, &form).map(Some)
-}
-
-fn ecn(reader: &mut Reader, view: &View<'_>, control: Option<&ControlSpec>) -> Option<EcnSetting> {
-    if view.node(reader, "ecn").is_none() {
-        return Some(default_ecn(control));
-    }
-    Some(match view.word(reader, "ecn")? {
-        "ect0" => EcnSetting::Ect0,
-        "ect1" => EcnSetting::Ect1,
-        _ => EcnSetting::Off,
-    })
-}
-
-fn run(reader: &mut Reader, node: &Node) -> Option<Run> {
-    let view = View::new(reader, Section::Run, "run", node)?;
-    let duration = view.time(reader, "duration");
-    let warmup = view.time(reader, "warmup");
-    let settle = view.time(reader, "settle");
-    let interval = view.time(reader, "interval");
-    let seeds = view.seeds(reader, "seeds");
-    Some(Run {
-        duration: duration?,
-        warmup: warmup?,
-        settle: settle?,
-        interval: interval?,
-        seeds: seeds?,
-    })
 }

@@ -14,7 +14,7 @@ use quell_aqm::value::ValueFunction;
 use quell_units::{Random, Time};
 
 use super::domain::scalar;
-use super::keys::Section;
+use super::keys::{Section, rows};
 use super::problem::closest;
 use super::tree::{Node, TomlType, Tree};
 use super::value::read::function_called;
@@ -82,7 +82,7 @@ fn networks(
     let mut all = Vec::new();
     for (index, node) in nodes.iter().enumerate() {
         let key = format!("{key}.{}", index + 1);
-        let Some(view) = View::new(reader, Section::Remark, &key, node) else {
+        let Some(view) = View::new(reader, rows(Section::Remark), &key, node) else {
             continue;
         };
         let members = view
@@ -99,7 +99,7 @@ fn networks(
                 }
             }
         });
-        let period = view.time(reader, "period");
+        let period = view.get::<Time>(reader, "period");
         if let (Some(groups), Some(function), Some(period)) = (members, function, period) {
             all.push(Network {
                 groups,

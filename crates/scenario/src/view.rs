@@ -1,12 +1,10 @@
 //! What reads a scenario: it collects problems, and sees each table by the rows of its section.
 
-use quell_units::parameter::Value;
-use quell_units::{Bytes, Rate, Time};
-
 use crate::domain::{Domain, MOST_SEEDS, Parsed, scalar};
-use crate::keys::{Key, KeyDefault, Section};
 use crate::problem::{Origin, Problem, Problems, closest};
+use crate::section::{Key, KeyDefault, Section};
 use crate::tree::{Node, Table, TomlType, Tree};
+use crate::written::{Field, Written};
 use crate::{guesses, hint};
 
 /// Reads a file that a scenario names: gets the name as written and where that stands, and returns the content, or why there is
@@ -116,7 +114,7 @@ pub(crate) mod tables {
 
 /// One table under the eyes of its section.
 pub(crate) struct View<'a> {
-    section: Section,
+    rows: &'static [Key],
     path: String,
     node: &'a Node,
     table: &'a Table,
@@ -128,12 +126,12 @@ impl<'a> View<'a> {
     /// Refuses what is not a table, and keys that the section does not have here.
     pub(crate) fn new(
         reader: &mut Reader,
-        section: Section,
+        rows: &'static [Key],
         path: &str,
         node: &'a Node,
     ) -> Option<Self> {
         let table = tables::table(reader, path, node, "a table")?;
-        let view = Self::open(section, path, node, table);
+        let view = Self::open(rows, path, node, table);
         for (name, value) in table.iter() {
             if let Some(why) = view.refusal(name) {
                 reader.wrong(&view.key(name), value, &why);
@@ -143,9 +141,9 @@ impl<'a> View<'a> {
     }
 
     /// A table whose keys are not all in the section: the caller refuses those that it does not know.
-    pub(crate) fn open(section: Section, path: &str, node: &'a Node, table: &'a Table) -> Self {
+    pub(crate) fn open(rows: &'static [Key], path: &str, node: &'a Node, table: &'a Table) -> Self {
         Self {
-            section,
+            rows,
             path: path.to_owned(),
             node,
             table,
@@ -160,7 +158,7 @@ impl<'a> View<'a> {
             Some(key) => {
                 key.only
                     .filter(|only| self.kind.is_some_and(|kind| kind != *only))?;
-                let rows = self.section.keys().filter(|key| key.name == name);
+                let rows = self.rows.iter().filter(|key| key.name == name);
                 let kinds: Vec<String> = rows
                     .filter_map(|key| key.only)
                     .map(|only| format!("\"{only}\""))
@@ -172,14 +170,14 @@ impl<'a> View<'a> {
             }
             None => {
                 let near = || {
-                    let names = self.section.keys().map(|key| key.name);
+                    let names = self.rows.iter().map(|key| key.name);
                     closest(name, names).map(str::to_owned)
                 };
-                let meant = guesses::key(self.section, name).or_else(near);
+                let meant = guesses::key(self.section(), name).or_else(near);
                 let meant =
                     meant.map_or(String::new(), |meant| format!(" (did you mean {meant}?)"));
                 let mut known: Vec<&str> = Vec::new();
-                for key in self.section.keys() {
+                for key in self.rows.iter() {
                     let is_of_another = key
                         .only
                         .is_some_and(|only| self.kind.is_some_and(|kind| kind != only));
@@ -192,11 +190,15 @@ impl<'a> View<'a> {
                     .map_or(String::new(), |kind| format!(" with kind = \"{kind}\""));
                 Some(format!(
                     "unknown key{meant}; {}{of_kind} has {}",
-                    self.section.title(),
+                    self.section().title(),
                     known.join(", ")
                 ))
             }
         }
+    }
+
+    fn section(&self) -> Section {
+        self.rows[0].section
     }
 
     /// The full key of `name`.
@@ -210,7 +212,7 @@ impl<'a> View<'a> {
 
     /// The row of `name` for the kind of this table; for another kind if that has none.
     fn find(&self, name: &str) -> Option<&'static Key> {
-        let rows = || self.section.keys().filter(|key| key.name == name);
+        let rows = || self.rows.iter().filter(|key| key.name == name);
         let mut of_kind = rows().filter(|key| key.only.is_none() || key.only == self.kind);
         of_kind.next().or_else(|| rows().next())
     }
@@ -222,7 +224,7 @@ impl<'a> View<'a> {
 
     pub(crate) fn row(&self, name: &str) -> &'static Key {
         self.find(name)
-            .unwrap_or_else(|| panic!("{name} is not in the table of {:?}", self.section))
+            .unwrap_or_else(|| panic!("{name} is not in the table of {:?}", self.section()))
     }
 
     /// `name` should stand here, because `why`.
@@ -276,59 +278,34 @@ impl<'a> View<'a> {
         }
     }
 
-    pub(crate) fn time(&self, reader: &mut Reader, name: &str) -> Option<Time> {
-        match self.parsed(reader, name)? {
-            Parsed::Value(Value::Time(time)) => Some(time),
-            _ => None,
-        }
+    /// The value given, else the default, as a field has it.
+    pub(crate) fn get<T: Field>(&self, reader: &mut Reader, name: &str) -> Option<T> {
+        self.parsed(reader, name).map_or_else(T::absent, T::of)
     }
-    pub(crate) fn bytes(&self, reader: &mut Reader, name: &str) -> Option<Bytes> {
-        match self.parsed(reader, name)? {
-            Parsed::Value(Value::Bytes(bytes)) => Some(bytes),
-            _ => None,
-        }
+
+    /// The same; nothing where the field is read by hand.
+    pub(crate) fn field<T: Field>(&self, reader: &mut Reader, name: &str) -> Option<T> {
+        (!T::BY_HAND).then(|| self.get(reader, name)).flatten()
     }
-    pub(crate) fn number(&self, reader: &mut Reader, name: &str) -> Option<u64> {
-        match self.parsed(reader, name)? {
-            Parsed::Value(Value::Integer(number)) => Some(number),
-            _ => None,
-        }
-    }
-    pub(crate) fn flag(&self, reader: &mut Reader, name: &str) -> Option<bool> {
-        match self.parsed(reader, name)? {
-            Parsed::Value(Value::Flag(flag)) => Some(flag),
-            _ => None,
-        }
-    }
-    pub(crate) fn word(&self, reader: &mut Reader, name: &str) -> Option<&'static str> {
-        match self.parsed(reader, name)? {
-            Parsed::Value(Value::Word(word)) => Some(word),
-            _ => None,
-        }
-    }
-    pub(crate) fn rate(&self, reader: &mut Reader, name: &str) -> Option<Rate> {
-        match self.parsed(reader, name)? {
-            Parsed::Rate(rate) => Some(rate),
-            _ => None,
-        }
-    }
-    pub(crate) fn signed(&self, reader: &mut Reader, name: &str) -> Option<i32> {
-        match self.parsed(reader, name)? {
-            Parsed::Signed(number) => Some(number),
-            _ => None,
-        }
-    }
-    pub(crate) fn text(&self, reader: &mut Reader, name: &str) -> Option<String> {
-        match self.parsed(reader, name)? {
-            Parsed::Text(text) => Some(text),
-            _ => None,
-        }
-    }
-    pub(crate) fn seeds(&self, reader: &mut Reader, name: &str) -> Option<Vec<u64>> {
-        match self.parsed(reader, name)? {
-            Parsed::Seeds(seeds) => Some(seeds),
-            _ => None,
-        }
+}
+
+/// A struct that was declared with `keys!`.
+pub(crate) trait Keys: Sized {
+    /// The rows, in the order of the declaration.
+    const ROWS: &'static [Key];
+    /// The fields that are read so far.
+    type Draft;
+    /// Reads every field but for those that are read by hand.
+    fn draft(reader: &mut Reader, view: &View<'_>) -> Self::Draft;
+    /// The struct, if every field was read.
+    fn finish(draft: Self::Draft) -> Option<Self>;
+    /// Every key with its value, in the order of the rows.
+    fn written(&self) -> impl Iterator<Item = (&'static Key, Option<Written>)>;
+
+    /// Reads the table at `path`, of which nothing is read by hand.
+    fn read(reader: &mut Reader, path: &str, node: &Node) -> Option<Self> {
+        let view = View::new(reader, Self::ROWS, path, node)?;
+        Self::finish(Self::draft(reader, &view))
     }
 }
 

@@ -8,7 +8,7 @@ use quell_units::{ParameterError, Settings};
 
 use super::{DEFAULT_FUNCTION, FunctionSpec, MOST_FUNCTIONS, PIECEWISE, UNMARKED, ValueSpec};
 use crate::domain::{Domain, scalar};
-use crate::keys::Section;
+use crate::keys::{Section, rows};
 use crate::problem::closest;
 use crate::queue::set;
 use crate::tree::{Node, Table, TomlType, Tree};
@@ -182,7 +182,7 @@ fn with_marker(
     table: &Table,
     own: &[FunctionSpec],
 ) -> Option<ValueSpec> {
-    let view = View::open(Section::Value, path, node, table);
+    let view = View::open(rows(Section::Value), path, node, table);
     let functions = match view.node(reader, "function") {
         Some(node) => named(
             reader,
