@@ -2,7 +2,7 @@
 
 use std::ops::Deref;
 
-use quell_app::{AppConfig, Distribution, Entry, Interval, Path, Period};
+use quell_app::{AppConfig, Entry, Interval, Path, Period};
 use quell_units::parameter::{Domain as D, Parameter, Preset, Value};
 use quell_units::{CommandLine, ParameterError, Settings};
 use serde_json::json;
@@ -11,7 +11,7 @@ use super::domain::{Domain, Parsed, scalar};
 use super::keys::{PRESET, Section, rows};
 use super::rates_file;
 use super::tree::{Node, Table, TomlType, Tree};
-use super::view::{Reader, View};
+use super::view::{Keys as _, Reader, View};
 use super::written::{Field, Written, in_toml, quoted, settings};
 
 /// The application of a group: a kind of the registry, and its parameters.
@@ -194,8 +194,12 @@ fn parameter(
         };
     };
     let value = match (&node.value, row.domain) {
-        (Tree::Table(_), D::Period(..)) => period(reader, view, row, node).map(Value::Period),
-        (Tree::Table(_), D::Interval(..)) => interval(reader, view, row, node).map(Value::Interval),
+        (Tree::Table(_), D::Period(..)) => {
+            Period::read(reader, &view.key(row.name), node).map(Value::Period)
+        }
+        (Tree::Table(_), D::Interval(..)) => {
+            Interval::read(reader, &view.key(row.name), node).map(Value::Interval)
+        }
         (Tree::Table(_), D::Sizes(..)) => {
             let sizes = row.domain.parse(&inline(node));
             if let Err(allowed) = &sizes {
@@ -271,27 +275,4 @@ fn give(
         reader.wrong(&view.key(row.name), node, &error.allowed);
     }
     false
-}
-
-fn period(reader: &mut Reader, view: &View<'_>, row: &Parameter, node: &Node) -> Option<Period> {
-    let view = View::new(reader, rows(Section::Period), &view.key(row.name), node)?;
-    let mean = view.get(reader, "mean");
-    let word = view.get::<&str>(reader, "distribution")?;
-    let mut all = Distribution::ALL.into_iter();
-    let distribution = all.find(|distribution| distribution.name() == word)?;
-    mean.map(|mean| Period { mean, distribution })
-}
-
-fn interval(
-    reader: &mut Reader,
-    view: &View<'_>,
-    row: &Parameter,
-    node: &Node,
-) -> Option<Interval> {
-    let view = View::new(reader, rows(Section::Interval), &view.key(row.name), node)?;
-    let (mean, stddev) = (view.get(reader, "mean"), view.get(reader, "stddev"));
-    Some(Interval {
-        mean: mean?,
-        stddev: stddev?,
-    })
 }

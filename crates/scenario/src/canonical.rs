@@ -10,7 +10,7 @@ use serde_json::{Map, Value as Json, json};
 use super::view::Keys;
 use super::written;
 use super::{Carried, DirectionSpec, Group, Hop, Link, Scenario, Setting, Side, TimedChange};
-use super::{medium, remark, trace, value};
+use super::{remark, trace, value};
 
 impl Scenario {
     /// The scenario without its seeds as canonical JSON.
@@ -121,7 +121,7 @@ fn direction(side: &DirectionSpec) -> Json {
     });
     // Only where there is one, as above.
     if let Some(medium) = &side.medium {
-        json["access"] = json!(medium::write(medium));
+        json["access"] = json!(medium.inline());
     }
     if let Some(impair) = &side.impair {
         json["impair"] = json!(impair.write());

@@ -6,7 +6,7 @@
 
 use std::sync::LazyLock;
 
-use quell_app::{Distribution, Entry, KINDS, MAX_DATAGRAM};
+use quell_app::{Distribution, Entry, Interval, KINDS, MAX_DATAGRAM, Period};
 use quell_aqm::medium::Medium;
 use quell_aqm::value::code::BINS_PER_OCTAVE;
 use quell_units::parameter::{Domain as D, Preset};
@@ -75,31 +75,14 @@ pub(crate) fn rows(section: Section) -> &'static [Key] {
 }
 
 use self::KeyDefault::{Derived, Is, Required};
-use self::Section::{
-    App, At, CongestionControl, Interval, Link, Period, Remark, Reverse, Root, Trace, Value,
-};
+use self::Section::{App, At, CongestionControl, Link, Remark, Reverse, Root, Trace, Value};
 
-const OVERHEAD: &str = "Bytes that the link adds to each IP packet when it serialises it; 14 equals tc's accounting on Ethernet.";
 /// Of a queue discipline.
 pub(super) const QUEUE: Domain = Domain::Table(
     "the name of a queue, or a table with its parameters: { kind = \"fifo\", limit = \"100ms\" }",
 );
-/// Of what happens behind the queue.
-const IMPAIR: Domain =
-    Domain::Table("a table such as { loss = 0.001, reorder = 0.01, jitter = \"1ms\" }");
-const IMPAIR_HELP: &str =
-    "What the path does to packets behind the queue: losses, reordering, jitter.";
-/// Of the access to a medium.
-const ACCESS: Domain = Domain::Table(
-    "a table such as { packets = 32, time = \"4ms\", delay = \"100us\", backoff = \"1ms\" }",
-);
-const ACCESS_HELP: &str = "Access to a shared medium: the link waits for it, and then sends several packets at once, which arrive together. As Wi-Fi does it.";
 pub(crate) const APP: Domain =
     Domain::Table("\"bulk\", or a table such as { kind = \"transfer\", size = \"1MB\" }");
-const BINS: Domain = Domain::Value(BINS_PER_OCTAVE.domain);
-const BINS_HELP: &str =
-    "Codes of packet values for a factor of two of the value: how finely values are distinguished.";
-const MPU: &str = "Smallest number of bytes that a packet occupies on the link.";
 
 /// The key of an application that names a preset.
 pub(crate) const PRESET: &str = "preset";
@@ -214,6 +197,8 @@ const OWN: &[&[Key]] = &[
     Medium::ROWS,
     Group::ROWS,
     OF_GROUPS,
+    Interval::ROWS,
+    Period::ROWS,
     AT,
     Run::ROWS,
 ];
@@ -235,11 +220,11 @@ const SCENARIO: &[Key] = &[
 #[rustfmt::skip]
 const fn of_side(section: Section) -> [Key; 5] {
     [
-        Key { source: "tc-stab(8)", ..key(section, "overhead", Domain::Signed(-1_000, 1_000), Is("0"), OVERHEAD, "overhead = 18") },
-        Key { source: "tc-stab(8)", ..key(section, "mpu", bytes(Bytes::ZERO, MTU), Is("0B"), MPU, r#"mpu = "64B""#) },
-        Key { source: "ours", ..key(section, "bins-per-octave", BINS, Is("64"), BINS_HELP, "bins-per-octave = 32") },
-        key(section, "access", ACCESS, Derived("the link is always free to send"), ACCESS_HELP, r#"access = { packets = 32, time = "4ms", backoff = "1ms" }"#),
-        key(section, "impair", IMPAIR, Derived("nothing happens"), IMPAIR_HELP, r#"impair = { loss = 0.001, jitter = "1ms" }"#),
+        Key { source: "tc-stab(8)", ..key(section, "overhead", Domain::Signed(-1_000, 1_000), Is("0"), "Bytes that the link adds to each IP packet when it serialises it; 14 equals tc's accounting on Ethernet.", "overhead = 18") },
+        Key { source: "tc-stab(8)", ..key(section, "mpu", bytes(Bytes::ZERO, MTU), Is("0B"), "Smallest number of bytes that a packet occupies on the link.", r#"mpu = "64B""#) },
+        Key { source: "ours", ..key(section, "bins-per-octave", Domain::Value(BINS_PER_OCTAVE.domain), Is("64"), "Codes of packet values for a factor of two of the value: how finely values are distinguished.", "bins-per-octave = 32") },
+        key(section, "access", Domain::Table("a table such as { packets = 32, time = \"4ms\", delay = \"100us\", backoff = \"1ms\" }"), Derived("the link is always free to send"), "Access to a shared medium: the link waits for it, and then sends several packets at once, which arrive together. As Wi-Fi does it.", r#"access = { packets = 32, time = "4ms", backoff = "1ms" }"#),
+        key(section, "impair", Domain::Table("a table such as { loss = 0.001, reorder = 0.01, jitter = \"1ms\" }"), Derived("nothing happens"), "What the path does to packets behind the queue: losses, reordering, jitter.", r#"impair = { loss = 0.001, jitter = "1ms" }"#),
     ]
 }
 
@@ -273,10 +258,6 @@ const OF_GROUPS: &[Key] = &[
     key(Value, "function", Domain::Table("the name of a throughput-value function, or a list of them for a marker of several timescales"), Derived("gold"), "Worth of the marginal bit by the rate of a flow.", r#"value = { function = "gold", marker = "token_bucket" }"#),
     key(Value, "marker", Domain::Word, Derived("random"), "What gives each packet its value; quell values lists the kinds with their parameters.", r#"value = { function = "gold", marker = "random" }"#),
     key(App, "kind", Domain::Value(D::Word(quell_app::NAMES)), Required, "Kind of application.", r#"app = { kind = "bulk" }"#),
-    key(Interval, "mean", time(Time::from_micros(10), Time::from_secs(60)), Required, "Mean time between datagrams.", r#"app = { kind = "cbr", size = "200B", interval = { mean = "20ms" } }"#),
-    key(Interval, "stddev", time(Time::ZERO, Time::from_secs(60)), Is("0s"), "Standard deviation of the time between datagrams.", r#"app = { kind = "cbr", size = "200B", interval = { mean = "20ms", stddev = "1ms" } }"#),
-    key(Period, "mean", time(Time::ZERO, DAY), Required, "Mean length.", r#"app = { kind = "transfer", size = "100kB", repeat = { mean = "2s" } }"#),
-    key(Period, "distribution", Domain::Value(D::Word(&[Distribution::ALL[0].name(), Distribution::ALL[1].name()])), Is("fixed"), "How single lengths deviate from the mean.", r#"app = { kind = "transfer", size = "100kB", repeat = { mean = "2s", distribution = "exponential" } }"#),
 ];
 
 /// `[[at]]`
@@ -287,6 +268,37 @@ const AT: &[Key] = &[
     key(At, "phase", Domain::Value(D::Flag), Derived("true, or false for a change that repeats"), "Whether a phase of the summary starts with the change.", r#"phase = false"#),
     key(At, "set", Domain::Table("a table such as { \"link.rate\" = \"20mbit\" }"), Required, "New values, each under its dotted key.", r#"set = { "link.rate" = "20mbit", "group.downloads.count" = 8 }"#),
 ];
+
+keys! {
+    impl Medium in Medium {
+        /// The most packets that the link sends at one access.
+        packets: u32 = { default: Is("64"), domain: Domain::Value(D::Integer(1, 1_024)), source: "IEEE 802.11-2020 A-MPDU", example: r#"access = { packets = 32 }"#, }
+        /// How long one access lasts at most. A packet joins while a full-sized one would still fit; the first always does.
+        time: Time = { default: Is("5.484ms"), domain: time(Time::from_nanos(1), Time::from_secs(1)), source: "IEEE 802.11-2020 aPPDUMaxTime", example: r#"access = { time = "2ms" }"#, }
+        /// Fixed time before each access, and for what follows it: interframe space, preamble, acknowledgement.
+        delay: Time = { default: Is("100us"), domain: time(Time::ZERO, Time::from_secs(1)), source: "ours", example: r#"access = { delay = "200us" }"#, }
+        /// The longest random time before each access beside the fixed one, uniform from zero: 15 slots of 9 us on a quiet medium, more where others send.
+        backoff: Time = { default: Is("135us"), domain: time(Time::ZERO, Time::from_secs(1)), source: "IEEE 802.11-2020 CWmin", example: r#"access = { backoff = "2ms" }"#, }
+    }
+}
+
+keys! {
+    impl Period in Period {
+        /// Mean length.
+        mean: Time = { default: Required, domain: time(Time::ZERO, DAY), example: r#"app = { kind = "transfer", size = "100kB", repeat = { mean = "2s" } }"#, }
+        /// How single lengths deviate from the mean.
+        distribution: Distribution = { default: Is("fixed"), domain: Domain::Value(D::Word(&[Distribution::ALL[0].name(), Distribution::ALL[1].name()])), example: r#"app = { kind = "transfer", size = "100kB", repeat = { mean = "2s", distribution = "exponential" } }"#, }
+    }
+}
+
+keys! {
+    impl Interval in Interval {
+        /// Mean time between datagrams.
+        mean: Time = { default: Required, domain: time(Time::from_micros(10), Time::from_secs(60)), example: r#"app = { kind = "cbr", size = "200B", interval = { mean = "20ms" } }"#, }
+        /// Standard deviation of the time between datagrams.
+        stddev: Time = { default: Is("0s"), domain: time(Time::ZERO, Time::from_secs(60)), example: r#"app = { kind = "cbr", size = "200B", interval = { mean = "20ms", stddev = "1ms" } }"#, }
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -40,7 +40,6 @@ pub mod kernel_options;
 pub mod keys;
 mod lifetimes;
 mod markers;
-mod medium;
 pub mod memory;
 mod overrides;
 mod places;

@@ -3,98 +3,66 @@
 use crate::World;
 use crate::domain::Domain;
 
-/// A table of a scenario.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Section {
-    /// The top of the file.
-    Root,
-    /// `[link]`
-    Link,
-    /// `[link.reverse]`
-    Reverse,
-    /// `rate = { … }`
-    Trace,
-    /// `access = { … }`
-    Medium,
-    /// `impair = { … }`
-    Impair,
-    /// `remark = [{ … }]`
-    Remark,
-    /// `[[group]]`
-    Group,
-    /// `congestion-control = { … }`
-    CongestionControl,
-    /// `value = { … }`
-    Value,
-    /// `app = { … }`
-    App,
-    /// `interval = { … }` of datagrams.
-    Interval,
-    /// `on`, `off` and `repeat` as a table.
-    Period,
-    /// `[[at]]`
-    At,
-    /// `[run]`
-    Run,
+/// Declares the tables of a scenario: each with its title, the heading under which the examples of its keys stand, and the path of
+/// its keys.
+macro_rules! sections {
+    ($($(#[$doc:meta])* $section:ident: $title:literal, $heading:literal, $path:literal;)*) => {
+        /// A table of a scenario.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Section { $($(#[$doc])* $section,)* }
+
+        impl Section {
+            /// Every section.
+            pub const ALL: &'static [Self] = &[$(Self::$section),*];
+
+            /// As people know it.
+            pub const fn title(self) -> &'static str {
+                match self { $(Self::$section => $title,)* }
+            }
+
+            /// The heading in a file under which the examples of its keys stand; empty at the top of the file.
+            pub const fn heading(self) -> &'static str {
+                match self { $(Self::$section => $heading,)* }
+            }
+
+            const fn path(self) -> &'static str {
+                match self { $(Self::$section => $path,)* }
+            }
+        }
+    };
 }
 
-impl Section {
-    /// Every section.
-    pub const ALL: &'static [Self] = &[
-        Self::Root,
-        Self::Link,
-        Self::Reverse,
-        Self::Trace,
-        Self::Medium,
-        Self::Impair,
-        Self::Remark,
-        Self::Group,
-        Self::CongestionControl,
-        Self::Value,
-        Self::App,
-        Self::Interval,
-        Self::Period,
-        Self::At,
-        Self::Run,
-    ];
-
-    /// As people know it.
-    pub const fn title(self) -> &'static str {
-        match self {
-            Self::Root => "a scenario",
-            Self::Link => "[link]",
-            Self::Reverse => "[link.reverse]",
-            Self::Trace => "rate",
-            Self::Medium => "access",
-            Self::Impair => "impair",
-            Self::Remark => "a network of remark",
-            Self::Group => "[[group]]",
-            Self::CongestionControl => "congestion-control",
-            Self::Value => "value",
-            Self::App => "app",
-            Self::Interval => "interval",
-            Self::Period => "a period",
-            Self::At => "[[at]]",
-            Self::Run => "[run]",
-        }
-    }
-
-    /// The heading in a file under which the examples of its keys stand; empty at the top of the file.
-    pub const fn heading(self) -> &'static str {
-        match self {
-            Self::Root => "",
-            Self::Link | Self::Trace | Self::Medium | Self::Impair | Self::Remark => "[link]",
-            Self::Reverse => "[link.reverse]",
-            Self::Group
-            | Self::CongestionControl
-            | Self::Value
-            | Self::App
-            | Self::Interval
-            | Self::Period => "[[group]]",
-            Self::At => "[[at]]",
-            Self::Run => "[run]",
-        }
-    }
+sections! {
+    /// The top of the file.
+    Root: "a scenario", "", "";
+    /// `[link]`
+    Link: "[link]", "[link]", "link";
+    /// `[link.reverse]`
+    Reverse: "[link.reverse]", "[link.reverse]", "link.reverse";
+    /// `rate = { … }`
+    Trace: "rate", "[link]", "link.rate";
+    /// `access = { … }`
+    Medium: "access", "[link]", "link.access";
+    /// `impair = { … }`
+    Impair: "impair", "[link]", "link.impair";
+    /// `remark = [{ … }]`
+    Remark: "a network of remark", "[link]", "link.remark";
+    /// `[[group]]`
+    Group: "[[group]]", "[[group]]", "group.NAME";
+    /// `congestion-control = { … }`
+    CongestionControl: "congestion-control", "[[group]]", "group.NAME.congestion-control";
+    /// `value = { … }`
+    Value: "value", "[[group]]", "group.NAME.value";
+    /// `app = { … }`
+    App: "app", "[[group]]", "group.NAME.app";
+    /// `interval = { … }` of datagrams.
+    Interval: "interval", "[[group]]", "group.NAME.app.interval";
+    /// `on`, `off` and `repeat` as a table.
+    Period: "a period", "[[group]]", "group.NAME.app.PERIOD";
+    /// `[[at]]`
+    At: "[[at]]", "[[at]]", "at";
+    /// `[run]`
+    Run: "[run]", "[run]", "run";
 }
 
 /// The value of a key that nobody gave.
@@ -177,23 +145,9 @@ impl Key {
     /// The dotted path from the top of a file, as errors print it and `--set` takes it. `NAME` stands for the name of a
     /// group, `PERIOD` for a key of an application that is a period.
     pub fn path(&self) -> String {
-        let table = match self.section {
-            Section::Root => return self.name.to_owned(),
-            Section::Link => "link",
-            Section::Reverse => "link.reverse",
-            Section::Trace => "link.rate",
-            Section::Medium => "link.access",
-            Section::Impair => "link.impair",
-            Section::Remark => "link.remark",
-            Section::Group => "group.NAME",
-            Section::CongestionControl => "group.NAME.congestion-control",
-            Section::Value => "group.NAME.value",
-            Section::App => "group.NAME.app",
-            Section::Interval => "group.NAME.app.interval",
-            Section::Period => "group.NAME.app.PERIOD",
-            Section::At => "at",
-            Section::Run => "run",
-        };
-        format!("{table}.{}", self.name)
+        match self.section.path() {
+            "" => self.name.to_owned(),
+            table => format!("{table}.{}", self.name),
+        }
     }
 }

@@ -302,6 +302,15 @@ pub(crate) trait Keys: Sized {
     /// Every key with its value, in the order of the rows.
     fn written(&self) -> impl Iterator<Item = (&'static Key, Option<Written>)>;
 
+    /// Every key that has a value, as a table on one line.
+    fn inline(&self) -> String {
+        let given = self
+            .written()
+            .filter_map(|(key, value)| Some((key, value?)));
+        let keys = given.map(|(key, value)| format!("{} = {}", key.name, value.toml));
+        format!("{{ {} }}", keys.collect::<Vec<_>>().join(", "))
+    }
+
     /// Reads the table at `path`, of which nothing is read by hand.
     fn read(reader: &mut Reader, path: &str, node: &Node) -> Option<Self> {
         let view = View::new(reader, Self::ROWS, path, node)?;

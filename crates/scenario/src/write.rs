@@ -13,7 +13,7 @@ use super::view::Keys as _;
 use super::written::{Written, in_toml, quoted};
 use super::{
     Carried, DirectionSpec, FunctionSpec, Group, Hop, Link, Scenario, Setting, Side, TimedChange,
-    medium, remark, trace, value,
+    remark, trace, value,
 };
 
 impl Scenario {
@@ -91,7 +91,7 @@ impl Text {
         self.line("mpu", quoted(side.framing.mpu));
         self.line("bins-per-octave", side.codes.bins_per_octave());
         if let Some(medium) = &side.medium {
-            self.line("access", medium::write(medium));
+            self.line("access", medium.inline());
         }
         if let Some(impair) = &side.impair {
             self.line("impair", impair.write());

@@ -79,6 +79,7 @@ fields! {
     u32: Parsed::Value(Value::Integer(n) | Value::Fraction(n, _)) => n.try_into().ok(), n => Value::Integer(u64::from(*n));
     &'static str: Parsed::Value(Value::Word(word)) => Some(word), word => Value::Word(word);
     Direction: Parsed::Value(Value::Word(word)) => Self::BOTH.into_iter().find(|one| one.name() == word), one => Value::Word(one.name());
+    Distribution: Parsed::Value(Value::Word(word)) => Self::ALL.into_iter().find(|one| one.name() == word), one => Value::Word(one.name());
     i32: Parsed::Signed(number) => Some(number), number => Parsed::Signed(*number);
     String: Parsed::Text(text) => Some(text), text => Parsed::Text(text.clone());
     Vec<u64>: Parsed::Seeds(seeds) => Some(seeds), seeds => Parsed::Seeds(seeds.clone());
