@@ -2,16 +2,17 @@
 
 use std::ops::Deref;
 
-use quell_app::{AppConfig, Distribution, Entry, Interval, Path, Period};
+use quell_app::{AppConfig, Entry, Interval, Path, Period};
 use quell_units::parameter::{Domain as D, Parameter, Preset, Value};
 use quell_units::{CommandLine, ParameterError, Settings};
+use serde_json::json;
 
 use super::domain::{Domain, Parsed, scalar};
-use super::keys::{PRESET, Section};
+use super::keys::{PRESET, Section, rows};
 use super::rates_file;
-use super::read::{Reader, View};
 use super::tree::{Node, Table, TomlType, Tree};
-use super::write::{in_toml, quoted};
+use super::view::{Keys as _, Reader, View};
+use super::written::{Field, Written, in_toml, quoted, settings};
 
 /// The application of a group: a kind of the registry, and its parameters.
 #[derive(Debug, Clone)]
@@ -72,13 +73,13 @@ impl AppSpec {
             }
         };
         let node = spelled_out.as_ref().unwrap_or(node);
-        let view = View::new(reader, Section::App, path, node)?;
-        let entry = quell_app::find(view.word(reader, "kind")?)?;
+        let view = View::new(reader, rows(Section::App), path, node)?;
+        let entry = quell_app::find(view.get::<&str>(reader, "kind")?)?;
         let mut settings = Settings::new(entry.parameters);
         let mut whole = true;
         let mut preset = None;
         if !entry.presets.is_empty() && view.node(reader, PRESET).is_some() {
-            preset = Some(entry.preset(view.word(reader, PRESET)?)?);
+            preset = Some(entry.preset(view.get::<&str>(reader, PRESET)?)?);
         }
         for row in entry.parameters {
             let is_preset = preset.is_some_and(|preset| {
@@ -156,7 +157,7 @@ impl AppSpec {
     }
 
     /// The application as an inline table.
-    pub(super) fn write(&self) -> String {
+    fn write(&self) -> String {
         let mut text = format!("{{ kind = \"{}\"", self.config.kind());
         for (row, value) in self.settings.applicable() {
             if let Some(value) = value {
@@ -164,6 +165,16 @@ impl AppSpec {
             }
         }
         text + " }"
+    }
+}
+
+impl Field for AppSpec {
+    const BY_HAND: bool = true;
+    fn written(&self) -> Option<Written> {
+        Some(Written {
+            toml: self.write(),
+            json: json!([self.config.kind(), settings(&self.settings)]),
+        })
     }
 }
 
@@ -183,8 +194,12 @@ fn parameter(
         };
     };
     let value = match (&node.value, row.domain) {
-        (Tree::Table(_), D::Period(..)) => period(reader, view, row, node).map(Value::Period),
-        (Tree::Table(_), D::Interval(..)) => interval(reader, view, row, node).map(Value::Interval),
+        (Tree::Table(_), D::Period(..)) => {
+            Period::read(reader, &view.key(row.name), node).map(Value::Period)
+        }
+        (Tree::Table(_), D::Interval(..)) => {
+            Interval::read(reader, &view.key(row.name), node).map(Value::Interval)
+        }
         (Tree::Table(_), D::Sizes(..)) => {
             let sizes = row.domain.parse(&inline(node));
             if let Err(allowed) = &sizes {
@@ -260,27 +275,4 @@ fn give(
         reader.wrong(&view.key(row.name), node, &error.allowed);
     }
     false
-}
-
-fn period(reader: &mut Reader, view: &View<'_>, row: &Parameter, node: &Node) -> Option<Period> {
-    let view = View::new(reader, Section::Period, &view.key(row.name), node)?;
-    let mean = view.time(reader, "mean");
-    let word = view.word(reader, "distribution")?;
-    let mut all = Distribution::ALL.into_iter();
-    let distribution = all.find(|distribution| distribution.name() == word)?;
-    mean.map(|mean| Period { mean, distribution })
-}
-
-fn interval(
-    reader: &mut Reader,
-    view: &View<'_>,
-    row: &Parameter,
-    node: &Node,
-) -> Option<Interval> {
-    let view = View::new(reader, Section::Interval, &view.key(row.name), node)?;
-    let (mean, stddev) = (view.time(reader, "mean"), view.time(reader, "stddev"));
-    Some(Interval {
-        mean: mean?,
-        stddev: stddev?,
-    })
 }

@@ -5,41 +5,96 @@
 //! [`Scenario::to_toml`]. Two scenarios that are equal have the same text. What a group, a queue or an application has twice or
 //! in another order has another text: order means something there. Seeds are left out, because each belongs to a run of its own.
 
-use std::fmt::Write as _;
+use serde_json::{Map, Value as Json, json};
 
-use quell_units::Settings;
-use quell_units::parameter::Value;
-use quell_units::{Bytes, Rate, Time};
-
-use super::{
-    Carried, ControlSpec, DirectionSpec, FunctionSpec, Group, Hop, Link, Run, Scenario, Setting,
-    Side, TimedChange,
-};
-use super::{medium, remark, trace, value};
+use super::view::Keys;
+use super::written;
+use super::{Carried, DirectionSpec, Group, Hop, Link, Scenario, Setting, Side, TimedChange};
+use super::{remark, trace, value};
 
 impl Scenario {
     /// The scenario without its seeds as canonical JSON.
     pub fn canonical(&self) -> String {
-        let mut json = Json(String::with_capacity(2048));
-        json.object(|json| {
-            json.key("at").list(&self.changes, |json, change| {
-                json.change(self, change);
-            });
-            json.key("description").string(&self.description);
-            let is_one = self.links.len() == 1;
-            json.key("group").list(&self.groups, |json, group| {
-                json.group(group, Some(self).filter(|_| !is_one));
-            });
-            json.key("link");
-            match &self.links[..] {
-                [link] if is_plain(link) => json.directions(link),
-                links => json.list(links, |json, link| json.link(link, &self.groups)),
-            }
-            json.key("name").string(&self.name);
-            json.key("run").run(&self.run);
-            json.key("value").list(&self.functions, Json::function);
+        let mut run = keys(&self.run);
+        run.remove("seeds");
+        let functions = self.functions.iter();
+        let functions = functions.map(|one| json!([one.name, value::write::function(one)]));
+        let link = match &self.links[..] {
+            [link] if is_plain(link) => directions(link),
+            links => links.iter().map(|one| self.canonical_link(one)).collect(),
+        };
+        let mut json = json!({
+            "at": all(&self.changes, |change| self.canonical_change(change)),
+            "description": self.description,
+            "group": all(&self.groups, |group| self.canonical_group(group)),
+            "link": link,
+            "name": self.name,
+            "run": run,
+            "value": functions.collect::<Json>(),
         });
-        json.0
+        json.sort_all_objects();
+        json.to_string()
+    }
+
+    fn canonical_change(&self, change: &TimedChange) -> Json {
+        let mut json = json!({
+            "set": all(&change.set, |setting| self.canonical_setting(setting)),
+            "time": json_of(&change.time),
+        });
+        // A phase starts unless something else is said.
+        if !change.phase {
+            json["phase"] = json!(false);
+        }
+        json
+    }
+
+    fn canonical_setting(&self, setting: &Setting) -> Json {
+        let name = |group: &usize| &self.groups[*group].name;
+        match setting {
+            Setting::Rate(side, new) => json!([self.side_name(*side), "rate", json_of(new)]),
+            Setting::Queue { side, key, value } => {
+                json!([self.side_name(*side), "queue", key, value])
+            }
+            Setting::App { group, key, app } => {
+                let (kind, settings) = (app.config().kind(), written::settings(app.settings()));
+                json!(["app", name(group), key, kind, settings])
+            }
+            Setting::Count { group, count } => json!(["count", name(group), count]),
+        }
+    }
+
+    /// A direction, behind the name of its link where there are several.
+    fn side_name(&self, side: Side) -> String {
+        let direction = side.direction.name();
+        match &self.links[..] {
+            [_] => direction.to_owned(),
+            links => format!("{}.{direction}", links[side.hop.index()].name),
+        }
+    }
+
+    fn canonical_link(&self, link: &Link) -> Json {
+        let mut json = json!({
+            "delay": json_of(&link.delay),
+            "directions": directions(link),
+            "name": link.name,
+        });
+        // Only where there is one: what has none has the text that it always had.
+        if !link.remark.is_empty() {
+            json["remark"] = json!(remark::write(&link.remark, &self.groups));
+        }
+        if link.values != Carried::default() {
+            json["values"] = json!(link.values.name());
+        }
+        json
+    }
+
+    fn canonical_group(&self, group: &Group) -> Json {
+        let mut json = keys(group);
+        json.remove("path");
+        if let Some(path) = self.written_path(group) {
+            json.insert("path".to_owned(), path.json);
+        }
+        Json::Object(json)
     }
 }
 
@@ -48,254 +103,48 @@ fn is_plain(link: &Link) -> bool {
     link.name == Hop::ONLY_NAME && link.remark.is_empty() && link.values == Carried::default()
 }
 
-/// A direction, behind the name of its link where there are several.
-fn named(scenario: &Scenario, side: Side) -> String {
-    let direction = side.direction.name();
-    match &scenario.links[..] {
-        [_] => direction.to_owned(),
-        links => format!("{}.{direction}", links[side.hop.index()].name),
-    }
+fn directions(link: &Link) -> Json {
+    all([&link.forward, &link.reverse], direction)
 }
 
-/// A text of JSON that grows. Whoever writes an object writes its keys in their order.
-struct Json(String);
-
-impl Json {
-    fn change(&mut self, scenario: &Scenario, change: &TimedChange) {
-        self.object(|json| {
-            // A phase starts unless something else is said.
-            if !change.phase {
-                json.key("phase").plain(false);
-            }
-            json.key("set").list(&change.set, |json, setting| {
-                json.setting(scenario, setting);
-            });
-            json.key("time").time(change.time);
-        });
+fn direction(side: &DirectionSpec) -> Json {
+    let settings = written::settings(&side.queue.settings);
+    let mut json = json!({
+        "bins-per-octave": side.codes.bins_per_octave(),
+        "mpu": json_of(&side.framing.mpu),
+        "overhead": side.framing.overhead,
+        "queue": [side.queue.kind, settings],
+        "rate": match &side.course {
+            Some(course) => json!(trace::canonical(course)),
+            None => json_of(&side.rate),
+        },
+    });
+    // Only where there is one, as above.
+    if let Some(medium) = &side.medium {
+        json["access"] = json!(medium.inline());
     }
-
-    fn setting(&mut self, scenario: &Scenario, setting: &Setting) {
-        match setting {
-            Setting::Rate(side, new) => {
-                self.names(&[&named(scenario, *side), "rate"]).rate(*new);
-            }
-            Setting::Queue { side, key, value } => {
-                let side = named(scenario, *side);
-                self.names(&[&side, "queue", key]).string(value);
-            }
-            Setting::App { group, key, app } => {
-                let group = &scenario.groups[*group].name;
-                self.names(&["app", group, key, app.config().kind()])
-                    .settings(app.settings());
-            }
-            Setting::Count { group, count } => {
-                let group = &scenario.groups[*group].name;
-                self.names(&["count", group]).plain(count);
-            }
-        }
-        self.0.push(']');
+    if let Some(impair) = &side.impair {
+        json["impair"] = json!(impair.write());
     }
+    json
+}
 
-    /// The start of a list that has these strings first, for what comes last.
-    fn names(&mut self, names: &[&str]) -> &mut Self {
-        self.0.push('[');
-        for name in names {
-            self.string(name);
-            self.0.push(',');
-        }
-        self
-    }
+fn all<T>(items: impl IntoIterator<Item = T>, json: impl FnMut(T) -> Json) -> Json {
+    items.into_iter().map(json).collect()
+}
 
-    fn run(&mut self, run: &Run) {
-        self.object(|json| {
-            json.key("duration").time(run.duration);
-            json.key("interval").time(run.interval);
-            json.key("settle").time(run.settle);
-            json.key("warmup").time(run.warmup);
-        });
-    }
+fn json_of(value: &impl written::Field) -> Json {
+    value.written().map_or(Json::Null, |value| value.json)
+}
 
-    fn directions(&mut self, link: &Link) {
-        let sides = [&link.forward, &link.reverse];
-        self.list(sides, |json, side| json.direction(side));
-    }
-
-    fn link(&mut self, link: &Link, groups: &[Group]) {
-        self.object(|json| {
-            json.key("delay").time(link.delay);
-            json.key("directions").directions(link);
-            json.key("name").string(&link.name);
-            // Only where there is one, as above.
-            if !link.remark.is_empty() {
-                let networks = remark::write(&link.remark, groups);
-                json.key("remark").string(&networks);
-            }
-            if link.values != Carried::default() {
-                json.key("values").string(link.values.name());
-            }
-        });
-    }
-
-    fn direction(&mut self, side: &DirectionSpec) {
-        self.object(|json| {
-            // Only where there is one: what has none has the text that it always had.
-            if let Some(medium) = &side.medium {
-                json.key("access").string(&medium::write(medium));
-            }
-            json.key("bins-per-octave")
-                .plain(side.codes.bins_per_octave());
-            if let Some(impair) = &side.impair {
-                json.key("impair").string(&impair.write());
-            }
-            json.key("mpu").bytes(side.framing.mpu);
-            json.key("overhead").plain(side.framing.overhead);
-            let queue = json.key("queue").names(&[side.queue.kind]);
-            queue.settings(&side.queue.settings);
-            json.0.push(']');
-            match &side.course {
-                Some(course) => json.key("rate").string(&trace::canonical(course)),
-                None => json.key("rate").rate(side.rate),
-            };
-        });
-    }
-
-    /// With the names of the links in `scenario` that it crosses.
-    fn group(&mut self, group: &Group, scenario: Option<&Scenario>) {
-        self.object(|json| {
-            json.key("access-rate").rate(group.access_rate);
-            let app = json.key("app").names(&[group.app.config().kind()]);
-            app.settings(group.app.settings());
-            json.0.push(']');
-            let control = group.congestion_control.as_ref();
-            json.key("congestion-control")
-                .or_null(control, Self::control);
-            json.key("count").plain(group.count);
-            json.key("direction").string(group.direction.name());
-            json.key("ecn").string(group.ecn.name());
-            json.key("gso").plain(group.gso);
-            json.key("initial-window").plain(group.initial_window);
-            json.key("mss").bytes(group.mss);
-            json.key("name").string(&group.name);
-            json.key("pacing").or_null(group.pacing, Self::plain);
-            if let Some(scenario) = scenario {
-                let links = group.path.iter();
-                let links = links.map(|hop| &scenario.links[hop.index()].name);
-                json.key("path").list(links, |json, name| json.string(name));
-            }
-            json.key("rtt").time(group.rtt);
-            json.key("start").time(group.start);
-            json.key("stop").or_null(group.stop, Self::time);
-            let marker = value::write::group(group.value.as_ref());
-            json.key("value").string(&marker);
-        });
-    }
-
-    fn control(&mut self, control: &ControlSpec) {
-        let options = control
-            .options()
-            .map(|(row, value)| (row.name, value))
-            .collect();
-        self.names(&[control.name()]).parameters(options);
-        self.0.push(']');
-    }
-
-    fn function(&mut self, function: &FunctionSpec) {
-        self.names(&[&function.name])
-            .string(&value::write::function(function));
-        self.0.push(']');
-    }
-
-    /// The parameters that apply, with their values.
-    fn settings(&mut self, settings: &Settings) {
-        let rows = settings.applicable();
-        let rows = rows.filter_map(|(row, value)| Some((row.name, value?)));
-        self.parameters(rows.collect());
-    }
-
-    fn parameters(&mut self, mut values: Vec<(&str, Value)>) {
-        values.sort_by_key(|(name, _)| *name);
-        self.object(|json| {
-            for (name, value) in &values {
-                json.key(name).parameter(value);
-            }
-        });
-    }
-
-    fn parameter(&mut self, value: &Value) {
-        match value {
-            Value::Time(value) => self.time(*value),
-            Value::Rate(value) => self.rate(*value),
-            Value::Bytes(value) => self.bytes(*value),
-            Value::Integer(value) => self.plain(value),
-            Value::Flag(value) => self.plain(value),
-            other => self.string(&other.to_string()),
-        }
-    }
-
-    fn time(&mut self, time: Time) {
-        self.plain(format_args!("\"{}ns\"", time.as_nanos()));
-    }
-
-    fn rate(&mut self, rate: Rate) {
-        match rate.is_unlimited() {
-            true => self.string("unlimited"),
-            false => self.plain(format_args!("\"{}bit\"", rate.as_bps())),
-        }
-    }
-
-    fn bytes(&mut self, bytes: Bytes) {
-        self.plain(format_args!("\"{}B\"", bytes.get()));
-    }
-
-    fn or_null<T>(&mut self, value: Option<T>, write: impl FnOnce(&mut Self, T)) {
-        match value {
-            Some(value) => write(self, value),
-            None => self.0.push_str("null"),
-        }
-    }
-
-    /// What is written as it is displayed.
-    fn plain(&mut self, value: impl std::fmt::Display) {
-        write!(self.0, "{value}").expect("a string takes everything");
-    }
-
-    fn string(&mut self, text: &str) {
-        let is_plain = |byte: u8| matches!(byte, b' '..=b'~') && byte != b'"' && byte != b'\\';
-        if text.bytes().all(is_plain) {
-            self.0.push('"');
-            self.0.push_str(text);
-            self.0.push('"');
-        } else {
-            self.plain(serde_json::Value::from(text));
-        }
-    }
-
-    fn list<T>(&mut self, items: impl IntoIterator<Item = T>, mut write: impl FnMut(&mut Self, T)) {
-        self.0.push('[');
-        for (index, item) in items.into_iter().enumerate() {
-            if index > 0 {
-                self.0.push(',');
-            }
-            write(self, item);
-        }
-        self.0.push(']');
-    }
-
-    fn object(&mut self, write: impl FnOnce(&mut Self)) {
-        self.0.push('{');
-        write(self);
-        self.0.push('}');
-    }
-
-    /// A key of an object, for its value.
-    fn key(&mut self, key: &str) -> &mut Self {
-        if !self.0.ends_with('{') {
-            self.0.push(',');
-        }
-        self.string(key);
-        self.0.push(':');
-        self
-    }
+/// Every key, by its name.
+fn keys(table: &impl Keys) -> Map<String, Json> {
+    let keys = table.written();
+    let keys = keys.map(|(key, value)| {
+        let json = value.map_or(Json::Null, |value| value.json);
+        (key.name.to_owned(), json)
+    });
+    keys.collect()
 }
 
 #[cfg(test)]

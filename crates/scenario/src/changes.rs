@@ -8,10 +8,10 @@ use quell_units::{Bytes, Ecn, Random, Rate, Settings, Time, notation};
 use super::app::AppSpec;
 use super::domain::Parsed;
 use super::hint;
-use super::keys::{KEYS, Section};
+use super::keys::{KEYS, Section, rows};
 use super::queue::{explained, text_of};
-use super::read::{Reader, View, rate_domain, tables};
 use super::tree::{Node, Table, Tree};
+use super::view::{Reader, View, tables};
 use super::{Direction, DirectionSpec, Group, Hop, Link, QueueSpec, Setting, Side, TimedChange};
 
 /// Reads the list `at`, of a run that ends at `end`.
@@ -111,8 +111,8 @@ fn entries<'a>(
     let mut previous: Option<(Time, bool)> = None;
     for (index, node) in nodes.iter().enumerate() {
         let path = format!("at.{}", index + 1);
-        let view = View::new(reader, Section::At, &path, node)?;
-        let time = view.time(reader, "time");
+        let view = View::new(reader, rows(Section::At), &path, node)?;
+        let time = view.get::<Time>(reader, "time");
         let repeats = view.node(reader, "repeat");
         if let (Some((before, repeated)), Some(time), Some(at)) =
             (previous, time, view.node(reader, "time"))
@@ -126,7 +126,7 @@ fn entries<'a>(
             );
         }
         previous = time.map(|time| (time, repeats.is_some())).or(previous);
-        let repeat = view.time(reader, "repeat");
+        let repeat = view.get::<Time>(reader, "repeat");
         if let (Some(node), Some(time), Some(step), Some(end)) = (repeats, time, repeat, end)
             && time < end
             && time + step >= end
@@ -135,7 +135,7 @@ fn entries<'a>(
                 format!("has no effect: the run ends at {end}, before the change happens again");
             reader.wrong(&view.key("repeat"), node, &allowed);
         }
-        let phase = view.flag(reader, "phase");
+        let phase = view.get::<bool>(reader, "phase");
         all.push(Entry {
             phase: phase.unwrap_or(repeats.is_none()),
             set: view.node(reader, "set"),
@@ -277,10 +277,10 @@ impl Trial<'_> {
             Direction::Reverse => Section::Reverse,
         };
         let row = section.keys().find(|row| row.name == "rate");
-        let domain = row.map(|row| rate_domain(row.domain, self.links.len()));
+        let domain = row.map(|row| row.domain.of_links(self.links.len()));
         let parsed = domain.map(|domain| (domain.read(node), domain));
         let rate = match parsed {
-            Some((Ok(Parsed::Rate(rate)), _)) => rate,
+            Some((Ok(Parsed::Value(Value::Rate(rate))), _)) => rate,
             // An outage is a rate too, but only for a while.
             _ if is_nothing(node.found().trim_matches('"')) => Rate::ZERO,
             Some((_, domain)) => {

@@ -8,18 +8,17 @@ use quell_tcp::cc::{self, ControlKind};
 use quell_tcp::{CcConfig, Codepoint};
 use quell_units::parameter::Value;
 use quell_units::{Parameter, ParameterError, Settings};
+use serde_json::json;
 
-use super::domain::{kinds, scalar};
+use super::domain::{Parsed, kinds, scalar};
 use super::hint;
-use super::keys::Section;
+use super::keys::{Section, rows};
 use super::problem::closest;
 use super::queue::explained;
-use super::read::{Reader, View};
 use super::tree::{Node, Table, TomlType, Tree};
+use super::view::{Reader, View};
+use super::written::{Field, Written, in_toml, parameters, quoted};
 use super::{Domain, EcnSetting};
-
-/// The control of TCP flows for which nobody names one: Linux's default.
-pub const DEFAULT_CONTROL: &str = "cubic";
 
 /// Controls of Linux that quell does not model and that never pace by themselves; any other may, as BBR does.
 const UNPACED: &[&str] = &[
@@ -142,8 +141,8 @@ impl ControlSpec {
             return name.map(Self::new);
         };
         let named = table.get("name");
-        let name =
-            View::open(Section::CongestionControl, path, node, table).text(reader, "name")?;
+        let name = View::open(rows(Section::CongestionControl), path, node, table)
+            .get::<String>(reader, "name")?;
         let mut spec = Self::new(&name);
         let mut whole = true;
         for (key, value) in table.iter().filter(|(key, _)| *key != "name") {
@@ -189,6 +188,35 @@ impl ControlSpec {
         settings
             .set(key, text)
             .map_err(|error| explained(error.allowed, rows, key, node))
+    }
+}
+
+/// A name, or a table where there are options.
+impl Field for ControlSpec {
+    const BY_HAND: bool = true;
+    fn written(&self) -> Option<Written> {
+        let options = || self.options().map(|(row, value)| (row.name, value));
+        let json = json!([self.name, parameters(options())]);
+        let options = options().map(|(name, value)| format!(", {name} = {}", in_toml(value)));
+        let options: String = options.collect();
+        let name = quoted(&self.name);
+        let toml = match options.is_empty() {
+            true => name,
+            false => format!("{{ name = {name}{options} }}"),
+        };
+        Some(Written { toml, json })
+    }
+}
+
+/// The default follows from the control.
+impl Field for EcnSetting {
+    const BY_HAND: bool = true;
+    fn of(parsed: Parsed) -> Option<Self> {
+        let word = <&str>::of(parsed)?;
+        Self::ALL.into_iter().find(|one| one.name() == word)
+    }
+    fn written(&self) -> Option<Written> {
+        self.name().written()
     }
 }
 

@@ -9,7 +9,6 @@ use quell_units::notation;
 use quell_units::parameter::{self, Value};
 use quell_units::{Bytes, Rate, Time};
 
-use super::hint;
 use super::problem::Origin;
 use super::tree::{Node, TomlType, Tree};
 
@@ -42,23 +41,12 @@ pub enum Domain {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Parsed {
     Value(Value),
-    Rate(Rate),
     Signed(i32),
     Text(String),
     Seeds(Vec<u64>),
 }
 
 impl Domain {
-    /// Reads the value of a node, or says what is allowed.
-    pub(crate) fn read(&self, node: &Node) -> Result<Parsed, String> {
-        let must = || format!("must be {self}{}", hint::of(self, node));
-        if let (Self::Seeds, Tree::Array(nodes)) = (self, &node.value) {
-            return seeds(nodes).map_err(|why| why.unwrap_or_else(must));
-        }
-        let text = scalar(node, self.kinds()).ok_or_else(must)?;
-        self.parse(text).ok_or_else(must)
-    }
-
     /// Reads a value from text.
     pub(crate) fn parse(&self, text: &str) -> Option<Parsed> {
         match self {
@@ -66,7 +54,7 @@ impl Domain {
             Self::Rate(low, high, besides) => notation::rate(text.trim())
                 .ok()
                 .filter(|rate| (low..=high).contains(&rate) || Some(*rate) == *besides)
-                .map(Parsed::Rate),
+                .map(|rate| Parsed::Value(Value::Rate(rate))),
             Self::Signed(low, high) => text
                 .parse()
                 .ok()
@@ -82,8 +70,19 @@ impl Domain {
         }
     }
 
+    /// This domain of the rate of a direction where there are so many links: of several each may be unlimited, as long as the data
+    /// of every group meets a limit.
+    pub(crate) fn of_links(self, links: usize) -> Self {
+        match self {
+            Self::Rate(low, high, None) if links > 1 => {
+                Self::Rate(low, high, Some(Rate::UNLIMITED))
+            }
+            domain => domain,
+        }
+    }
+
     /// How a file may write it.
-    fn kinds(&self) -> &'static [TomlType] {
+    pub(crate) fn kinds(&self) -> &'static [TomlType] {
         match self {
             Self::Value(domain) => kinds(domain),
             Self::Signed(..) => &[TomlType::Integer],
@@ -134,46 +133,7 @@ pub(crate) fn scalar<'a>(node: &'a Node, kinds: &[TomlType]) -> Option<&'a str> 
 }
 
 /// The most seeds of one run.
-const MOST_SEEDS: usize = 1_000;
-
-/// The seeds, or what is wrong with them where that is more than that they are none.
-fn seeds(nodes: &[Node]) -> Result<Parsed, Option<String>> {
-    if nodes.len() > MOST_SEEDS {
-        let why = format!(
-            "has {} seeds; at most {MOST_SEEDS} are allowed",
-            nodes.len()
-        );
-        return Err(Some(why));
-    }
-    let seed = |node: &Node| {
-        scalar(node, &[TomlType::Integer])?
-            .parse()
-            .ok()
-            .filter(|&seed| seed <= i64::MAX as u64)
-    };
-    let mut seeds: Vec<u64> = Vec::new();
-    for node in nodes {
-        let Some(seed) = seed(node) else {
-            let found = node.found();
-            let why = format!(
-                "{found} is not a seed; a seed is a whole number from 0 to {}",
-                i64::MAX
-            );
-            return Err(Some(why));
-        };
-        if seeds.contains(&seed) {
-            let why = format!("has {seed} twice; each seed is a separate run");
-            return Err(Some(why));
-        }
-        seeds.push(seed);
-    }
-    if seeds.is_empty() {
-        return Err(Some(
-            "is empty; give at least one seed, such as [1]".to_owned(),
-        ));
-    }
-    Ok(Parsed::Seeds(seeds))
-}
+pub(crate) const MOST_SEEDS: usize = 1_000;
 
 fn is_name(text: &str) -> bool {
     (1..=LONGEST_NAME).contains(&text.len())
@@ -262,7 +222,7 @@ mod tests {
         );
         assert_eq!(
             reverse.parse("unlimited"),
-            Some(Parsed::Rate(Rate::UNLIMITED))
+            Some(Parsed::Value(Value::Rate(Rate::UNLIMITED)))
         );
         assert_eq!(reverse.parse("999bit"), None);
         assert_eq!(

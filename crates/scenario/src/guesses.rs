@@ -2,7 +2,7 @@
 //!
 //! The names are those of `tc`, `netem`, `iperf3`, Mininet and ns-3, and of everyday speech.
 
-use super::keys::Section;
+use super::section::Section;
 
 /// A first guess.
 struct Guess {

@@ -5,9 +5,11 @@
 
 use quell_measure::{Direction, Hop, Hops};
 use quell_units::{Rate, Time};
+use serde_json::json;
 
 use super::capacity::rates;
 use super::keys::Section;
+use super::written::{Written, quoted};
 use super::{DirectionSpec, Group, Link, Scenario, Side};
 
 /// The most links in a row.
@@ -38,6 +40,17 @@ impl Side {
             Direction::Reverse => Direction::Forward,
         };
         Self { direction, ..self }
+    }
+    /// The name of a queue's random stream. That of the first link does not depend on how many there are.
+    pub fn queue_stream(self) -> String {
+        let queue = match self.direction {
+            Direction::Forward => "queue",
+            Direction::Reverse => "reverse.queue",
+        };
+        match self.hop.index() {
+            0 => queue.to_owned(),
+            hop => format!("link{}.{queue}", hop + 1),
+        }
     }
 }
 
@@ -76,6 +89,16 @@ impl Scenario {
             Direction::Forward => link,
             Direction::Reverse => format!("{link}.reverse"),
         }
+    }
+    /// The key `path` of `group`; `None` where there is only one link.
+    pub(crate) fn written_path(&self, group: &Group) -> Option<Written> {
+        let names = group.path.iter();
+        let names: Vec<&str> = names.map(|hop| self.links[hop.index()].name()).collect();
+        let toml: Vec<String> = names.iter().map(quoted).collect();
+        (self.links.len() > 1).then(|| Written {
+            toml: format!("[{}]", toml.join(", ")),
+            json: json!(names),
+        })
     }
     /// The slowest rate at the start that the data of `group` meets.
     pub fn slowest(&self, group: &Group) -> Rate {

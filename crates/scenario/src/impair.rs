@@ -1,34 +1,36 @@
 //! `impair = { … }`: what happens to packets behind the queue.
 
 use quell_aqm::impair::{Impairment, Loss};
-use quell_units::parameter::Value;
+use quell_units::parameter::Domain as D;
 use quell_units::{Probability, Time, notation};
 
-use super::domain::Parsed;
-use super::keys::Section;
-use super::read::{Reader, View};
+use super::domain::{Domain, time};
 use super::tree::Node;
+use super::view::{Keys as _, Reader, View};
 
 /// Probabilities are in parts of this.
 pub(crate) const PARTS: u64 = 1_000_000;
+const PROBABILITY: Domain = Domain::Value(D::Fraction(0, PARTS, PARTS));
 
-/// The keys of `impair`; probabilities in millionths.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ImpairSpec {
-    /// Of a loss while the path is good.
-    pub loss: u64,
-    /// That a good path becomes bad.
-    pub enter: u64,
-    /// That a bad path becomes good.
-    pub leave: u64,
-    /// Of a loss while the path is bad.
-    pub bad: u64,
-    /// The share of packets that are held back.
-    pub reorder: u64,
-    /// For how long.
-    pub hold: Time,
-    /// The longest random delay.
-    pub jitter: Time,
+keys! {
+    /// The keys of `impair`; probabilities in millionths.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub struct ImpairSpec in Impair {
+        /// Probability that a packet is lost behind the queue; with enter, while the path is good.
+        loss: u64 = { default: Is("0"), domain: PROBABILITY, example: "impair = { loss = 0.001 }", }
+        /// Probability at each packet that a good path becomes bad.
+        enter: u64 = { default: Is("0"), domain: PROBABILITY, source: "Gilbert 1960, Elliott 1963", example: "impair = { enter = 0.001, leave = 0.2 }", }
+        /// Probability at each packet that a bad path becomes good: it stays bad for 1 / leave packets on average.
+        leave: u64 = { default: Is("0.1"), domain: PROBABILITY, source: "Gilbert 1960, Elliott 1963", example: "impair = { enter = 0.001, leave = 0.2 }", }
+        /// Probability that a packet is lost while the path is bad.
+        bad: u64 = { default: Is("1"), domain: PROBABILITY, source: "Gilbert 1960, Elliott 1963", example: "impair = { enter = 0.001, bad = 0.5 }", }
+        /// Share of packets that are held back, so that others overtake them.
+        reorder: u64 = { default: Is("0"), domain: PROBABILITY, example: r#"impair = { reorder = 0.01, hold = "2ms" }"#, }
+        /// How long they are held back.
+        hold: Time = { default: Is("5ms"), domain: time(Time::ZERO, Time::from_secs(10)), example: r#"impair = { reorder = 0.01, hold = "2ms" }"#, }
+        /// Longest random delay behind the queue, uniform from zero. Packets keep their order.
+        jitter: Time = { default: Is("0s"), domain: time(Time::ZERO, Time::from_secs(10)), example: r#"impair = { jitter = "1ms" }"#, }
+    }
 }
 
 impl ImpairSpec {
@@ -71,40 +73,21 @@ impl ImpairSpec {
 
 /// Reads the table `node`, the value of `key`.
 pub(super) fn read(reader: &mut Reader, key: &str, node: &Node) -> Option<ImpairSpec> {
-    let view = View::new(reader, Section::Impair, key, node)?;
-    let mut part = |name: &str| match view.parsed(reader, name) {
-        Some(Parsed::Value(Value::Fraction(parts, _))) => Some(parts),
-        _ => None,
-    };
-    let (loss, enter, leave) = (part("loss"), part("enter"), part("leave"));
-    let (bad, reorder) = (part("bad"), part("reorder"));
-    let hold = view.time(reader, "hold");
-    let jitter = view.time(reader, "jitter");
+    let view = View::new(reader, ImpairSpec::ROWS, key, node)?;
+    let draft = ImpairSpec::draft(reader, &view);
     // A key that does nothing is an error of whoever wrote it.
-    for (name, needs, is_given) in [
-        ("leave", "enter", enter != Some(0)),
-        ("bad", "enter", enter != Some(0)),
-        ("hold", "reorder", reorder != Some(0)),
+    for (name, needs, other) in [
+        ("leave", "enter", draft.enter),
+        ("bad", "enter", draft.enter),
+        ("hold", "reorder", draft.reorder),
     ] {
-        if view.has(name)
-            && !is_given
-            && let Some(node) = view.node(reader, name)
+        if let Some(node) = view.node(reader, name)
+            && other == Some(0)
         {
-            reader.wrong(
-                &view.key(name),
-                node,
-                &format!("has an effect only beside {needs}"),
-            );
+            let allowed = format!("has an effect only beside {needs}");
+            reader.wrong(&view.key(name), node, &allowed);
             return None;
         }
     }
-    Some(ImpairSpec {
-        loss: loss?,
-        enter: enter?,
-        leave: leave?,
-        bad: bad?,
-        reorder: reorder?,
-        hold: hold?,
-        jitter: jitter?,
-    })
+    ImpairSpec::finish(draft)
 }

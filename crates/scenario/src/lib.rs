@@ -15,6 +15,9 @@
 
 #![forbid(unsafe_code)]
 
+#[macro_use]
+mod declare;
+
 pub mod amended;
 mod app;
 mod canonical;
@@ -37,7 +40,6 @@ pub mod kernel_options;
 pub mod keys;
 mod lifetimes;
 mod markers;
-mod medium;
 pub mod memory;
 mod overrides;
 mod places;
@@ -49,6 +51,7 @@ mod rates_file;
 mod read;
 mod remark;
 pub mod schema;
+mod section;
 pub mod sim;
 pub mod start;
 mod template;
@@ -56,9 +59,11 @@ mod thresholds;
 pub mod trace;
 pub mod tree;
 mod value;
+mod view;
 mod warn;
 mod world;
 mod write;
+mod written;
 
 use quell_app::AppChanges;
 pub use quell_app::{
@@ -70,6 +75,11 @@ use quell_aqm::medium::Medium;
 use quell_aqm::value::CodeScale;
 pub use quell_measure::{Direction, Hop, Hops};
 use quell_units::{Bytes, Rate, Time};
+
+use self::domain::{bytes, time};
+use self::keys::{APP, DAY, FASTEST, LEAST_MSS, MODELLED, MOST_MSS, SLOWEST};
+use self::world::MOST_FLOWS;
+use quell_units::parameter::Domain as D;
 
 pub use self::app::AppSpec;
 pub use self::capacity::{
@@ -87,11 +97,11 @@ pub use self::printable::{OneLine, printable};
 pub use self::problem::{NamedLine, Origin, Problem, Problems, closest};
 pub use self::programs::{NamedProgram, programs};
 pub use self::queue::QueueSpec;
-pub use self::rates_file::ReadFile;
 pub use self::remark::{Network, passage};
 pub use self::template::Template;
 pub use self::value::{DEFAULT_FUNCTION, FunctionSpec, ValueSpec, uses_values};
 pub(crate) use self::value::{MOST_FUNCTIONS, PIECEWISE, UNMARKED};
+pub use self::view::ReadFile;
 pub use self::world::World;
 
 /// A scenario that passed every check, with every default resolved.
@@ -174,41 +184,46 @@ pub struct DirectionSpec {
     pub codes: CodeScale,
 }
 
-/// Flows that are alike.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Group {
-    /// Its name, without dots.
-    pub name: String,
-    /// Flows at the start.
-    pub count: u32,
-    /// The congestion control with its options; `None` for datagrams.
-    pub congestion_control: Option<ControlSpec>,
-    /// What data packets carry.
-    pub ecn: EcnSetting,
-    /// Base RTT; half of it in each direction, after the queue.
-    pub rtt: Time,
-    /// What the flows do.
-    pub app: AppSpec,
-    /// Which way the data goes.
-    pub direction: Direction,
-    /// The links that its packets cross, in both directions.
-    pub path: Hops,
-    /// When the flows start.
-    pub start: Time,
-    /// When they stop; `None` is the end of the run.
-    pub stop: Option<Time>,
-    /// Rate of each sender's own link.
-    pub access_rate: Rate,
-    /// How its data packets get a value; `None` leaves them unmarked.
-    pub value: Option<ValueSpec>,
-    /// Whether TCP senders pace; `None` leaves it to the congestion control.
-    pub pacing: Option<bool>,
-    /// Whether TCP senders use segmentation offload.
-    pub gso: bool,
-    /// Initial window of TCP senders, in segments.
-    pub initial_window: u32,
-    /// Maximum segment size of TCP: bytes of payload and options in a full packet.
-    pub mss: Bytes,
+/// Why keys of pacing do not have any effect on datagrams.
+const NOT_PACED: &str = "has no effect: datagrams leave when the application sends them";
+
+keys! {
+    /// Flows that are alike.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct Group in Group {
+        /// Name of the group; results, --set and [[at]] use it.
+        name: String = { default: Required, domain: Domain::Word, example: r#"name = "downloads""#, }
+        /// Number of flows. 0 is allowed where an [[at]] changes it; flows stop newest first.
+        count: u32 = { default: Is("1"), domain: Domain::Value(D::Integer(0, MOST_FLOWS)), live: true, example: "count = 4", }
+        /// Congestion control of the senders.
+        congestion_control: Option<ControlSpec> = { default: Derived("cubic, where the application uses TCP"), domain: Domain::Table("the name of a congestion control, or a table with its options: { name = \"cubic\", beta = 0.8 }"), example: r#"congestion-control = "dctcp""#, }
+        /// ECN field of the data packets; ect1 claims L4S (RFC 9331).
+        ecn: EcnSetting = { default: Derived("what the control declares (quell cc), else off"), domain: Domain::Value(D::Word(&["off", "ect0", "ect1"])), example: r#"ecn = "ect1""#, }
+        /// Base RTT, without queueing: half of it in each direction, after the queue.
+        rtt: Time = { default: Required, domain: time(Time::ZERO, Time::from_secs(10)), example: r#"rtt = "20ms""#, }
+        /// Application: what the flows send.
+        app: AppSpec = { default: Required, domain: APP, example: r#"app = "bulk""#, }
+        /// Direction of the data: which of the link's two queues it crosses.
+        direction: Direction = { default: Is("forward"), domain: Domain::Value(D::Word(&["forward", "reverse"])), example: r#"direction = "reverse""#, }
+        /// Links that the packets of the group cross, in both directions. Only where there are several.
+        path: Hops = { default: Derived("all links"), domain: Domain::Table("a list of names of links that follow one another, such as [\"wifi\", \"access\"]"), source: "ours", example: r#"path = ["link"]"#, }
+        /// When the flows start.
+        start: Time = { default: Is("0s"), domain: time(Time::ZERO, DAY), example: r#"start = "5s""#, }
+        /// When the flows stop.
+        stop: Option<Time> = { default: Derived("the end of the run"), domain: time(Time::from_nanos(1), DAY), example: r#"stop = "25s""#, }
+        /// Rate of each sender's own link, which its packets cross one by one in front of the queue.
+        access_rate: Rate = { default: Is("unlimited"), domain: Domain::Rate(SLOWEST, FASTEST, Some(Rate::UNLIMITED)), worlds: MODELLED, example: r#"access-rate = "100mbit""#, }
+        /// What the packets of the data are worth to a queue that looks at packet values.
+        value: Option<ValueSpec> = { default: Derived("gold where the queue looks at packet values, else none"), domain: Domain::Table("the name of a throughput-value function, \"none\", or a table with a marker: { function = \"gold\", marker = \"token_bucket\" }"), source: "Per Packet Value", example: r#"value = "silver""#, }
+        /// Whether TCP senders pace: at 200 % of a window per RTT in slow start, at 120 % afterwards.
+        pacing: Option<bool> = { default: Derived("as the congestion control does"), domain: Domain::Value(D::Flag), source: "Linux sk_pacing_rate", datagrams: Some(NOT_PACED), example: "pacing = true", }
+        /// Whether TCP senders use segmentation offload: about a millisecond's worth leaves at once, in bursts of full-sized packets.
+        gso: bool = { default: Is("true"), domain: Domain::Value(D::Flag), source: "Linux tcp_tso_autosize", datagrams: Some(NOT_PACED), example: "gso = false", }
+        /// Initial congestion window of TCP senders, in segments; also what a window shrinks to after idle time.
+        initial_window: u32 = { default: Is("10"), domain: Domain::Value(D::Integer(1, 1_000)), source: "RFC 6928, Linux initcwnd", datagrams: Some("has no effect: datagrams have no window"), example: "initial-window = 3", }
+        /// Maximum segment size of TCP: a full packet is 40 bytes longer, and 12 bytes of it are the timestamp.
+        mss: Bytes = { default: Is("1460B"), domain: bytes(LEAST_MSS, MOST_MSS), source: "RFC 9293 section 3.7.1, Linux advmss", datagrams: Some("has no effect: the application says how long datagrams are"), example: r#"mss = "536B""#, }
+    }
 }
 
 /// What data packets carry in the ECN field.
@@ -250,6 +265,8 @@ impl Group {
 }
 
 impl EcnSetting {
+    const ALL: [Self; 3] = [Self::Off, Self::Ect0, Self::Ect1];
+
     /// The word in scenarios.
     pub const fn name(self) -> &'static str {
         match self {
@@ -303,19 +320,21 @@ pub enum Setting {
     },
 }
 
-/// How long, and with which seeds.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Run {
-    /// With the warm-up.
-    pub duration: Time,
-    /// Left out of all figures.
-    pub warmup: Time,
-    /// Left out of each phase's figures at its start.
-    pub settle: Time,
-    /// Time between rows of the series.
-    pub interval: Time,
-    /// At least one; all differ.
-    pub seeds: Vec<u64>,
+keys! {
+    /// How long, and with which seeds.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct Run in Run {
+        /// How long, with the warm-up.
+        duration: Time = { default: Required, domain: time(Time::from_millis(1), DAY), example: r#"duration = "60s""#, }
+        /// What is left out of all figures at the start.
+        warmup: Time = { default: Is("0s"), domain: time(Time::ZERO, DAY), example: r#"warmup = "10s""#, }
+        /// What is left out of each phase's figures at its start.
+        settle: Time = { default: Is("0s"), domain: time(Time::ZERO, DAY), example: r#"settle = "2s""#, }
+        /// Time between rows of the series.
+        interval: Time = { default: Is("100ms"), domain: time(Time::from_millis(1), Time::from_secs(3_600)), example: r#"interval = "50ms""#, }
+        /// Seeds of the randomness: one result each, and their mean with its standard error.
+        seeds: Vec<u64> = { default: Is("[1]"), domain: Domain::Seeds, example: "seeds = [1, 2, 3]", }
+    }
 }
 
 /// A scenario, and warnings about it.
@@ -386,7 +405,7 @@ impl Scenario {
         overrides: &[Override],
         world: Option<World>,
     ) -> Result<Loaded, Problems> {
-        Self::load_with_files(file, text, overrides, world, rates_file::no_files())
+        Self::load_with_files(file, text, overrides, world, view::no_files())
     }
 
     /// [`Scenario::load`], where a scenario may name files: `files` reads them.

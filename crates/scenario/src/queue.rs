@@ -10,8 +10,8 @@ use super::domain::{kinds, scalar};
 use super::hint;
 use super::keys::{MTU, QUEUE};
 use super::problem::closest;
-use super::read::{Reader, tables};
 use super::tree::{Node, Table, TomlType};
+use super::view::{Reader, tables};
 
 /// A queue discipline to be made.
 #[derive(Debug, Clone)]

@@ -9,17 +9,8 @@ use quell_units::{Rate, Rates, notation};
 
 use super::domain::{Domain, scalar};
 use super::problem::{NamedLine, Origin};
-use super::read::Reader;
 use super::tree::{Node, Table, TomlType, Tree};
-
-/// Reads a file that a scenario names: gets the name as written and where that stands, and returns the content, or why there is
-/// none.
-pub type ReadFile = Box<dyn Fn(&str, &Origin) -> Result<String, String>>;
-
-/// For scenarios that come without files.
-pub(super) fn no_files() -> ReadFile {
-    Box::new(|_, _| Err("files cannot be read here; write what is in them instead".to_owned()))
-}
+use super::view::Reader;
 
 /// The rates of the file that `table` names, the value of `key`.
 pub(super) fn read(

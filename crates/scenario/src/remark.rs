@@ -14,13 +14,12 @@ use quell_aqm::value::ValueFunction;
 use quell_units::{Random, Time};
 
 use super::domain::scalar;
-use super::keys::Section;
+use super::keys::{Section, rows};
 use super::problem::closest;
-use super::read::{Reader, View};
-use super::sim::queue_stream;
 use super::tree::{Node, TomlType, Tree};
 use super::value::read::function_called;
-use super::write::quoted;
+use super::view::{Reader, View};
+use super::written::quoted;
 use crate::{FunctionSpec, Group, Hop, Link, MOST_FUNCTIONS, Scenario, Side};
 
 /// A network in front of a link.
@@ -83,7 +82,7 @@ fn networks(
     let mut all = Vec::new();
     for (index, node) in nodes.iter().enumerate() {
         let key = format!("{key}.{}", index + 1);
-        let Some(view) = View::new(reader, Section::Remark, &key, node) else {
+        let Some(view) = View::new(reader, rows(Section::Remark), &key, node) else {
             continue;
         };
         let members = view
@@ -100,7 +99,7 @@ fn networks(
                 }
             }
         });
-        let period = view.time(reader, "period");
+        let period = view.get::<Time>(reader, "period");
         if let (Some(groups), Some(function), Some(period)) = (members, function, period) {
             all.push(Network {
                 groups,
@@ -178,7 +177,7 @@ pub(super) fn write(networks: &[Network], groups: &[Group]) -> String {
 
 /// What gives packets new values in front of the queue of `side`, if anything does; with a random stream of its own.
 pub fn passage(scenario: &Scenario, side: Side, seed: u64) -> Option<Passage> {
-    let random = Random::new(seed, &format!("{}.remark", queue_stream(side)));
+    let random = Random::new(seed, &format!("{}.remark", side.queue_stream()));
     let networks = &scenario.links[side.hop.index()].remark;
     let of = |(index, group): (usize, &Group)| {
         let is_here = group.direction == side.direction;

@@ -14,10 +14,9 @@ use quell_units::{Rates, Steps};
 use serde_json::{Map, Value, json};
 
 use crate::Domain;
-use crate::control::{DEFAULT_CONTROL, names};
+use crate::control::names;
 use crate::hops::MOST_LINKS;
-use crate::keys::{Key, KeyDefault, Section};
-use crate::read::rate_domain;
+use crate::keys::{DEFAULT_CONTROL, Key, KeyDefault, Section};
 use crate::{MOST_FUNCTIONS, PIECEWISE, UNMARKED};
 
 const NUMBER: &str = r"\s*([0-9][0-9_]*\.?[0-9_]*|\.[0-9_]*[0-9][0-9_]*)";
@@ -51,7 +50,7 @@ pub fn schema() -> Value {
 fn links() -> Value {
     let one = section(Section::Link);
     if let Some(key) = Section::Link.keys().find(|key| key.name == "rate") {
-        let mut rate = domain(&rate_domain(key.domain, 2));
+        let mut rate = domain(&key.domain.of_links(2));
         rate["description"] = one["properties"]["rate"]["description"].clone();
         let mut each = one.clone();
         each["properties"]["rate"] = rate;

@@ -245,7 +245,7 @@ fn named(group: &Node) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rates_file::no_files;
+    use crate::view::no_files;
 
     const TEXT: &str = "schema = 1\nname = \"t\"\n[link]\nrate = \"4mbit\"\nqueue = { kind = \"pie\", target = \"9ms\" }\n\
         [[group]]\nname = \"a\"\nrtt = \"7ms\"\napp = { kind = \"bulk\" }\n[[group]]\nname = \"b\"\nrtt = \"7ms\"\n\

@@ -3,7 +3,8 @@
 use quell_app::MIN_DATAGRAM;
 use quell_units::{Bytes, Time};
 
-use crate::keys::MOST_FLOWS;
+/// The most flows of all groups together, in the world that has room for most.
+pub(crate) const MOST_FLOWS: u64 = 100_000;
 
 /// Who sends the packets, and who moves the clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

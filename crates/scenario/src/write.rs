@@ -2,15 +2,18 @@
 
 use std::fmt::{Display, Write as _};
 
-use quell_app::{Distribution, Transport};
+use quell_app::Transport;
+use quell_units::Settings;
 use quell_units::parameter::{Parameter, Value};
-use quell_units::{Settings, Sizes};
 
 use super::changes::try_out_at_start;
 use super::keys::SCHEMA;
+use super::section::Key;
+use super::view::Keys as _;
+use super::written::{Written, in_toml, quoted};
 use super::{
-    Carried, ControlSpec, DirectionSpec, FunctionSpec, Group, Hop, Link, Scenario, Setting, Side,
-    TimedChange, medium, remark, trace, value,
+    Carried, DirectionSpec, FunctionSpec, Group, Hop, Link, Scenario, Setting, Side, TimedChange,
+    remark, trace, value,
 };
 
 impl Scenario {
@@ -28,12 +31,7 @@ impl Scenario {
             .iter()
             .for_each(|change| out.change(change, self));
         out.heading("[run]");
-        out.line("duration", quoted(self.run.duration));
-        out.line("warmup", quoted(self.run.warmup));
-        out.line("settle", quoted(self.run.settle));
-        out.line("interval", quoted(self.run.interval));
-        let seeds: Vec<String> = self.run.seeds.iter().map(u64::to_string).collect();
-        out.line("seeds", format!("[{}]", seeds.join(", ")));
+        out.keys(self.run.written());
         out.0
     }
 }
@@ -47,6 +45,13 @@ impl Text {
     }
     fn line(&mut self, key: &str, value: impl Display) {
         let _ = writeln!(self.0, "{key} = {value}");
+    }
+
+    /// What has a value.
+    fn keys(&mut self, keys: impl Iterator<Item = (&'static Key, Option<Written>)>) {
+        for (key, value) in keys.filter_map(|(key, value)| Some((key, value?))) {
+            self.line(key.name, value.toml);
+        }
     }
 
     fn functions(&mut self, functions: &[FunctionSpec]) {
@@ -86,7 +91,7 @@ impl Text {
         self.line("mpu", quoted(side.framing.mpu));
         self.line("bins-per-octave", side.codes.bins_per_octave());
         if let Some(medium) = &side.medium {
-            self.line("access", medium::write(medium));
+            self.line("access", medium.inline());
         }
         if let Some(impair) = &side.impair {
             self.line("impair", impair.write());
@@ -104,36 +109,12 @@ impl Text {
 
     fn group(&mut self, scenario: &Scenario, group: &Group) {
         self.heading("[[group]]");
-        self.line("name", quoted(&group.name));
-        self.line("count", group.count);
-        if let Some(control) = &group.congestion_control {
-            self.line("congestion-control", in_line(control));
-        }
-        self.line("ecn", quoted(group.ecn.name()));
-        self.line("rtt", quoted(group.rtt));
-        self.line("app", group.app.write());
-        self.line("direction", quoted(group.direction.name()));
-        if scenario.links.len() > 1 {
-            let links = group.path.iter();
-            let links: Vec<String> = links
-                .map(|hop| quoted(&scenario.links[hop.index()].name))
-                .collect();
-            self.line("path", format!("[{}]", links.join(", ")));
-        }
-        self.line("start", quoted(group.start));
-        if let Some(stop) = group.stop {
-            self.line("stop", quoted(stop));
-        }
-        self.line("access-rate", quoted(group.access_rate));
-        self.line("value", value::write::group(group.value.as_ref()));
-        if let Some(pacing) = group.pacing {
-            self.line("pacing", pacing);
-        }
-        if group.app.transport() == Transport::Stream {
-            self.line("gso", group.gso);
-            self.line("initial-window", group.initial_window);
-            self.line("mss", quoted(group.mss));
-        }
+        let is_stream = group.app.transport() == Transport::Stream;
+        let keys = group.written().map(|(key, value)| match key.name {
+            "path" => (key, scenario.written_path(group)),
+            _ => (key, value.filter(|_| is_stream || key.datagrams.is_none())),
+        });
+        self.keys(keys);
     }
 
     fn change(&mut self, change: &TimedChange, scenario: &Scenario) {
@@ -209,36 +190,4 @@ fn is_plain(value: &str) -> bool {
         |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit() || b == b'_');
     let (whole, fraction) = value.split_once('.').unwrap_or((value, "0"));
     matches!(value, "true" | "false") || (digits(whole) && digits(fraction))
-}
-
-/// A name, or a table where there are options.
-fn in_line(control: &ControlSpec) -> String {
-    let options: Vec<String> = control
-        .options()
-        .map(|(parameter, value)| format!(", {} = {}", parameter.name, in_toml(value)))
-        .collect();
-    let name = quoted(control.name());
-    if options.is_empty() {
-        name
-    } else {
-        format!("{{ name = {name}{} }}", options.concat())
-    }
-}
-
-pub(super) fn in_toml(value: Value) -> String {
-    match value {
-        Value::Integer(_)
-        | Value::Fraction(..)
-        | Value::Flag(_)
-        | Value::Interval(_)
-        | Value::Rates(_)
-        | Value::CommandLine(_) => value.to_string(),
-        Value::Period(period) if period.distribution != Distribution::Fixed => period.to_string(),
-        Value::Sizes(sizes) if !matches!(sizes, Sizes::Fixed(_)) => sizes.to_string(),
-        _ => quoted(value),
-    }
-}
-
-pub(super) fn quoted(text: impl Display) -> String {
-    toml::Value::String(text.to_string()).to_string()
 }

@@ -14,7 +14,6 @@ mod trace;
 
 use quell_aqm::link_trace::LinkTrace;
 use quell_link::{DirectionConfig, LinkChange};
-use quell_scenario::sim::queue_stream;
 use quell_scenario::{Carried, DirectionSpec, Link, QueueSpec, Scenario, Setting, Side, figures};
 use quell_units::{Random, Rate, Time};
 
@@ -162,7 +161,7 @@ impl Plan {
     /// One direction of a link; packets of at most `mtu` bytes.
     pub(crate) fn direction(&self, which: Side, mtu: u16) -> DirectionConfig {
         let side = self.scenario.side(which);
-        let component = queue_stream(which);
+        let component = which.queue_stream();
         let impairment = figures::impairment(side, SEED, &component);
         if side.rate.is_unlimited() {
             return DirectionConfig {

@@ -23,7 +23,6 @@ use quell_scenario::amended::with_spare;
 use quell_scenario::causes::SlowEvents;
 use quell_scenario::figures::{self, Stretch};
 use quell_scenario::keys::{MOST_MSS, MTU};
-use quell_scenario::sim::queue_stream;
 use quell_scenario::{
     Carried, EcnSetting, Group, Scenario, Setting, Side, in_flight, largest_window,
 };
@@ -225,7 +224,7 @@ impl<'a> Plan<'a> {
 
     fn direction(&self, which: Side) -> DirectionConfig {
         let side = self.scenario.side(which);
-        let component = queue_stream(which);
+        let component = which.queue_stream();
         DirectionConfig {
             rate: side.rate,
             framing: side.framing,

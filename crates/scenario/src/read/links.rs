@@ -2,27 +2,19 @@
 
 use quell_aqm::departure_clock::Framing;
 use quell_aqm::link_trace::{LinkTrace, Trace};
+use quell_aqm::medium::Medium;
 use quell_aqm::value::CodeScale;
 use quell_measure::{Hop, Hops};
-use quell_units::Rate;
+use quell_units::Time;
+use quell_units::parameter::Value;
 
-use super::{Parsed, Reader, View};
-use crate::domain::{Domain, scalar};
+use crate::domain::{Domain, Parsed, scalar};
 use crate::hops::{MOST_LINKS, default_name, is_key_of_links};
-use crate::keys::{KeyDefault, Section};
+use crate::keys::{KeyDefault, Section, rows};
 use crate::problem::closest;
 use crate::tree::{Node, Table, TomlType, Tree};
-use crate::{Carried, DirectionSpec, Link, QueueSpec, impair, medium, trace};
-
-/// What the rate of a direction may be: of several links each may be unlimited, as long as the data of every group meets a limit.
-pub(crate) fn rate_domain(domain: Domain, links: usize) -> Domain {
-    match domain {
-        Domain::Rate(low, high, None) if links > 1 => {
-            Domain::Rate(low, high, Some(Rate::UNLIMITED))
-        }
-        domain => domain,
-    }
-}
+use crate::view::{Keys as _, Reader, View};
+use crate::{Carried, DirectionSpec, Link, QueueSpec, impair, trace};
 
 /// A table, or a list of them.
 pub(super) fn read(reader: &mut Reader, node: &Node) -> Option<Vec<Link>> {
@@ -89,19 +81,19 @@ fn name(reader: &mut Reader, node: &Node, default: &str, links: usize) -> String
 }
 
 fn link(reader: &mut Reader, path: &str, node: &Node, name: String, links: usize) -> Option<Link> {
-    let view = View::new(reader, Section::Link, path, node)?;
+    let view = View::new(reader, rows(Section::Link), path, node)?;
     // Its form; what it is has been found before.
     if view.has("name") {
-        view.text(reader, "name")?;
+        view.get::<String>(reader, "name")?;
     }
-    let delay = view.time(reader, "delay");
+    let delay = view.get::<Time>(reader, "delay");
     if let (Some(delay), Some(given), 1) = (delay, view.node(reader, "delay"), links)
         && !delay.is_zero()
     {
         let why = "has no effect on one link: the base RTT of a group is all that it is delayed; leave it out";
         reader.wrong(&view.key("delay"), given, why);
     }
-    let values = view.word(reader, "values").map(Carried::of);
+    let values = view.get::<&str>(reader, "values").map(Carried::of);
     let forward = side(reader, &view, links);
     let empty = Node {
         origin: node.origin.clone(),
@@ -110,7 +102,7 @@ fn link(reader: &mut Reader, path: &str, node: &Node, name: String, links: usize
     let reverse = view.node(reader, "reverse").unwrap_or(&empty);
     let view = View::new(
         reader,
-        Section::Reverse,
+        rows(Section::Reverse),
         &format!("{path}.reverse"),
         reverse,
     )?;
@@ -126,7 +118,7 @@ fn link(reader: &mut Reader, path: &str, node: &Node, name: String, links: usize
 }
 
 fn side(reader: &mut Reader, view: &View<'_>, links: usize) -> Option<DirectionSpec> {
-    let domain = rate_domain(view.row("rate").domain, links);
+    let domain = view.row("rate").domain.of_links(links);
     let (rate, course) = match view.node(reader, "rate") {
         Some(node) if matches!(node.value, Tree::Table(_)) => {
             let course = trace::read(reader, &view.key("rate"), node);
@@ -135,12 +127,12 @@ fn side(reader: &mut Reader, view: &View<'_>, links: usize) -> Option<DirectionS
         // Where it must be given, this reports it a second time if it is not.
         None if matches!(view.row("rate").default, KeyDefault::Required) => (None, None),
         _ => match view.parsed_in(reader, "rate", domain) {
-            Some(Parsed::Rate(rate)) => (Some(rate), None),
+            Some(Parsed::Value(Value::Rate(rate))) => (Some(rate), None),
             _ => (None, None),
         },
     };
     let medium = match view.node(reader, "access") {
-        Some(node) => medium::read(reader, &view.key("access"), node).map(Some),
+        Some(node) => Medium::read(reader, &view.key("access"), node).map(Some),
         None => Some(None),
     };
     let impair = match view.node(reader, "impair") {
@@ -159,9 +151,9 @@ fn side(reader: &mut Reader, view: &View<'_>, links: usize) -> Option<DirectionS
         let allowed = "cannot be together with a trace of opportunities, which says itself when the link sends";
         reader.wrong(&view.key("access"), node, allowed);
     }
-    let overhead = view.signed(reader, "overhead");
-    let mpu = view.bytes(reader, "mpu");
-    let bins = view.number(reader, "bins-per-octave");
+    let overhead = view.get(reader, "overhead");
+    let mpu = view.get(reader, "mpu");
+    let bins = view.get::<u64>(reader, "bins-per-octave");
     let queue = match view.node(reader, "queue") {
         Some(node) => QueueSpec::read(reader, &view.key("queue"), node),
         None => QueueSpec::new("fifo").ok(),

@@ -25,7 +25,7 @@ use crate::contract::{EventRow, Listener, Measurements, Row, Unwritten, Work};
 use crate::figures::{self, Stretch};
 use crate::lifetimes::{Lifetime, lifetimes};
 pub use amend::Room;
-pub use plan::{queue_stream, receive_buffer};
+pub use plan::receive_buffer;
 
 /// How often a run reports its progress.
 const REPORTS: u64 = 200;

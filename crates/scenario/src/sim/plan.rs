@@ -9,8 +9,8 @@ use quell_tcp::{Codepoint, EcnMode, ReceiveBuffer, ReceiverConfig, SenderConfig,
 use quell_units::{Bytes, Ecn, Random, Time};
 
 use super::SimError;
-use crate::control::DEFAULT_CONTROL;
 use crate::figures::{discipline, group_control, impairment, noise, service};
+use crate::keys::DEFAULT_CONTROL;
 use crate::lifetimes::Lifetime;
 use crate::markers::markers;
 use crate::remark::passage;
@@ -109,7 +109,7 @@ fn link(scenario: &Scenario, hop: Hop, seed: u64) -> LinkConfig {
     let [forward, reverse] = Direction::BOTH.map(|direction| {
         let side = Side { hop, direction };
         let spec = scenario.side(side);
-        let component = queue_stream(side);
+        let component = side.queue_stream();
         DirectionConfig {
             rate: spec.rate,
             framing: spec.framing,
@@ -124,18 +124,6 @@ fn link(scenario: &Scenario, hop: Hop, seed: u64) -> LinkConfig {
         forward,
         reverse,
         delay: scenario.links[hop.index()].delay,
-    }
-}
-
-/// The name of a queue's random stream. That of the first link does not depend on how many there are.
-pub fn queue_stream(side: Side) -> String {
-    let queue = match side.direction {
-        Direction::Forward => "queue",
-        Direction::Reverse => "reverse.queue",
-    };
-    match side.hop.index() {
-        0 => queue.to_owned(),
-        hop => format!("link{}.{queue}", hop + 1),
     }
 }
 

@@ -7,20 +7,20 @@ use quell_units::parameter::Value;
 use super::understood::understood;
 use super::{Format, Spacing, TextError, chances_of, guess, parse, rates_of};
 use crate::domain::{Parsed, scalar};
-use crate::keys::Section;
+use crate::keys::{Section, rows};
 use crate::problem::{NamedLine, Origin};
-use crate::read::{Reader, View};
 use crate::tree::{Node, TomlType, Tree};
+use crate::view::{Reader, View};
 
 /// Reads the table `node`, the value of `key`.
 pub(crate) fn read(reader: &mut Reader, key: &str, node: &Node) -> Option<LinkTrace> {
-    let view = View::new(reader, Section::Trace, key, node)?;
+    let view = View::new(reader, rows(Section::Trace), key, node)?;
     let format = format(reader, &view);
     let mode = given(reader, &view, "mode");
-    let repeat = view.flag(reader, "repeat");
-    let offset = view.time(reader, "offset");
+    let repeat = view.get::<bool>(reader, "repeat");
+    let offset = view.get::<Time>(reader, "offset");
     let scale = view.parsed(reader, "scale").and_then(thousandths);
-    let framing = view.word(reader, "framing");
+    let framing = view.get::<&str>(reader, "framing");
     let trace = match trace(reader, &view, format?) {
         Some(trace) => in_mode(reader, &view, trace, mode?)?,
         None => return None,
@@ -49,7 +49,7 @@ pub(crate) fn read(reader: &mut Reader, key: &str, node: &Node) -> Option<LinkTr
 /// A word that may be missing: `None` after a problem.
 fn given(reader: &mut Reader, view: &View<'_>, name: &str) -> Option<Option<&'static str>> {
     match view.has(name) {
-        true => view.word(reader, name).map(Some),
+        true => view.get::<&str>(reader, name).map(Some),
         false => Some(None),
     }
 }
@@ -59,7 +59,7 @@ fn format(reader: &mut Reader, view: &View<'_>) -> Option<Option<Format>> {
     let named = given(reader, view, "format")?;
     let unit = given(reader, view, "unit")?;
     let interval = match view.has("interval") {
-        true => Some(view.time(reader, "interval")?),
+        true => Some(view.get::<Time>(reader, "interval")?),
         false => None,
     };
     let spaced = [("unit", unit.is_some()), ("interval", interval.is_some())];

@@ -8,12 +8,18 @@ use quell_units::{ParameterError, Settings};
 
 use super::{DEFAULT_FUNCTION, FunctionSpec, MOST_FUNCTIONS, PIECEWISE, UNMARKED, ValueSpec};
 use crate::domain::{Domain, scalar};
-use crate::keys::Section;
+use crate::keys::{Section, rows};
 use crate::problem::closest;
 use crate::queue::set;
-use crate::read::{Reader, Values, View, tables};
 use crate::tree::{Node, Table, TomlType, Tree};
-use crate::{Direction, Hops};
+use crate::view::{Reader, View, tables};
+use crate::{Direction, Hops, Link};
+
+/// What the values of groups depend on; `None` where that is wrong itself.
+pub(crate) struct Values<'a> {
+    pub(crate) functions: Option<&'a [FunctionSpec]>,
+    pub(crate) links: Option<&'a [Link]>,
+}
 
 /// Reads the tables `[value.NAME]`.
 pub(crate) fn functions(reader: &mut Reader, node: &Node) -> Option<Vec<FunctionSpec>> {
@@ -176,7 +182,7 @@ fn with_marker(
     table: &Table,
     own: &[FunctionSpec],
 ) -> Option<ValueSpec> {
-    let view = View::open(Section::Value, path, node, table);
+    let view = View::open(rows(Section::Value), path, node, table);
     let functions = match view.node(reader, "function") {
         Some(node) => named(
             reader,

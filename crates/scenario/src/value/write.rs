@@ -2,8 +2,10 @@
 
 use std::fmt::Write as _;
 
+use serde_json::json;
+
 use super::{FunctionSpec, PIECEWISE, UNMARKED, ValueSpec};
-use crate::write::{in_toml, quoted};
+use crate::written::{Field, Written, in_toml, quoted};
 
 /// The body of `[value.NAME]`.
 pub(crate) fn function(spec: &FunctionSpec) -> String {
@@ -24,7 +26,16 @@ pub(crate) fn function(spec: &FunctionSpec) -> String {
 }
 
 /// The key `value` of a group.
-pub(crate) fn group(value: Option<&ValueSpec>) -> String {
+impl Field for Option<ValueSpec> {
+    const BY_HAND: bool = true;
+    fn written(&self) -> Option<Written> {
+        let toml = group(self.as_ref());
+        let json = json!(toml);
+        Some(Written { toml, json })
+    }
+}
+
+fn group(value: Option<&ValueSpec>) -> String {
     let Some(spec) = value else {
         return quoted(UNMARKED);
     };

@@ -1,0 +1,159 @@
+//! How a value is written, in the notation of scenario files and in canonical JSON, and the types that fields of keys have.
+
+use std::fmt::Display;
+
+use quell_app::Distribution;
+use quell_measure::{Direction, Hops};
+use quell_units::parameter::Value;
+use quell_units::{Bytes, Rate, Settings, Sizes, Time};
+use serde_json::{Map, Value as Json, json};
+
+use crate::domain::Parsed;
+
+/// A value as it is written.
+pub(crate) struct Written {
+    /// In a file.
+    pub(crate) toml: String,
+    /// In canonical JSON: times in nanoseconds, rates in bit/s, amounts of data in bytes.
+    pub(crate) json: Json,
+}
+
+/// The type of a field whose value a key gives.
+pub(crate) trait Field: Sized {
+    /// Whether only a reader of its own can read it.
+    const BY_HAND: bool = false;
+    /// The field for what was read; `None` for the value of another domain.
+    fn of(_parsed: Parsed) -> Option<Self> {
+        None
+    }
+    /// The field where there is neither a value nor a default.
+    fn absent() -> Option<Self> {
+        None
+    }
+    /// As it is written; `None` where it is left out.
+    fn written(&self) -> Option<Written>;
+}
+
+impl<T: Field> Field for Option<T> {
+    const BY_HAND: bool = T::BY_HAND;
+    fn of(parsed: Parsed) -> Option<Self> {
+        T::of(parsed).map(Some)
+    }
+    fn absent() -> Option<Self> {
+        Some(None)
+    }
+    fn written(&self) -> Option<Written> {
+        self.as_ref()?.written()
+    }
+}
+
+/// The links of a path, which only the scenario can name.
+impl Field for Hops {
+    const BY_HAND: bool = true;
+    fn written(&self) -> Option<Written> {
+        None
+    }
+}
+
+/// Implements [`Field`] for types that hold the content of a value as it is.
+macro_rules! fields {
+    ($($type:ty: $pattern:pat => $value:expr, $field:pat => $written:expr;)*) => {$(
+        impl Field for $type {
+            fn of(parsed: Parsed) -> Option<Self> {
+                match parsed { $pattern => $value, _ => None }
+            }
+            fn written(&self) -> Option<Written> {
+                let $field = self;
+                Some($written.into())
+            }
+        }
+    )*};
+}
+
+fields! {
+    Time: Parsed::Value(Value::Time(time)) => Some(time), time => Value::Time(*time);
+    Rate: Parsed::Value(Value::Rate(rate)) => Some(rate), rate => Value::Rate(*rate);
+    Bytes: Parsed::Value(Value::Bytes(bytes)) => Some(bytes), bytes => Value::Bytes(*bytes);
+    bool: Parsed::Value(Value::Flag(flag)) => Some(flag), flag => Value::Flag(*flag);
+    u64: Parsed::Value(Value::Integer(n) | Value::Fraction(n, _)) => Some(n), n => Value::Integer(*n);
+    u32: Parsed::Value(Value::Integer(n) | Value::Fraction(n, _)) => n.try_into().ok(), n => Value::Integer(u64::from(*n));
+    &'static str: Parsed::Value(Value::Word(word)) => Some(word), word => Value::Word(word);
+    Direction: Parsed::Value(Value::Word(word)) => Self::BOTH.into_iter().find(|one| one.name() == word), one => Value::Word(one.name());
+    Distribution: Parsed::Value(Value::Word(word)) => Self::ALL.into_iter().find(|one| one.name() == word), one => Value::Word(one.name());
+    i32: Parsed::Signed(number) => Some(number), number => Parsed::Signed(*number);
+    String: Parsed::Text(text) => Some(text), text => Parsed::Text(text.clone());
+    Vec<u64>: Parsed::Seeds(seeds) => Some(seeds), seeds => Parsed::Seeds(seeds.clone());
+}
+
+impl From<Value> for Written {
+    fn from(value: Value) -> Self {
+        Parsed::Value(value).into()
+    }
+}
+
+impl From<Parsed> for Written {
+    fn from(parsed: Parsed) -> Self {
+        let (toml, json) = match parsed {
+            Parsed::Value(value) => (in_toml(value), in_json(value)),
+            Parsed::Signed(number) => (number.to_string(), json!(number)),
+            Parsed::Text(text) => (quoted(&text), json!(text)),
+            Parsed::Seeds(seeds) => (format!("{seeds:?}"), json!(seeds)),
+        };
+        Self { toml, json }
+    }
+}
+
+fn in_json(value: Value) -> Json {
+    match value {
+        Value::Time(time) => json!(format!("{}ns", time.as_nanos())),
+        Value::Rate(rate) if !rate.is_unlimited() => json!(format!("{}bit", rate.as_bps())),
+        Value::Bytes(bytes) => json!(format!("{}B", bytes.get())),
+        Value::Integer(number) => json!(number),
+        Value::Flag(flag) => json!(flag),
+        other => json!(other.to_string()),
+    }
+}
+
+/// Parameters with their values, in canonical JSON.
+pub(crate) fn parameters(values: impl Iterator<Item = (&'static str, Value)>) -> Json {
+    let values = values.map(|(name, value)| (name.to_owned(), in_json(value)));
+    Json::Object(values.collect::<Map<_, _>>())
+}
+
+/// The parameters that apply, with their values, in canonical JSON.
+pub(crate) fn settings(settings: &Settings) -> Json {
+    let rows = settings.applicable();
+    parameters(rows.filter_map(|(row, value)| Some((row.name, value?))))
+}
+
+/// The name of a field as a key has it.
+pub(crate) const fn hyphens<const N: usize>(field: &str) -> [u8; N] {
+    let mut name = [0; N];
+    let mut index = 0;
+    while index < N {
+        name[index] = match field.as_bytes()[index] {
+            b'_' => b'-',
+            byte => byte,
+        };
+        index += 1;
+    }
+    name
+}
+
+pub(crate) fn in_toml(value: Value) -> String {
+    match value {
+        Value::Integer(_)
+        | Value::Fraction(..)
+        | Value::Flag(_)
+        | Value::Interval(_)
+        | Value::Rates(_)
+        | Value::CommandLine(_) => value.to_string(),
+        Value::Period(period) if period.distribution != Distribution::Fixed => period.to_string(),
+        Value::Sizes(sizes) if !matches!(sizes, Sizes::Fixed(_)) => sizes.to_string(),
+        _ => quoted(value),
+    }
+}
+
+pub(crate) fn quoted(text: impl Display) -> String {
+    toml::Value::String(text.to_string()).to_string()
+}
