@@ -8,7 +8,7 @@
 //! * [`book`]: all of that as one HTML file.
 //! * [`shipped`]: the scenarios and experiments, inside the program.
 //!
-//! `docs/evidence/published.md` and `docs/reproduce.md` come from the same definitions.
+//! `docs/reproduce.md` comes from the same definitions.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
