@@ -28,7 +28,7 @@ FLAGS = $$(cat target/setup/cargo-flags)
 SHELL_SCRIPTS := .ci/run .ci/skips .ci/unjudged $(wildcard examples/cluster/*.sh) $(addprefix scripts/,advisories cluster debian-archive fuzz kernel \
     linux-source live-repeat no-std portable property-tests python quick setup test-program unprivileged wasm wasm-library web)
 
-.PHONY: help setup build kernel demo test test-all quick property-test unjudged live-repeat check docs-check bless bench validate validate-grid validate-controls validate-recovery validate-applications validate-sim parity fuzz wheel sdist python-test browser-test wasm page wasm-test cluster-test clean
+.PHONY: help setup build kernel demo test test-all quick property-test unjudged live-repeat check docs-check bless bench validate validate-grid validate-controls validate-recovery validate-applications validate-sim parity fuzz book wheel sdist python-test browser-test wasm page wasm-test cluster-test clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
@@ -167,6 +167,11 @@ parity: setup ## Compare quell's queues with the kernel's own in virtual time, i
 
 fuzz: setup ## Fuzz each parser for FUZZ_SECONDS (60)
 	@scripts/fuzz
+
+book: build ## Write what a release has beside the program: the book of published experiments and the whole reference, into target/book
+	mkdir -p target/book
+	target/release/quell reproduce --store target/reproduce --report target/book/published.html --tables target/book/published
+	target/release/quell man target/book/reference --reference
 
 wheel: ## Build the Python package with the program into target/wheels
 	@scripts/setup build

@@ -143,8 +143,7 @@ fn found(body: &mut String, findings: &Findings<'_>, name: &str) {
     for (number, figure) in findings.figures.iter().enumerate() {
         body.push_str(&picture(&drawn(figure), &format!("{name}-{number}")));
     }
-    // The tables of the book's own experiments are pages of the documentation.
-    if findings.experiment().chapter().is_empty() && !findings.text.is_empty() {
+    if !findings.text.is_empty() {
         let _ = writeln!(body, "<pre>{}</pre>", escaped(&findings.text));
     }
 }

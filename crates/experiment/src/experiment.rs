@@ -36,7 +36,7 @@ pub struct Experiment {
     folder: PathBuf,
 }
 
-/// Experiments that share a section of `docs/evidence/published.md`, which has their texts in this order.
+/// Experiments that share a section of the book, which has their texts in this order.
 #[derive(Debug)]
 pub struct Section {
     /// Its title.

@@ -14,7 +14,7 @@ pub struct Findings<'a> {
     judge: Judge,
     pub(crate) checks: Vec<Checks>,
     faults: Vec<String>,
-    /// Markdown: its part of a section of `docs/evidence/published.md`.
+    /// Markdown: its part of a section of the book.
     pub text: String,
     /// Files of `docs/evidence/data`.
     pub tables: Vec<(String, Table)>,

@@ -10,7 +10,7 @@
 //! * [`validate`]: the comparisons of worlds that the release process makes.
 //! * [`shipped`]: the scenarios and experiments, inside the program.
 //!
-//! `docs/evidence/published.md` and `docs/reproduce.md` come from the same definitions.
+//! `docs/reproduce.md` comes from the same definitions.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]

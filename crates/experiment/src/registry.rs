@@ -112,7 +112,7 @@ fn experiment(id: &str) -> Result<Experiment, Broken> {
     Experiment::read(id, text, &files).map_err(Broken::new)
 }
 
-/// The sections of `docs/evidence/published.md` in their order.
+/// The sections of the book in their order.
 pub fn sections() -> &'static [Section] {
     &BOOK.sections
 }

@@ -25,21 +25,18 @@ use quell_units::parameter::{Parameter, Preset, condition};
 const HEAD: &str = "\
 # Queue disciplines
 
-Every queue discipline, with its parameters. `quell queues NAME` prints the same on the terminal. A parameter marked *live* can change
-during a run, in an `[[at]]`. Times, rates and amounts are written with their unit (`15ms`, `40mbit`, `64kB`, `100p`).
-A limit in time follows the link's rate. At any rate a default holds four packets of 1500 bytes at least; one that is written must hold one
-at the start, and holds one where the link becomes slower.
-[speed.md](../evidence/speed.md#queue-disciplines) lists what a packet costs in each. Generated from the registry of `quell-aqm`.
-
-| kind | what it is | defined by |
-| --- | --- | --- |
+Every queue discipline, with its parameters and their defaults. `quell queues NAME` prints the allowed values and the sources too. Generated
+from the registry of `quell-aqm`. A *live* parameter can change during a run, in an `[[at]]`; one with a condition in brackets exists only under it. Times, rates and amounts are written with their
+unit (`15ms`, `40mbit`, `64kB`, `100p`). A limit in time follows the link's rate. At any rate a default holds four packets of 1500 bytes at
+least; one that is written must hold one at the start, and holds one where the link becomes slower.
+[speed.md](../evidence/speed.md#queue-disciplines) lists what a packet costs in each.
 ";
 
 const CONTROLS_HEAD: &str = "\
 # Congestion controls
 
-The congestion controls of the simulator, with their options. `quell cc` prints the same on the terminal. Generated from the tables of
-`quell-tcp`. A scenario names a control, or gives a table with its options:
+The congestion controls of the simulator, with their options and defaults. `quell cc` prints the allowed values and the sources too. Generated
+from the tables of `quell-tcp`. A scenario names a control, or gives a table with its options:
 
 ```toml
 congestion-control = \"cubic\"
@@ -47,15 +44,12 @@ congestion-control = { name = \"cubic\", variant = \"linux_3\", beta = 0.8 }
 ```
 
 The virtual and the live world run a control of their kernel: any name that the kernel knows, with every option at its default.
-
-| control | what it is | defined by |
-| --- | --- | --- |
 ";
 
 const VALUES_HEAD: &str = "\
 # Packet values
 
-Functions and markers that give packets their values. `quell values` prints the same on the terminal. A group can have a
+Functions and markers that give packets their values. `quell values NAME` prints the allowed values and the sources too. A group can have a
 throughput-value function, which defines what one more bit per second is worth at the flow's rate, and a marker, which writes a value
 into each data packet in front of the queue. Acknowledgements carry no value. The [guide](../guides/packet-values.md) explains the idea.
 Generated from the tables of `quell-aqm`.
@@ -80,45 +74,107 @@ value = { function = [\"premium\", \"gold\"], marker = \"multi_timescale\", time
 
 Without `value`, a group is gold in front of a queue that reads values, and unmarked in front of any other queue. A queue that reads
 values treats an unmarked packet as worth its `default_value`.
-
 ";
 
-fn cell(text: &str) -> String {
-    text.replace('|', "\\|")
-}
-
+/// What stands behind the name: the default, and whether it can change.
 fn default(parameter: &Parameter) -> String {
-    match parameter.default {
-        Preset::Is(text) => format!("`{text}`"),
-        Preset::By(_, choices) => choices
-            .iter()
-            .map(|(choice, text)| format!("`{text}` ({choice})"))
-            .collect::<Vec<_>>()
-            .join(", "),
-        Preset::Derived(how) => how.to_owned(),
-        Preset::Required => "must be given".to_owned(),
+    let default = match parameter.default {
+        Preset::Is(text) => format!(" = `{text}`"),
+        Preset::By(_, choices) => {
+            let choices = choices.iter();
+            let choices: Vec<String> = choices
+                .map(|(choice, text)| format!("`{text}` ({choice})"))
+                .collect();
+            format!(" = {}", choices.join(", "))
+        }
+        Preset::Derived(how) => format!(" = {how}"),
+        Preset::Required => ", required".to_owned(),
+    };
+    match parameter.live {
+        true => format!("{default}, live"),
+        false => default,
     }
 }
 
-fn section(out: &mut String, entry: &Entry) {
-    let _ = write!(
-        out,
-        "\n## {}\n\n{} Defined by: {}.\n\n",
-        entry.name, entry.summary, entry.source
-    );
-    let (path, head) = head(entry.name);
-    for label in ["Promises", "Does not"] {
-        let _ = writeln!(out, "**{label}:** {}\n", sentence(&path, &head, label));
+/// Lines that a page has already, each with its entry.
+pub(crate) type Known = Vec<(String, &'static str)>;
+
+/// The head of an entry, and a line for each parameter.
+fn section(out: &mut String, entry: &'static Entry, known: &mut Known) {
+    let summary = entry.summary.trim_end_matches('.');
+    let _ = write!(out, "\n## {}\n\n{summary}.\n", entry.name);
+    if !entry.parameters.is_empty() {
+        out.push('\n');
+        parameters(out, entry.name, entry.parameters, known);
     }
-    rows(out, entry.parameters, true);
-    let _ = writeln!(
-        out,
-        "\nThe law, its deviations and the tests of its corner cases: [`{path}`](../../{path})."
-    );
+}
+
+/// A line for each parameter that no other entry has in the same words, and the names of the others.
+pub(crate) fn parameters(
+    out: &mut String,
+    entry: &'static str,
+    parameters: &[Parameter],
+    known: &mut Known,
+) {
+    let mut shared: Vec<(&str, Vec<String>)> = Vec::new();
+    for parameter in parameters {
+        let line = line(parameter);
+        let Some((_, of)) = known.iter().find(|(other, _)| *other == line) else {
+            let _ = writeln!(out, "{line}");
+            known.push((line, entry));
+            continue;
+        };
+        let name = format!("`{}`", parameter.name);
+        match shared.iter_mut().find(|(other, _)| other == of) {
+            Some((_, names)) => names.push(name),
+            None => shared.push((of, vec![name])),
+        }
+    }
+    for (of, names) in shared {
+        let _ = writeln!(out, "* as for [`{of}`](#{of}): {}.", names.join(", "));
+    }
+}
+
+/// Name, default, words to choose from, what it does.
+fn line(parameter: &Parameter) -> String {
+    let only = parameter
+        .only
+        .map(|only| format!(" (`{}`)", condition(only)));
+    let domain = parameter.domain.to_string();
+    let words = domain
+        .strip_prefix("one of ")
+        .map(|words| words.replace('"', "`"));
+    let words = words.map_or(String::new(), |words| format!(", one of {words}"));
+    let opposite = parameter
+        .opposite
+        .map(|name| format!(", opposite `{name}`"));
+    format!(
+        "* `{}`{}{}{words}{}: {}.",
+        parameter.name,
+        only.unwrap_or_default(),
+        default(parameter),
+        opposite.unwrap_or_default(),
+        sentence(parameter.help)
+    )
+}
+
+/// The first sentence of a help, or what a long one says before a colon.
+pub(crate) fn sentence(help: &str) -> &str {
+    let before = |end: &str| help.find(end).map_or(help, |end| &help[..end]);
+    let first = [". ", "; "]
+        .map(before)
+        .into_iter()
+        .min_by_key(|text| text.len());
+    let first = first.unwrap_or(help).trim_end_matches('.');
+    let words = |text: &str| text.split_whitespace().count();
+    match first.split_once(": ") {
+        Some((short, rest)) if words(short) > 3 && words(rest) > 8 => short,
+        _ => first,
+    }
 }
 
 /// What the head of a discipline says after `label:`, up to the end of the sentence.
-fn sentence(path: &str, head: &str, label: &str) -> String {
+fn promise(path: &str, head: &str, label: &str) -> String {
     let text = head.split_whitespace().collect::<Vec<_>>().join(" ");
     let (_, rest) = text.split_once(&format!("{label}: ")).unwrap_or_else(|| {
         panic!("the head of {path} has no sentence that begins with `{label}:`")
@@ -169,117 +225,53 @@ fn unlinked(line: &str) -> String {
     out + rest
 }
 
-fn rows(out: &mut String, parameters: &[Parameter], with_live: bool) {
-    let live = if with_live { " live |" } else { "" };
-    let line = if with_live { " --- |" } else { "" };
-    let _ = write!(
-        out,
-        "| parameter | default | must be |{live} source | what it does |\n| --- | --- | --- |{line} --- | --- |\n"
-    );
-    for parameter in parameters {
-        let name = match parameter.opposite {
-            Some(opposite) => format!("`{}` (opposite: `{opposite}`)", parameter.name),
-            None => format!("`{}`", parameter.name),
-        };
-        let only = parameter
-            .only
-            .map(|only| format!(" Only with `{}`.", condition(only)))
-            .unwrap_or_default();
-        let live = match (with_live, parameter.live) {
-            (false, _) => "",
-            (true, true) => " yes |",
-            (true, false) => " no |",
-        };
-        let _ = writeln!(
-            out,
-            "| {name} | {} | {} |{live} {} | {}{only} |",
-            cell(&default(parameter)),
-            cell(&parameter.domain.to_string()),
-            cell(parameter.source),
-            cell(parameter.help)
-        );
-    }
-}
-
 fn rendered() -> String {
     let mut out = String::from(HEAD);
+    let mut known = Known::new();
     for entry in KINDS {
-        let _ = writeln!(
+        let (path, head) = head(entry.name);
+        let promises = ["Promises", "Does not"].map(|label| {
+            let what = promise(&path, &head, label);
+            format!(" *{label}:* {what}")
+        });
+        let mut text = String::new();
+        section(&mut text, entry, &mut known);
+        let (title, rest) = text.split_once(".\n").expect("a summary");
+        let _ = write!(
             out,
-            "| [`{0}`](#{0}) | {1} | {2} |",
-            entry.name, entry.summary, entry.source
+            "{title}.{} [Source](../../{path}).\n{rest}",
+            promises.concat()
         );
-    }
-    for entry in KINDS {
-        section(&mut out, entry);
     }
     out
 }
 
 fn controls() -> String {
     let mut out = String::from(CONTROLS_HEAD);
-    for kind in cc::KINDS {
-        let _ = writeln!(
-            out,
-            "| [`{0}`](#{0}) | {1} | {2} |",
-            kind.name, kind.summary, kind.source
-        );
-    }
+    let mut known = Known::new();
     for kind in cc::KINDS {
         let _ = write!(
             out,
-            "\n## {}\n\n{} Defined by: {}. Defaults of its group: `{}`.\n\n",
+            "\n## {}\n\n{} Defaults of its group: `{}`.\n",
             kind.name,
             kind.summary,
-            kind.source,
             defaults(kind)
         );
-        match kind.parameters {
-            [] => out.push_str("No options.\n"),
-            options => rows(&mut out, options, false),
+        if !kind.parameters.is_empty() {
+            out.push('\n');
+            parameters(&mut out, kind.name, kind.parameters, &mut known);
         }
     }
     out
 }
 
-fn table(out: &mut String, what: &str, entries: &[Entry]) {
-    let _ = write!(
-        out,
-        "| {what} | what it is | defined by |\n| --- | --- | --- |\n"
-    );
-    for entry in entries {
-        let _ = writeln!(
-            out,
-            "| [`{0}`](#{0}) | {1} | {2} |",
-            entry.name,
-            cell(entry.summary),
-            cell(entry.source)
-        );
-    }
-    out.push('\n');
-}
-
 fn values() -> String {
     let mut out = String::from(VALUES_HEAD);
-    table(&mut out, "function", FUNCTIONS);
-    table(&mut out, "marker", MARKERS);
-    out.truncate(out.trim_end().len());
-    out.push('\n');
+    let mut known = Known::new();
     for entry in FUNCTIONS.iter().chain(MARKERS) {
-        let _ = write!(
-            out,
-            "\n## {}\n\n{} Defined by: {}.\n\n",
-            entry.name,
-            entry.summary,
-            entry.source.trim_end_matches('.')
-        );
-        match entry.name {
-            "piecewise" => out.push_str("`points` is a list of `[rate, value]` pairs. Rates must not fall from point to point; values must fall.\n\n"),
-            _ if entry.parameters.is_empty() => out.push_str("No parameters.\n"),
-            _ => {}
-        }
-        if !entry.parameters.is_empty() {
-            rows(&mut out, entry.parameters, false);
+        section(&mut out, entry, &mut known);
+        if entry.name == "piecewise" {
+            out.push_str("\n`points` is a list of `[rate, value]` pairs. Rates must not fall from point to point; values must fall.\n");
         }
     }
     out

@@ -170,5 +170,8 @@ pub(crate) enum Command {
         /// Folder for the pages
         #[arg(value_name = "DIR")]
         folder: PathBuf,
+        /// Write the reference instead, as Markdown: all keys, queues, controls, applications and packet values
+        #[arg(long)]
+        reference: bool,
     },
 }

@@ -26,6 +26,7 @@ mod new;
 mod output;
 mod plot;
 mod queues;
+mod reference;
 mod report;
 mod reproduce;
 mod run;
@@ -137,7 +138,11 @@ fn command() -> u8 {
         Command::Exec(_) | Command::Shell(_) => Ok(()),
         Command::Doctor => doctor::doctor(&mut page),
         Command::Completions { shell } => manual::completions(shell, &mut page),
-        Command::Man { folder } => manual::pages(&folder, &mut page),
+        Command::Man {
+            folder,
+            reference: false,
+        } => manual::pages(&folder, &mut page),
+        Command::Man { folder, .. } => reference::pages(&folder, &mut page),
     };
     let shown = page.show();
     match (result, shown) {

@@ -346,6 +346,17 @@ fn every_command_has_examples_a_page_and_completions() {
     let folder = folder();
     let pages = folder.path().join("man/man1");
     printed(quell(folder.path()).args(["man", "man/man1"]));
+    printed(quell(folder.path()).args(["man", "reference", "--reference"]));
+    for (file, said) in [
+        ("scenario", "## group.NAME.rtt"),
+        ("queues", "sch_dualpi2"),
+        ("controls", "RFC 9438"),
+        ("applications", "completion_ms"),
+        ("values", "## gold"),
+    ] {
+        let path = folder.path().join(format!("reference/{file}.md"));
+        assert!(fs::read_to_string(path).unwrap().contains(said), "{file}");
+    }
     let help = printed(quell(folder.path()).arg("--help"));
     let listed = help.split("Commands:").nth(1).unwrap().lines().skip(1);
     let listed = listed.take_while(|line| !line.is_empty());

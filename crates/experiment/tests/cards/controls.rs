@@ -40,8 +40,8 @@ fn scenario(control: &str, queue: &str, groups: &[(&str, u32, u32, bool)]) -> St
     text + "[run]\nduration = \"40s\"\nwarmup = \"10s\"\n"
 }
 
-/// The picture, and the text of the cards.
-pub(crate) fn cards() -> (String, String) {
+/// The picture, the text of the cards, and every figure of them.
+pub(crate) fn cards() -> (String, String, String) {
     let controls = quell_tcp::cc::KINDS;
     let mut cells = Vec::new();
     for control in controls {
@@ -54,24 +54,23 @@ pub(crate) fn cards() -> (String, String) {
     });
     let picture = picture(&results);
     let mut results = results.iter();
-    let mut page = "## Cards of congestion controls\n\n\
+    let mut page = "## Congestion controls\n\n\
         ![What each congestion control does to each queue: delays of four flows, and the share of two beside two of CUBIC](../images/controls.svg)\n\n\
         In the picture: the delays of four flows of the control as in the picture above, and the shares of the link that two of its flows (orange) and two of CUBIC (blue) get.\n\n\
         20 Mbit/s, 30 s behind 10 s of warm-up, seed 1, each control with the ECN field of its defaults; drop-tail holds 50 ms, the other queues have their \
-        defaults. Alone and four flows: base RTT 20 ms. Beside CUBIC: two flows of each at 20 ms, and the share of what they get together. Near and far: one flow at \
-        10 ms and one at 80 ms.\n"
+        defaults. The table has the share of two flows beside two of CUBIC at 20 ms, in % of what they get together; [cards-controls.csv](cards-controls.csv) \
+        also has one flow alone and four flows at 20 ms, and a flow at 10 ms beside one at 80 ms.\n\n"
+        .to_owned();
+    let heads = QUEUES.map(|(queue, _)| queue).join(" | ");
+    page.push_str(&format!(
+        "| control | {heads} |\n| ---{} |\n",
+        " | ---".repeat(QUEUES.len())
+    ));
+    let mut csv = "control,queue,alone_link_percent,alone_delay_ms,alone_p99_ms,four_link_percent,four_delay_ms,four_p99_ms,four_loss_percent,\
+        four_marks_percent,four_jain,beside_cubic_share_percent,near_over_far\n"
         .to_owned();
     for control in controls {
-        page.push_str(&format!(
-            "\n### {}\n\n{} Source: {}.\n\n",
-            control.name,
-            control.summary,
-            control.source.trim_end_matches('.')
-        ));
-        page.push_str(
-            "| queue | alone: link, % | delay, ms | P99, ms | four: link, % | delay, ms | P99, ms | loss, % | marks, % | Jain | beside CUBIC: share, % | near / far |\n\
-             | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n",
-        );
+        page.push_str(&format!("| {} |", control.name));
         for (queue, _) in QUEUES {
             let mut next = || results.next().unwrap();
             let (alone, four, beside, apart) = (next(), next(), next(), next());
@@ -84,8 +83,11 @@ pub(crate) fn cards() -> (String, String) {
                 groups.map(|group| group.goodput_bps.iter().sum()).collect()
             };
             let (pair, spread) = (rates(beside), rates(apart));
-            page.push_str(&format!(
-                "| {queue} | {:.1} | {:.2} | {:.1} | {:.1} | {:.2} | {:.1} | {:.2} | {:.2} | {:.3} | {:.0} | {:.2} |\n",
+            let share = 100.0 * pair[0] / (pair[0] + pair[1]);
+            page.push_str(&format!(" {share:.0} |"));
+            csv.push_str(&format!(
+                "{},{queue},{:.1},{:.2},{:.1},{:.1},{:.2},{:.1},{:.2},{:.2},{:.3},{share:.0},{:.2}\n",
+                control.name,
                 100.0 * alone.figures.link.utilisation,
                 delay(&one).mean,
                 delay(&one).p99,
@@ -95,12 +97,12 @@ pub(crate) fn cards() -> (String, String) {
                 ratio(all.dropped, all.dropped + all.packets),
                 ratio(all.marked, all.packets),
                 all.jain.unwrap(),
-                100.0 * pair[0] / (pair[0] + pair[1]),
                 spread[0] / spread[1],
             ));
         }
+        page.push('\n');
     }
-    (picture, page)
+    (picture, page, csv)
 }
 
 /// A row for each control, a column for each queue. `results` are in the order of the cards.

@@ -15,7 +15,7 @@ const HEAD: &str = "\
 # Cards
 
 What each queue does to each kind of traffic, and each congestion control to each queue: the answer of the simulator, in two pictures and two
-sets of tables. `quell characterize QUEUE` makes a whole card, with more scenarios, seeds and figures ([guide](../guides/characterize.md)).
+tables. `quell characterize QUEUE` makes a whole card, with more scenarios, seeds and figures ([guide](../guides/characterize.md)).
 Generated from the scenarios of `quell-experiment`, and checked.
 
 ";
@@ -44,8 +44,13 @@ fn check(name: &str, wanted: &str) {
 fn the_page_of_cards_is_what_the_simulator_gives() {
     let (svg, caption) = matrix::picture();
     check("images/cards.svg", &svg);
-    let (controls, cards) = controls::cards();
+    let (controls, of_controls, figures) = controls::cards();
     check("images/controls.svg", &controls);
-    let page = format!("{HEAD}{caption}{}{cards}", queues::cards());
-    check("reference/cards.md", &page);
+    check("reference/cards-controls.csv", &figures);
+    let (of_queues, figures) = queues::cards();
+    check("reference/cards-queues.csv", &figures);
+    check(
+        "reference/cards.md",
+        &format!("{HEAD}{caption}{of_queues}{of_controls}"),
+    );
 }

@@ -1,12 +1,11 @@
 //! Which sections were checked with the present sources, and found as the pages have them: those need not run again.
 //!
 //! `checked.txt` beside this file has a line for each section: a hash of what decides its results (the simulator's sources with the
-//! versions of what they use, those of the experiments and of what writes the pages, the scenarios), one of what the pages say of it, and
-//! its title. The simulator repeats to the bit, so equal inputs have equal results. What does not run is listed. `QUELL_BLESS=1` writes a
+//! versions of what they use, those of the experiments and of what writes the pages, the scenarios), one of what the files of data have
+//! of it, one of its text in the book, and its title. The simulator repeats to the bit, so equal inputs have equal results. What does not run is listed. `QUELL_BLESS=1` writes a
 //! line after its section has run; `QUELL_REPRODUCE=all` runs every section whatever the lines say.
 
 use std::path::PathBuf;
-use std::sync::Mutex;
 
 use quell_experiment::registry::sections;
 use quell_experiment::{Section, shipped};
@@ -14,10 +13,7 @@ use quell_lab::sweep::Identity;
 use quell_lab::{GuestOptions, World};
 use sha2::{Digest as _, Sha256};
 
-use crate::{page, verdicts};
-
-/// One writer at a time: the tests of a binary are threads.
-static WRITING: Mutex<()> = Mutex::new(());
+use crate::{data, page, verdicts};
 
 fn path() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/published/checked.txt")
@@ -41,6 +37,7 @@ fn inputs(section: &Section) -> String {
         simulator.code.as_str(),
         env!("QUELL_ENGINE_SOURCES"),
         // What writes the pages.
+        include_str!("data.rs"),
         include_str!("definitions.rs"),
         include_str!("page.rs"),
         include_str!("verdicts.rs"),
@@ -63,41 +60,61 @@ fn inputs(section: &Section) -> String {
     hash(texts)
 }
 
-/// What the pages say of a section.
+/// What the files of data have of a section.
 fn outputs(section: &Section) -> String {
-    let mut texts = page::written(&section.title);
+    let mut texts = page::written(section);
     for experiment in &section.experiments {
-        texts.push(verdicts::written(&experiment.id).unwrap_or_default());
+        texts.push(verdicts::written(&experiment.id).join("\n"));
     }
     hash(texts.iter().map(String::as_str))
 }
 
-fn line(section: &Section) -> String {
-    format!("{} {} {}", inputs(section), outputs(section), section.title)
+/// A section's line without the hash of its text.
+fn begin(section: &Section) -> String {
+    format!("{} {} ", inputs(section), outputs(section))
 }
 
-/// Whether the section has run with these sources, and the pages say what came out.
+fn known() -> String {
+    std::fs::read_to_string(path()).unwrap_or_default()
+}
+
+/// The line of a section in a text of such lines.
+fn line_of<'a>(known: &'a str, section: &Section) -> Option<&'a str> {
+    let mut lines = known.lines();
+    lines.find(|line| line.splitn(4, ' ').nth(3) == Some(section.title.as_str()))
+}
+
+/// Whether the section has run with these sources, and the files say what came out.
 pub(crate) fn holds(section: &Section) -> bool {
     let anew = ["QUELL_BLESS", "QUELL_REPRODUCE"];
     if anew.iter().any(|name| std::env::var_os(name).is_some()) {
         return false;
     }
-    let known = std::fs::read_to_string(path()).unwrap_or_default();
-    known.lines().any(|known| known == line(section))
+    line_of(&known(), section).is_some_and(|line| line.starts_with(&begin(section)))
 }
 
-/// The section has run, and the pages say what came out.
-pub(crate) fn record(section: &Section) {
-    let _lock = WRITING.lock().unwrap();
-    let known = std::fs::read_to_string(path()).unwrap_or_default();
-    let lines = sections().iter().filter_map(|one| {
-        if one.title == section.title {
-            return Some(line(one));
-        }
-        let mut known = known.lines();
-        let known = known.find(|line| line.splitn(3, ' ').nth(2) == Some(one.title.as_str()));
-        known.map(str::to_owned)
-    });
+/// The section has run and its files were compared: is its text that of the last time? With `QUELL_BLESS=1` it is from now on.
+pub(crate) fn check_text(section: &Section, body: &str) {
+    let text = hash([body]);
+    let _lock = data::lock();
+    if !data::blesses() {
+        let line = known();
+        let line = line_of(&line, section).unwrap_or_default();
+        let title = &section.title;
+        assert!(
+            line.split(' ').nth(2) == Some(text.as_str()),
+            "the text of {title:?} has changed: {}",
+            data::OUTDATED
+        );
+        return;
+    }
+    let known = known();
+    let lines = sections()
+        .iter()
+        .filter_map(|one| match one.title == section.title {
+            true => Some(format!("{}{text} {}", begin(one), one.title)),
+            false => line_of(&known, one).map(str::to_owned),
+        });
     let lines: String = lines.map(|line| line + "\n").collect();
     std::fs::write(path(), lines).unwrap();
 }
@@ -115,16 +132,13 @@ fn a_section_depends_on_its_scenarios_and_on_every_word_of_the_pages() {
     };
     assert_ne!(inputs(first), inputs(second));
     assert_ne!(outputs(first), outputs(second));
-    // The sections, and the files that some of them link to.
-    let texts: Vec<_> = sections()
-        .iter()
-        .map(|one| page::written(&one.title))
-        .collect();
-    assert!(texts.iter().any(|of_section| of_section.len() > 1));
-    assert!(texts.iter().flatten().all(|text| !text.is_empty()));
+    // Some sections have files of their own.
+    let files = |section: &Section| page::written(section).len() - section.experiments.len();
+    assert!(sections().iter().any(|one| files(one) > 0));
     let verdicts = |section: &Section| {
-        let blocks = section.experiments.iter();
-        blocks.filter_map(|one| verdicts::written(&one.id)).count()
+        let rows = section.experiments.iter();
+        rows.filter(|one| !verdicts::written(&one.id).is_empty())
+            .count()
     };
     assert!(
         sections()

@@ -1,4 +1,4 @@
-//! The experiments of the library in full: their section of the page and their verdicts.
+//! The experiments of the library in full: their section of the book and their verdicts.
 //!
 //! One test for each section. `QUELL_REPRODUCE_STORE=DIR` keeps the results of runs there for the next time, as `quell reproduce --store`
 //! does. Where `QUELL_RELEASE` names the optimised program it runs them first: its results are the same to the bit
@@ -49,7 +49,7 @@ pub(crate) fn found(
         .collect()
 }
 
-/// Runs the section with this title, and checks the page and the verdicts.
+/// Runs the section with this title, and checks its tables, its verdicts and its text.
 fn check(title: &str) {
     let section = sections().iter();
     let mut section = section;
@@ -77,9 +77,7 @@ fn check(title: &str) {
             )
         }
     };
-    let texts: Vec<&str> = findings.iter().map(|one| one.text.as_str()).collect();
-    let texts = texts.into_iter().filter(|text| !text.is_empty());
-    let body = texts.collect::<Vec<_>>().join("\n\n");
+    let body = page::body(&findings);
     let problems: Vec<String> = findings.iter().flat_map(Findings::problems).collect();
     assert!(problems.is_empty(), "{body}\n{}", problems.join("\n"));
     let mut tables: Vec<(&str, Table)> = Vec::new();
@@ -91,11 +89,9 @@ fn check(title: &str) {
         }
     }
     let tables: Vec<(&str, &Table)> = tables.iter().map(|(name, table)| (*name, table)).collect();
-    page::check(title, &body, &tables);
+    page::check(title, &findings, &tables);
     verdicts::check(&findings);
-    if std::env::var_os("QUELL_BLESS").is_some() {
-        checked::record(section);
-    }
+    checked::check_text(section, &body);
 }
 
 /// Lets the optimised program, if there is one, run the experiments into the store.

@@ -1,6 +1,4 @@
-//! The text of `docs/reference/files.md`, from the tables of the files and the schema of summaries.
-
-use std::fmt::Write as _;
+//! `docs/reference/files.md`, and `files.csv` with every key: from the tables of the files and the schema of summaries.
 
 use quell_app::EventInfo;
 use quell_lab::results::series::{ColumnInfo, EVENT_COLUMNS, FLOW_COLUMNS, QUEUE_COLUMNS};
@@ -8,22 +6,28 @@ use quell_lab::results::summary_schema;
 use serde_json::Value;
 
 const HEAD: &str = "\
-# Files of a result, key by key
+# Files of a result
 
-Generated from the tables of `quell-results`; a test compares it with the files of a run. [results.md](results.md) lists the files and
-explains how to read the figures.
+[files.csv](files.csv) lists every key and column of the files of a result, with its unit and what it holds: `file,key,type,unit,holds`. Both are
+generated from the tables of `quell-results`, and compared with the files of a run. [results.md](results.md) explains how to read the figures.
 
 In names `_ns` means nanoseconds, `_ms` milliseconds, `_s` seconds, `_bytes` bytes, `_bps` bits per second. Bytes of packets are IP bytes.
-Times count from the start of the run, in virtual time except in the live world.
+Times count from the start of the run, in virtual time except in the live world. `run.json` has the circumstances of the run besides its
+scenario: in the simulator no other file differs from run to run.
 ";
 
 const SERIES: &str = "
+## Series
+
+`queues.parquet` and `flows.parquet` have a row for each queue or flow and interval.
 A row covers an interval of `run.interval` (100 ms by default), and **its time is the end of the interval**. The first row of a queue
 ends one interval after the start of the run; the last row of a queue or a flow may be shorter. Rows of the warm-up are included. Each
 file describes its columns in its key-value metadata too (`column.NAME`).
 ";
 
 const EVENTS: &str = "
+## events.parquet
+
 `events.parquet` is there if an application of the scenario records events: a row for each, in the order in which they ended at their
 host; what had not ended comes last. Rows of the warm-up are included, so figures of `summary.json` are over fewer.
 ";
@@ -51,7 +55,6 @@ const HISTOGRAMS: &str = "
 Over the measured time of the whole run. A distribution is a list of pairs `[value, count]` in ascending order of the value: `count`
 packets had that value. A value stands for its bucket, whose width is at most 0.1 % of it; with very many groups, the buckets of groups
 are wider.
-
 ";
 
 pub(super) const HISTOGRAM_KEYS: &[(&str, &str, &str)] = &[
@@ -100,7 +103,14 @@ With several seeds the folder holds `seed1/`, `seed2/` … (by the seed's number
 * Each measured number is an object: `mean` over the runs that have the figure, `standard_error` of that mean (sample standard deviation /
   √n; null for one run), and `n`, the number of runs that have it. Lists of numbers, such as `goodput_bps`, are matched by position.
 * Other values are kept if all runs agree, and are null if they do not; so are lists of different lengths.
+";
 
+const SUMMARY: &str = "
+## summary.json
+
+`quell schema summary` prints its JSON Schema. The overall figures are over the measured time: after the warm-up. `phases[]` has the keys of
+`link`, `queues`, `groups` and `jain` again. A distribution (`DISTRIBUTION` in the list) is null where there is no value. `groups[].app` depends
+on the kind of the application, which stands in the column `type`.
 ";
 
 pub(super) const FACTS: &[(&str, &str, &str)] = &[
@@ -231,117 +241,106 @@ pub(super) const GUEST: &[(&str, &str, &str)] = &[
     ),
 ];
 
-fn table(out: &mut String, rows: &[(&str, &str, &str)]) {
-    out.push_str("| key | unit | holds |\n| --- | --- | --- |\n");
-    for (key, unit, meaning) in rows {
-        let _ = writeln!(out, "| `{key}` | {unit} | {meaning} |");
-    }
+/// A row of `files.csv`: file, key, type, unit, what it holds.
+type Row = [String; 5];
+
+fn row(file: &str, key: &str, kind: &str, unit: &str, holds: &str) -> Row {
+    [file, key, kind, unit, holds].map(str::to_owned)
 }
 
-fn columns(out: &mut String, file: &str, columns: &[ColumnInfo]) {
-    let _ = write!(
-        out,
-        "\n### {file}\n\n| column | type | unit | holds |\n| --- | --- | --- | --- |\n"
-    );
-    for column in columns {
-        let (name, unit, kind) = (column.name, column.unit, column.type_name());
-        let _ = writeln!(out, "| `{name}` | {kind} | {unit} | {} |", column.meaning);
-    }
+fn listed(file: &str, keys: &[(&str, &str, &str)]) -> Vec<Row> {
+    let rows = keys.iter();
+    rows.map(|(key, unit, holds)| row(file, key, "", unit, holds))
+        .collect()
 }
 
-/// Rows for the keys of an object of the schema.
-fn keys(out: &mut String, title: &str, object: &Value) {
-    if !title.is_empty() {
-        let _ = write!(out, "\n{title}\n\n");
-    }
-    out.push_str("| key | holds |\n| --- | --- |\n");
-    rows(out, "", object);
+fn columns(file: &str, columns: &[ColumnInfo]) -> Vec<Row> {
+    let rows = columns.iter();
+    rows.map(|one| row(file, one.name, one.type_name(), one.unit, one.meaning))
+        .collect()
 }
 
-fn rows(out: &mut String, before: &str, object: &Value) {
+/// The keys of an object of the schema, each behind `before`.
+fn keys(rows: &mut Vec<Row>, before: &str, object: &Value) {
     for (name, schema) in object["properties"].as_object().unwrap() {
         let path = format!("{before}{name}");
         let meaning = schema["description"].as_str().unwrap();
-        let _ = writeln!(out, "| `{path}` | {} |", meaning.replace('|', "\\|"));
+        rows.push(row("summary.json", &path, "", "", meaning));
         if schema.get("properties").is_some() {
-            rows(out, &format!("{path}."), schema);
+            keys(rows, &format!("{path}."), schema);
         }
         if schema["items"].get("properties").is_some() {
-            rows(out, &format!("{path}[]."), &schema["items"]);
+            keys(rows, &format!("{path}[]."), &schema["items"]);
         }
     }
 }
 
-fn summary(out: &mut String) {
+fn summary() -> Vec<Row> {
     let schema = summary_schema();
-    out.push_str("\n## summary.json\n\n`quell schema summary` prints its JSON Schema. The overall figures are over the measured time: after the warm-up.\n\n");
-    keys(out, "", &schema);
-    for (name, title) in [
-        (
-            "phase",
-            "`phases[]`; with `link`, `queues`, `groups` and `jain` as above",
-        ),
-        ("link", "`link`"),
-        ("fairness", "`fairness[]`"),
-        ("queue", "`queues[]`"),
-        ("group", "`groups[]`"),
-        ("dist", "a distribution; null where there is no value"),
+    let mut rows = Vec::new();
+    keys(&mut rows, "", &schema);
+    for (name, before) in [
+        ("phase", "phases[]."),
+        ("link", "link."),
+        ("fairness", "fairness[]."),
+        ("queue", "queues[]."),
+        ("group", "groups[]."),
+        ("dist", "DISTRIBUTION."),
     ] {
-        keys(out, title, &schema["$defs"][name]);
+        keys(&mut rows, before, &schema["$defs"][name]);
     }
-    out.push_str("\n`groups[].app` of each kind of application:\n\n| kind | key | holds |\n| --- | --- | --- |\n");
     for app in schema["$defs"]["app"]["anyOf"].as_array().unwrap() {
         let properties = app.get("properties").and_then(Value::as_object);
-        let kinds: Vec<&str> = app["properties"]["kind"]["enum"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter_map(Value::as_str)
-            .collect();
+        let kinds = app["properties"]["kind"]["enum"].as_array();
+        let kinds = kinds.into_iter().flatten().filter_map(Value::as_str);
+        let kinds: Vec<&str> = kinds.collect();
         for (name, schema) in properties.into_iter().flatten() {
             if name != "kind" {
+                let key = format!("groups[].app.{name}");
                 let meaning = schema["description"].as_str().unwrap();
-                let _ = writeln!(out, "| {} | `{name}` | {meaning} |", kinds.join(", "));
+                rows.push(row("summary.json", &key, &kinds.join(" "), "", meaning));
             }
         }
     }
+    rows
 }
 
-/// What each kind of application records.
-fn events(out: &mut String) {
+/// The kinds of events that each application records, with what `value` holds.
+fn events() -> Vec<Row> {
     let kinds = quell_app::KINDS.iter();
-    let mut events = kinds
-        .flat_map(|entry| entry.events.iter().map(|event| (entry.name, event)))
-        .peekable();
-    if events.peek().is_none() {
-        return;
-    }
-    out.push_str("\n| application | kind | an event | `value` |\n| --- | --- | --- | --- |\n");
-    for (name, event) in events {
-        let EventInfo {
-            kind,
-            meaning,
-            value,
-        } = event;
-        let _ = writeln!(out, "| {name} | `{kind}` | {meaning} | {value} |");
-    }
+    let events = kinds.flat_map(|entry| entry.events.iter().map(|event| (entry.name, event)));
+    let row = |(name, event): (&str, &EventInfo)| {
+        let holds = format!("{}; value: {}", event.meaning, event.value);
+        row("events.parquet", "kind", name, event.kind, &holds)
+    };
+    events.map(row).collect()
 }
 
-pub(super) fn page() -> String {
-    let mut out = HEAD.to_owned();
-    out.push_str("\n## run.json\n\nThe circumstances of the run besides its scenario. This file differs from run to run; in the simulator no other file does.\n\n");
-    table(&mut out, &[FACTS, CONTROLS, GUEST].concat());
-    let _ = write!(out, "\n## Series\n{SERIES}");
-    columns(&mut out, "queues.parquet", QUEUE_COLUMNS);
-    columns(&mut out, "flows.parquet", FLOW_COLUMNS);
-    out.push_str(EVENTS);
-    columns(&mut out, "events.parquet", EVENT_COLUMNS);
-    out.push_str(REPAIRS);
-    events(&mut out);
-    out.push_str(HISTOGRAMS);
-    table(&mut out, HISTOGRAM_KEYS);
-    out.push_str(SEVERAL.trim_end());
-    out.push('\n');
-    summary(&mut out);
+/// `files.csv`.
+pub(super) fn data() -> String {
+    let rows = [
+        listed("run.json", FACTS),
+        listed("run.json", CONTROLS),
+        listed("run.json", GUEST),
+        columns("queues.parquet", QUEUE_COLUMNS),
+        columns("flows.parquet", FLOW_COLUMNS),
+        columns("events.parquet", EVENT_COLUMNS),
+        events(),
+        listed("histograms.json", HISTOGRAM_KEYS),
+        summary(),
+    ];
+    let mut out = String::from("file,key,type,unit,holds\n");
+    for row in rows.iter().flatten() {
+        let quoted = |cell: &String| match cell.contains([',', '"']) {
+            true => format!("\"{}\"", cell.replace('"', "\"\"")),
+            false => cell.clone(),
+        };
+        out.push_str(&(row.each_ref().map(quoted).join(",") + "\n"));
+    }
     out
+}
+
+/// `files.md`.
+pub(super) fn page() -> String {
+    [HEAD, SERIES, EVENTS, REPAIRS, HISTOGRAMS, SEVERAL, SUMMARY].concat()
 }

@@ -4,83 +4,41 @@ use std::fmt::Write as _;
 
 use quell_app::{Entry, KINDS};
 
-use crate::docs::{cell, compare, rows};
+use crate::docs::{Known, compare, parameters};
 
 const HEAD: &str = "\
 # Applications
 
-Every application, with its presets, parameters, figures and events. `quell apps NAME` prints the same on the terminal. The
-[guide](../guides/applications.md) explains what each is for. The figures stand in `groups[].app` of `summary.json`, the events in
-`events.parquet` ([results](results.md)). Generated from the table of `quell-app`.
-
-| kind | what it is |
-| --- | --- |
+Every application, with its presets and parameters and their defaults. `quell apps NAME` prints the allowed values, what a preset sets, and
+every figure and event too. The [guide](../guides/applications.md) explains what each is for. [files.csv](files.csv) lists the figures (in
+`groups[].app` of `summary.json`) and the events (in `events.parquet`). A key beside a preset overrides it. Generated from the table of
+`quell-app`.
 ";
 
 fn rendered() -> String {
     let mut out = String::from(HEAD);
+    let mut known = Known::new();
     for entry in KINDS {
-        let _ = writeln!(
-            out,
-            "| [`{0}`](#{0}) | {1} |",
-            entry.name,
-            cell(entry.summary)
-        );
-    }
-    for entry in KINDS {
-        section(&mut out, entry);
+        section(&mut out, entry, &mut known);
     }
     out
 }
 
-fn section(out: &mut String, entry: &Entry) {
+fn section(out: &mut String, entry: &'static Entry, known: &mut Known) {
     let _ = write!(
         out,
-        "\n## {}\n\n{}.\n\n```toml\n{}\n```\n",
+        "\n## {}\n\n{}: `{}`\n",
         entry.name,
         capital(entry.summary.trim_end_matches('.')),
         entry.example
     );
-    if !entry.presets.is_empty() {
-        out.push_str(
-            "\nA key beside a preset overrides it:\n\n| preset | what it is | sets |\n| --- | --- | --- |\n",
-        );
-        for preset in entry.presets {
-            let settings = preset.settings.iter();
-            let settings: Vec<String> = settings
-                .map(|(key, value)| format!("`{key}` = `{value}`"))
-                .collect();
-            let _ = writeln!(
-                out,
-                "| `{}` | {} | {} |",
-                preset.name,
-                cell(preset.summary),
-                cell(&settings.join(", "))
-            );
-        }
-    }
-    if !entry.parameters.is_empty() {
+    if !entry.presets.is_empty() || !entry.parameters.is_empty() {
         out.push('\n');
-        rows(out, entry.parameters, true);
     }
-    for form in (entry.forms)() {
-        out.push_str("\n| figure | holds |\n| --- | --- |\n");
-        for figure in form.figures {
-            let _ = writeln!(out, "| `{}` | {} |", figure.name, cell(figure.meaning));
-        }
+    for preset in entry.presets {
+        let _ = writeln!(out, "* preset `{}`: {}", preset.name, preset.summary);
     }
-    if !entry.events.is_empty() {
-        out.push_str("\n| event | what it is | `value` |\n| --- | --- | --- |\n");
-        for event in entry.events {
-            let _ = writeln!(
-                out,
-                "| `{}` | {} | {} |",
-                event.kind,
-                cell(event.meaning),
-                cell(event.value)
-            );
-        }
-    }
+    parameters(out, entry.name, entry.parameters, known);
 }
 
 fn capital(text: &str) -> String {

@@ -2,21 +2,19 @@
 
 use std::fmt::Write as _;
 
-use quell_aqm::disciplines;
 use quell_lab::World;
-use quell_lab::scenario::find::inside;
 use quell_lab::scenario::keys::{KEYS, Key, Section};
 use quell_lab::scenario::start::STARTS;
 use quell_lab::scenario::{Override, Scenario};
 
-use super::{cell, compare};
+use super::{compare, sentence};
 
 const HEAD: &str = "\
 # The scenario file
 
-Generated from the table of keys by which scenarios are checked. `quell keys NAME` prints one on the terminal, `quell schema` the same for
-editors, as JSON Schema. `quell check FILE` says what is wrong with a file, and in which worlds it runs. `quell new NAME` writes one to start
-from:
+Generated from the table of keys by which scenarios are checked. `quell keys NAME` explains a key with all allowed values and an example,
+`quell schema` prints the same for editors, as JSON Schema. `quell check FILE` says what is wrong with a file, and in which worlds it runs.
+`quell new NAME` writes one to start from:
 
 ";
 
@@ -65,7 +63,6 @@ A number and its unit in quotes. A number without a unit is refused where it wou
 | amount of data | `B`, `kB`, `MB`, `GB` in steps of 1000; `KiB`, `MiB`, `GiB` in steps of 1024 | `\"64kB\"` | tc: `64k` and `64kb` are in steps of 1024 |
 | packets | `p`, or the number alone | `\"100p\"` | tc: the number alone |
 | a queue's limit | any of amount, packets, or time at the link's rate | `\"100ms\"` | |
-
 ";
 
 /// What a section is, for its heading; `None` where its keys stand with those of another.
@@ -94,9 +91,7 @@ fn introduction(section: Section) -> &'static str {
         Section::Root => {
             "A scenario is TOML. Keys that stand in a table are in the sections below."
         }
-        Section::Link | Section::Reverse => {
-            "Parameters of queues are in [queues.md](queues.md), one table for each kind."
-        }
+        Section::Link | Section::Reverse => "Parameters of queues are in [queues.md](queues.md).",
         Section::Trace => {
             "Instead of a rate, `rate` may be a table with a trace, in both directions; [links.md](../guides/links.md#links-that-follow-a-trace) \
              has the formats. What a result keeps of it is the trace itself, as `data`."
@@ -121,7 +116,7 @@ fn introduction(section: Section) -> &'static str {
             "Instead of a name, `value` may be a table with a function, a marker and the marker's own parameters, which are in [values.md](values.md)."
         }
         Section::App => {
-            "`app = \"bulk\"` is short for `app = { kind = \"bulk\" }`. What each kind reports is in [results.md](results.md#what-the-applications-report)."
+            "`app = \"bulk\"` is short for `app = { kind = \"bulk\" }`. The parameters of each kind are in [applications.md](applications.md). What each kind reports is in [results.md](results.md#what-the-applications-report)."
         }
         Section::Interval => "A time alone is the mean, without deviation.",
         Section::Period => "A time alone is a fixed length.",
@@ -134,114 +129,55 @@ fn introduction(section: Section) -> &'static str {
     }
 }
 
-/// Keys of one name, which differ by the kind of the application.
-fn names(section: Section) -> Vec<Vec<&'static Key>> {
-    let mut all: Vec<Vec<&'static Key>> = Vec::new();
-    for key in section.keys() {
-        match all.iter_mut().find(|rows| rows[0].name == key.name) {
-            Some(rows) => rows.push(key),
-            None => all.push(vec![key]),
-        }
-    }
-    all
-}
-
 fn page() -> String {
     let mut out = String::from(HEAD);
     for start in STARTS {
         let _ = writeln!(out, "* `quell new {}`: {}", start.name, start.summary);
     }
-    let _ = write!(
-        out,
-        "\nA whole file:\n\n```toml\n{EXAMPLE}```\n\n{UNITS}## All keys\n\n"
-    );
-    out.push_str(
-        "| key | what it does | default | `[[at]]` | worlds |\n| --- | --- | --- | --- | --- |\n",
-    );
-    for key in KEYS.iter() {
-        let only = key.only.map_or(String::new(), |kind| format!(" ({kind})"));
-        let _ = writeln!(
-            out,
-            "| [`{0}`](#{1}){only} | {2} | {3} | {4} | {5} |",
-            key.path(),
-            anchor(&key.path()),
-            cell(first_sentence(key)),
-            cell(key.default.words().unwrap_or("must be given")),
-            if key.live { "yes" } else { "" },
-            worlds(key),
-        );
-    }
+    let _ = write!(out, "\nA whole file:\n\n```toml\n{EXAMPLE}```\n\n{UNITS}");
     for section in Section::ALL {
         let _ = write!(out, "\n## {}\n", title(*section));
         if !introduction(*section).is_empty() {
             let _ = write!(out, "\n{}\n", introduction(*section));
         }
-        for rows in names(*section) {
-            let _ = write!(out, "\n### `{}`\n", rows[0].path());
-            for key in rows {
-                entry(&mut out, key);
-            }
+        // The parameters of applications have a page of their own.
+        if *section == Section::App {
+            continue;
+        }
+        out.push('\n');
+        for key in section.keys() {
+            line(&mut out, key);
         }
     }
     out
 }
 
-/// As GitHub makes it of a heading.
-fn anchor(path: &str) -> String {
-    let kept = |c: &char| c.is_ascii_alphanumeric() || *c == '-' || *c == '_';
-    path.to_lowercase().chars().filter(kept).collect()
-}
-
-fn first_sentence(key: &Key) -> &str {
-    let end = key.help.find(['.', ':', ';']).unwrap_or(key.help.len());
-    &key.help[..end]
-}
-
-fn worlds(key: &Key) -> String {
-    if key.worlds.len() == World::ALL.len() {
-        return "all".to_owned();
-    }
-    let names: Vec<&str> = key.worlds.iter().map(|world| world.name()).collect();
-    names.join(", ")
-}
-
-fn entry(out: &mut String, key: &Key) {
-    let only = key
-        .only
-        .map_or(String::new(), |kind| format!("With `kind = \"{kind}\"`: "));
-    let _ = write!(out, "\n{only}{}\n\n", key.help);
-    let _ = writeln!(out, "* must be: {}", key.domain);
-    let _ = match key.default.words() {
-        Some(words) => writeln!(out, "* default: {words}"),
-        None => writeln!(out, "* must be given"),
+/// What a key is, in a line.
+fn line(out: &mut String, key: &Key) {
+    let only = key.only.map_or(String::new(), |kind| format!(" ({kind})"));
+    let default = match key.default.words() {
+        Some(words) => format!(" = {words}"),
+        None => ", required".to_owned(),
     };
-    if key.live {
-        out.push_str("* can change during a run, in `[[at]]`\n");
-    }
-    if key.worlds.len() < World::ALL.len() {
-        let _ = writeln!(out, "* only in the {} world", worlds(key));
-    }
-    if !matches!(key.source, "" | "ours") {
-        let _ = writeln!(out, "* source: {}", key.source);
-    }
-    if (key.section, key.name) == (Section::Link, "queue") {
-        let kinds: Vec<String> = disciplines::KINDS
-            .iter()
-            .map(|entry| format!("`{}`", entry.name))
-            .collect();
-        let _ = writeln!(out, "* queues: {}", kinds.join(", "));
-    }
-    let mut inner: Vec<String> = Vec::new();
-    for key in inside(key) {
-        let link = format!("[`{}`](#{})", key.name, anchor(&key.path()));
-        if !inner.contains(&link) {
-            inner.push(link);
+    let domain = key.domain.to_string();
+    let words = domain
+        .strip_prefix("one of ")
+        .map(|words| words.replace('"', "`"));
+    let words = words.map_or(String::new(), |words| format!(", one of {words}"));
+    let live = if key.live { ", live" } else { "" };
+    let worlds = match key.worlds.len() == World::ALL.len() {
+        true => String::new(),
+        false => {
+            let names: Vec<&str> = key.worlds.iter().map(|world| world.name()).collect();
+            format!("; only in the {} world", names.join(" and "))
         }
-    }
-    if !inner.is_empty() {
-        let _ = writeln!(out, "* its keys: {}", inner.join(", "));
-    }
-    let _ = writeln!(out, "\n```toml\n{}```", example(key));
+    };
+    let _ = writeln!(
+        out,
+        "* `{}`{only}{default}{words}{live}: {}{worlds}.",
+        key.name,
+        sentence(key.help)
+    );
 }
 
 /// The example under its heading.

@@ -181,4 +181,5 @@ Examples:
 
 pub(crate) const MAN: &str = "\
 Example:
-  quell man ~/.local/share/man/man1 && man quell-run";
+  quell man ~/.local/share/man/man1 && man quell-run
+  quell man reference --reference";

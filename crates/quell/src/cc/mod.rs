@@ -7,7 +7,7 @@ mod worlds;
 use quell_hosts::cc::{self, Modules};
 use quell_lab::scenario::ControlSpec;
 use quell_lab::scenario::control::defaults;
-use quell_tcp::cc::{kinds, own};
+use quell_tcp::cc::{ControlKind, kinds, own};
 use quell_units::parameter::Parameter;
 use serde_json::{Value, json};
 
@@ -44,16 +44,7 @@ fn list(page: &mut Page) -> Result<(), Failure> {
     );
     for kind in kinds() {
         page.line("");
-        page.paragraph(0, &format!("{}: {}", kind.name, kind.summary));
-        page.paragraph(
-            0,
-            &format!("Source: {}.", kind.source.trim_end_matches('.')),
-        );
-        page.paragraph(0, &format!("Defaults of its group: {}.", defaults(kind)));
-        if let Some(own) = own::find(kind.name) {
-            page.paragraph(0, &format!("It comes from {}.", own.origin));
-        }
-        explain_parameters(kind.parameters, page);
+        explain(kind, page);
     }
     page.line("");
     worlds(page)?;
@@ -77,6 +68,20 @@ fn list(page: &mut Page) -> Result<(), Failure> {
     let loadable = cc::loadable().into_iter().map(str::to_owned).collect();
     page.line(format_args!("loadable by BPF  {}", words(loadable)));
     Ok(())
+}
+
+/// Summary, source, defaults and options of a control of the simulator.
+pub(crate) fn explain(kind: &ControlKind, page: &mut Page) {
+    page.paragraph(0, &format!("{}: {}", kind.name, kind.summary));
+    page.paragraph(
+        0,
+        &format!("Source: {}.", kind.source.trim_end_matches('.')),
+    );
+    page.paragraph(0, &format!("Defaults of its group: {}.", defaults(kind)));
+    if let Some(own) = own::find(kind.name) {
+        page.paragraph(0, &format!("It comes from {}.", own.origin));
+    }
+    explain_parameters(kind.parameters, page);
 }
 
 /// The list as one object: what each control is in each world, and of those that the simulator has their options.

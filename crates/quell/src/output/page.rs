@@ -26,7 +26,6 @@ impl Page {
     }
 
     /// What is on it.
-    #[cfg(test)]
     pub(crate) fn text(&self) -> &str {
         &self.text
     }

@@ -348,7 +348,7 @@ fn tell_one(findings: &Findings<'_>, counts: &mut [usize; 3], page: &mut Page) {
     for note in findings.notes() {
         page.hanging("  note: ", &note);
     }
-    // What the book has of its own is on a page of the documentation.
+    // --tables writes those of the book.
     if experiment.chapter().is_empty() && !findings.text.is_empty() {
         page.line("");
         for line in findings.text.lines() {
@@ -363,7 +363,9 @@ fn write_tables(outcomes: &[Outcome<'_>], folder: &Path) -> Result<(), Failure> 
     for findings in outcomes.iter().filter_map(Outcome::findings) {
         let experiment = findings.experiment();
         let name = experiment.id.replace('/', "-");
-        let text = format!("# {}\n\n{}\n", experiment.title, findings.text);
+        // The files lie beside the text.
+        let text = findings.text.replace("](data/", "](");
+        let text = format!("# {}\n\n{text}\n", experiment.title);
         write(&folder.join(format!("{name}.md")), text.as_bytes())?;
         for (name, table) in &findings.tables {
             let name = Path::new(name).file_name().unwrap_or_default();

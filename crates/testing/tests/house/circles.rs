@@ -1,11 +1,7 @@
 //! The files of a crate do not name each other in a circle, and neither do its modules.
-//!
-//! `circles.txt` has the circles that there are still. None is added, and none grows; what is gone goes from the list, by `make bless`.
 
 use std::collections::BTreeSet;
 use std::fs;
-
-use quell_testing::compare_or_bless;
 
 use crate::house::graph::{Graph, circles, graph, graph_of};
 use crate::house::project;
@@ -49,49 +45,10 @@ fn found() -> Vec<Circle> {
     found
 }
 
-fn list(circles: &[Circle]) -> String {
-    let of = |what: &str| {
-        circles
-            .iter()
-            .filter(|(name, _)| name.ends_with(what))
-            .count()
-    };
-    let mut text = format!(
-        "# Circles of imports within a crate: {} of files, {} of modules. No line may be added.\n",
-        of("files"),
-        of("modules")
-    );
-    for (name, members) in circles {
-        let members: Vec<&str> = members.iter().map(String::as_str).collect();
-        text += &format!("{name}: {}\n", members.join(" "));
-    }
-    text
-}
-
-fn listed(text: &str) -> Vec<Circle> {
-    let lines = text.lines().filter(|line| !line.starts_with('#'));
-    let lines = lines.filter_map(|line| line.split_once(": "));
-    let members = |text: &str| text.split(' ').map(str::to_owned).collect();
-    lines
-        .map(|(name, circle)| (name.to_owned(), members(circle)))
-        .collect()
-}
-
-/// Those of `found` that are neither listed nor within one that is.
-fn added<'a>(found: &'a [Circle], listed: &[Circle]) -> Vec<&'a Circle> {
-    let is_within = |one: &Circle, other: &Circle| one.0 == other.0 && one.1.is_subset(&other.1);
-    let is_new = |one: &&Circle| !listed.iter().any(|other| is_within(one, other));
-    found.iter().filter(is_new).collect()
-}
-
 #[test]
 fn modules_import_each_other_in_no_circle() {
-    let path = project().join("crates/testing/tests/house/circles.txt");
     let found = found();
-    let listed = listed(&fs::read_to_string(&path).unwrap());
-    let added: Vec<Circle> = added(&found, &listed).into_iter().cloned().collect();
-    assert!(added.is_empty(), "new circles of imports\n{}", list(&added));
-    compare_or_bless(&path, &list(&found));
+    assert!(found.is_empty(), "circles of imports: {found:#?}");
 }
 
 #[test]
@@ -169,26 +126,5 @@ fn a_circle_is_found() {
         let graph = graph_of(&files);
         let found = circles(&graph).into_iter().flatten();
         assert_eq!(found.collect::<Vec<_>>().join(" "), circle, "{graph:#?}");
-    }
-}
-
-#[test]
-fn a_list_of_circles_only_shrinks() {
-    let circle = |name: &str, members: &str| -> Circle {
-        (
-            name.to_owned(),
-            members.split(' ').map(str::to_owned).collect(),
-        )
-    };
-    let before = [circle("lab, files", "a b c"), circle("sim, files", "d e")];
-    assert_eq!(listed(&list(&before)), before);
-    let now = [circle("lab, files", "a b")];
-    assert!(added(&now, &before).is_empty());
-    for grown in [
-        circle("lab, files", "a b d"),
-        circle("lab, modules", "a b"),
-        circle("tcp, files", "d e"),
-    ] {
-        assert_eq!(added(std::slice::from_ref(&grown), &before), [&grown]);
     }
 }

@@ -14,7 +14,6 @@ mod point;
 mod store;
 mod table;
 
-use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -26,6 +25,7 @@ use quell_lab::at_once::together;
 use quell_lab::{GuestOptions, Options, RunError, World};
 use quell_measure::Summary;
 
+use crate::validate::document;
 use crate::validate::error::Error;
 use point::Point;
 use store::{Bottleneck, Store};
@@ -284,11 +284,12 @@ fn report(
         );
         return Ok(());
     }
-    let old = fs::read_to_string(&arguments.document)?;
     let path = arguments.document.display();
-    let new = table::replace(&old, measured, &facts(arguments, measured, kernel))
-        .ok_or_else(|| Error::NoMarkers(arguments.document.clone()))?;
-    fs::write(&arguments.document, new)?;
+    let facts = facts(arguments, measured, kernel);
+    let part = |explanations: &_| table::part(measured, &facts, explanations);
+    if !document::replace(&arguments.document, table::NAME, part)? {
+        return Err(Error::NoMarkers(arguments.document.clone()));
+    }
     let raw = table::sheet(measured).write_beside(&arguments.document)?;
     println!("written: {path} and {}", raw.display());
     Ok(())

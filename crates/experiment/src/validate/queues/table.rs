@@ -6,12 +6,12 @@ use std::fmt::Write as _;
 
 use quell_measure::{Estimate, Summary};
 
-use crate::validate::document::{self, Explanations, UNEXPLAINED};
+use crate::validate::document::{Explanations, UNEXPLAINED};
 use crate::validate::queues::figures::Difference;
 use crate::validate::queues::point::Point;
 use crate::validate::sheet::{Sheet, cells};
 
-const NAME: &str = "make parity";
+pub(crate) const NAME: &str = "make parity";
 
 /// What is known of a point.
 #[derive(Debug, Default)]
@@ -28,18 +28,16 @@ impl PointRuns {
     }
 }
 
-/// A document with its generated part replaced; `None` if it lacks the markers.
-pub(crate) fn replace(
-    document: &str,
+/// The generated part of the document.
+pub(crate) fn part(
     points: &[(Point, PointRuns)],
     facts: &str,
-) -> Option<String> {
-    document::replace(document, NAME, |explanations| {
-        let mut text = format!("{facts}\n");
-        table(&mut text, points);
-        misses(&mut text, points, explanations);
-        text
-    })
+    explanations: &Explanations,
+) -> String {
+    let mut text = format!("{facts}\n");
+    table(&mut text, points);
+    misses(&mut text, points, explanations);
+    text
 }
 
 /// A row per queue: how many bounds hold, and the figure that is furthest off.
@@ -191,13 +189,15 @@ fn misses(text: &mut String, points: &[(Point, PointRuns)], explanations: &Expla
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::validate::document::replaced;
 
     #[test]
     fn the_part_is_written_between_its_markers() {
         let document = "by hand\n<!-- begin: written by make parity -->\n\nformer\n<!-- end: written by make parity -->\nbelow\n";
-        let new = replace(document, &[], "facts").expect("markers");
+        let write = |known: &_| part(&[], "facts", known);
+        let (new, _) = replaced(document, "", NAME, write).expect("markers");
         assert!(new.starts_with("by hand\n") && new.ends_with("\nbelow\n"));
         assert!(new.contains("facts") && !new.contains("former"));
-        assert_eq!(replace("no markers", &[], ""), None);
+        assert!(replaced("no markers", "", NAME, write).is_none());
     }
 }

@@ -367,14 +367,14 @@ fn write(
     part: impl FnOnce(&document::Explanations) -> String,
 ) -> Result<(), Error> {
     let path = &arguments.document;
-    let old = fs::read_to_string(path)?;
     let is_whole = !arguments.quick && (arguments.points.is_empty() || arguments.keep);
     if !is_whole || stop.load(Ordering::Relaxed) {
         println!("the document stays as it is: not every point was run");
         return Ok(());
     }
-    let new = document::replace(&old, name, part).ok_or_else(|| Error::NoMarkers(path.clone()))?;
-    fs::write(path, new)?;
+    if !document::replace(path, name, part)? {
+        return Err(Error::NoMarkers(path.clone()));
+    }
     let raw = sheet.write_beside(path)?;
     println!("written: {} and {}", path.display(), raw.display());
     Ok(())
