@@ -11,7 +11,7 @@ use std::path::Path;
 
 use quell_measure::Estimate;
 
-use crate::sheet::{Sheet, rows};
+use crate::validate::sheet::{Sheet, rows};
 
 /// The file of misses, and its head.
 const MISSES: &str = "misses.csv";
