@@ -13,7 +13,7 @@
 //! * [`repairs`]: what TCP repaired while it carried an event.
 //! * [`report`]: the figures that kinds report; [`durations`]: how long things took.
 //! * [`video`]: what kinds of interactive video share.
-//! * [`normal`], [`exponential`]: random lengths of time, from integer tables; [`laws`]: random sizes.
+//! * [`normal`], [`exponential`]: random lengths of time, from integer tables; [`random_sizes`]: random sizes.
 //!
 //! # The life of a flow
 //!
@@ -58,7 +58,6 @@
 pub mod causes;
 pub mod connection;
 pub mod contract;
-mod course;
 pub mod datagrams;
 pub mod durations;
 mod elementary;
@@ -68,11 +67,12 @@ pub mod exponential;
 pub mod game;
 pub mod kind;
 pub mod kinds;
-pub mod laws;
 pub mod message;
 pub mod normal;
+pub mod random_sizes;
 pub mod repairs;
 pub mod report;
+mod timed_value;
 pub mod video;
 pub mod voice;
 
@@ -94,9 +94,9 @@ pub use kinds::{
     App, AppChanges, AppConfig, Bulk, Cbr, Entry, Game, KINDS, NAMES, OnOff, Program, Report,
     Transfer, Voice, Web, find,
 };
-pub use laws::{NumberedSizes, SizeLaw};
 pub use message::{Arrived, Deframer, Message, Piece};
 pub use quell_units::{Distribution, Interval, Period};
+pub use random_sizes::{NumberedSizes, SizeLaw};
 pub use repairs::{Cause, Counted, EndRepairs, Notes, Recorded, Repairs};
 pub use report::{
     Column, Figure, FigureInfo, Form, FormInfo, KindReport, Notation, Part, Quantity, Times, Value,

@@ -2,7 +2,7 @@
 
 use quell_units::{Bytes, Random, Time};
 
-use super::law::Law;
+use super::random_value::Law;
 use crate::{Action, Input};
 
 /// The datagrams of one end.

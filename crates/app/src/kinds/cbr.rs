@@ -7,7 +7,7 @@
 use quell_units::parameter::Preset;
 use quell_units::{Bytes, Interval, Parameter, Random, Time, parameters};
 
-use crate::course::Course;
+use crate::timed_value::Course;
 use crate::datagrams::{self, Receiver};
 use crate::normal::normal_span;
 use crate::{Action, Application, ApplicationKind, DatagramReport, Datagrams, Ends, Input, Role};

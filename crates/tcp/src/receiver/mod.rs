@@ -20,11 +20,11 @@ mod two_way;
 
 use quell_units::{Bytes, Time};
 
-use crate::cache::prefetch;
 use crate::config::ReceiverConfig;
 use crate::ecn::FeedbackMode;
 use crate::ecn::counters::SackRoom;
 use crate::flags::Flags;
+use crate::prefetch::prefetch;
 use crate::segment::{Sack, SackBlocks, Segment};
 use buffer::Buffer;
 use compression::Before;

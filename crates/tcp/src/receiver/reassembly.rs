@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 
-use crate::cache::prefetch;
+use crate::prefetch::prefetch;
 use crate::segment::Sack;
 
 /// Largest number of ranges. A segment that would start one more counts as lost, as if memory had run

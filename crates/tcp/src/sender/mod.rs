@@ -67,11 +67,11 @@ pub use stats::SenderStats;
 
 use quell_units::Time;
 
-use crate::cache::prefetch;
 use crate::cc::{CaState, CongestionControl, Connection, Control, Custom, Event, Host, Window};
 use crate::config::SenderConfig;
 use crate::ecn::FeedbackMode;
 use crate::flags::Flags;
+use crate::prefetch::prefetch;
 use crate::segment::Segment;
 use cwnd_usage::Usage;
 use delivery::Delivery;

@@ -17,7 +17,7 @@ use quell_units::Time;
 
 use super::details::Details;
 use super::sent_segment::{EVER_RETRANSMITTED, LOST, RETRANSMITTED, SACKED, SentSegment, UNLISTED};
-use crate::cache::prefetch;
+use crate::prefetch::prefetch;
 
 /// The outstanding segments, and how many of them are in each state.
 #[derive(Debug, Clone)]

@@ -27,7 +27,7 @@
 
 use quell_units::Time;
 
-use super::fixed::LN_BITS;
+use super::fixed_point::LN_BITS;
 use super::ladder::Ladder;
 use super::situation::{Choice, Download, Progress, Situation};
 use super::throughput::Shortage;

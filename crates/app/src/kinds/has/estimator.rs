@@ -7,7 +7,7 @@
 
 use quell_units::Time;
 
-use super::fixed::{ONE, POWER_BITS, half_power};
+use super::fixed_point::{ONE, POWER_BITS, half_power};
 
 /// Fraction bits of a rate.
 pub(super) const RATE_BITS: u32 = 24;

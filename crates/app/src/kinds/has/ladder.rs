@@ -2,7 +2,7 @@
 
 use quell_units::Time;
 
-use super::fixed::ln_ratio;
+use super::fixed_point::ln_ratio;
 
 /// The levels, the lowest first.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -20,7 +20,7 @@ mod bba;
 pub mod bola;
 mod client;
 pub mod estimator;
-mod fixed;
+mod fixed_point;
 pub mod ladder;
 mod mpc;
 pub mod playback;

@@ -5,7 +5,7 @@
 
 use quell_units::Time;
 
-use super::fixed::LN_BITS;
+use super::fixed_point::LN_BITS;
 use super::ladder::Ladder;
 use crate::{
     Column, Durations, Figure, FigureInfo, Form, FormInfo, KindReport, Notation, Part, Quantity,

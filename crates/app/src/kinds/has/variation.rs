@@ -5,7 +5,7 @@
 
 use quell_units::{Random, Time};
 
-use super::fixed::{LN_BITS, POWER_BITS, half_power, ln_ratio};
+use super::fixed_point::{LN_BITS, POWER_BITS, half_power, ln_ratio};
 use crate::normal::normal_span;
 
 /// Fraction bits of a [`Variation`].

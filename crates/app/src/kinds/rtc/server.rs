@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use quell_units::{Bytes, Random, Time};
 
 use super::{Control, HEADERS, LEAST, Rtc};
-use crate::course::Course;
+use crate::timed_value::Course;
 use crate::video::frames::{Frame, Renderer};
 use crate::video::packets::{FramePacket, FromUser};
 use crate::video::prague::{Echo, Prague};

@@ -26,7 +26,7 @@ use quell_units::parameter::Value;
 use quell_units::{Bytes, Period, Random, Rate, Settings, Sizes, Time};
 
 use crate::exchange::{Delays, Server, Tls};
-use crate::laws::NumberedSizes;
+use crate::random_sizes::NumberedSizes;
 use crate::{
     Action, Application, ApplicationKind, Data, Event, EventInfo, Input, Path, PresetSettings,
     Role, Session,

@@ -10,7 +10,7 @@
 
 use quell_units::{Bytes, Random, Sizes, words};
 
-use crate::laws::SizeLaw;
+use crate::random_sizes::SizeLaw;
 
 words! {
     /// What a page is made of.

@@ -33,9 +33,9 @@ use quell_units::Time;
 
 pub mod delay;
 pub mod flight;
-pub mod law;
 pub mod media;
 pub mod reports;
+pub mod version;
 pub mod window;
 
 #[cfg(test)]
@@ -43,9 +43,9 @@ mod tests;
 
 use delay::QueueDelay;
 use flight::{Flight, Losses};
-use law::{Law, Version};
 use media::Media;
 use reports::Report;
+use version::{Law, Version};
 use window::{Growth, Signs, Window};
 
 /// One, as a part.

@@ -16,7 +16,7 @@ use quell_units::{Period, Random, Time};
 use super::recipe::{Laws, Planned};
 use super::report::{LoadedPage, PagesReport};
 use super::{Protocol, Web};
-use crate::course::Course;
+use crate::timed_value::Course;
 use crate::exchange::{Delays, Incoming, REQUEST, RESPONSE};
 use crate::exponential::draw;
 use crate::{Action, Carrier, ConnectionId, Data, Event, Input, Message, Outcome};

@@ -21,7 +21,7 @@ use quell_units::parameter::{Domain, Preset};
 use quell_units::{Bytes, Interval, Parameter, Random, Time, parameters, words};
 
 use crate::datagrams::{self, MAX_DATAGRAM, Receiver};
-use crate::game::law::Law;
+use crate::game::random_value::Law;
 use crate::game::report::GameReport;
 use crate::game::round::{Inbox, Outbox};
 use crate::game::source::{Flow, LEAST, Source};

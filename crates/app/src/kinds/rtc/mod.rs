@@ -24,7 +24,7 @@ use crate::video::frames::{self, SizeLaw, mean_size};
 use crate::video::inputs::{self, Acting};
 use crate::video::packets::MOST_PACKETS;
 use crate::video::report::VideoReport;
-use crate::video::scream::law::Version;
+use crate::video::scream::version::Version;
 use crate::video::source::{self, Model};
 use crate::video::viewer::{self, FRAMES, Viewing};
 use crate::{ApplicationKind, Datagrams, Ends, EventInfo, MAX_DATAGRAM, PresetSettings, Role};

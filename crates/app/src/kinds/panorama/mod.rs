@@ -16,7 +16,7 @@
 use quell_units::parameter::{Domain, Preset};
 use quell_units::{Bytes, Parameter, Random, Rate, Time, parameters, words};
 
-use crate::course::Course;
+use crate::timed_value::Course;
 use crate::video::frames::{self, Frame, PlannedFrame, Renderer, SizeLaw, mean_size};
 use crate::video::inputs::{self, Acting, Inputs};
 use crate::video::report::VideoReport;
