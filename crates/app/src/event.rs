@@ -2,7 +2,15 @@
 
 use quell_units::Time;
 
-use crate::ConnectionId;
+/// One connection of a flow. The end that opens it chooses the number, which is small and free
+/// again after `Input::Closed`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ConnectionId(pub u32);
+
+impl ConnectionId {
+    /// The connection of a flow that has one at a time.
+    pub const ONLY: Self = Self(0);
+}
 
 /// How an event ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

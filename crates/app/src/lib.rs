@@ -56,7 +56,6 @@
 #![forbid(unsafe_code)]
 
 pub mod causes;
-pub mod connection;
 pub mod contract;
 pub mod datagrams;
 pub mod durations;
@@ -77,13 +76,12 @@ pub mod video;
 pub mod voice;
 
 pub use causes::{Causes, SLOW};
-pub use connection::ConnectionId;
 pub use contract::{
     Action, Application, Content, Data, Ends, Input, Role, Session, Transport, UNSENT,
 };
 pub use datagrams::{DatagramReport, Datagrams, Delays, Earlier, MAX_DATAGRAM, MIN_DATAGRAM};
 pub use durations::Durations;
-pub use event::{Carrier, Event, EventInfo, Outcome};
+pub use event::{Carrier, ConnectionId, Event, EventInfo, Outcome};
 pub use kind::{ApplicationKind, Path, PresetSettings};
 pub use kinds::bulk::BulkReport;
 pub use kinds::on_off::{BurstReport, OnOffReport};
@@ -96,7 +94,7 @@ pub use kinds::{
 };
 pub use message::{Arrived, Deframer, Message, Piece};
 pub use quell_units::{Distribution, Interval, Period};
-pub use random_sizes::{NumberedSizes, SizeLaw};
+pub use random_sizes::{NumberedSizes, RandomSize};
 pub use repairs::{Cause, Counted, EndRepairs, Notes, Recorded, Repairs};
 pub use report::{
     Column, Figure, FigureInfo, Form, FormInfo, KindReport, Notation, Part, Quantity, Times, Value,

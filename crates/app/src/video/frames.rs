@@ -11,7 +11,7 @@ use crate::normal::normal_span;
 /// The length of a frame follows a normal distribution that is cut off, as in the traffic models of
 /// 3GPP: 10.5 % of the mean as standard deviation, within 50 and 150 % (TR 38.838).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SizeLaw {
+pub struct FrameSizes {
     /// Standard deviation, in thousandths of the mean.
     pub deviation: u32,
     /// The shortest, likewise.
@@ -20,7 +20,7 @@ pub struct SizeLaw {
     pub largest: u32,
 }
 
-impl SizeLaw {
+impl FrameSizes {
     /// A length around `mean`. What falls outside is drawn again; 100 such draws in a row, which no law
     /// worth the name has, are cut.
     pub fn draw(&self, mean: u64, random: &mut Random) -> u64 {
@@ -244,7 +244,7 @@ mod tests {
     #[test]
     fn lengths_of_the_3gpp_model_have_its_mean_deviation_and_ends() {
         // 30 Mbit/s at 60 frames/s: 62 500 B, deviation 6 562 B, within 31 250 and 93 750 B.
-        let law = SizeLaw {
+        let law = FrameSizes {
             deviation: 105,
             smallest: 500,
             largest: 1_500,
@@ -278,7 +278,7 @@ mod tests {
 
     #[test]
     fn a_narrow_law_draws_again_and_keeps_its_ends() {
-        let law = SizeLaw {
+        let law = FrameSizes {
             deviation: 500,
             smallest: 900,
             largest: 1_100,

@@ -21,7 +21,7 @@ use quell_units::parameter::{Domain, Preset};
 use quell_units::{Bytes, Interval, Parameter, Random, Time, parameters, words};
 
 use crate::datagrams::{self, MAX_DATAGRAM, Receiver};
-use crate::game::random_value::Law;
+use crate::game::random_value::RandomValue;
 use crate::game::report::GameReport;
 use crate::game::round::{Inbox, Outbox};
 use crate::game::source::{Flow, LEAST, Source};
@@ -118,7 +118,7 @@ impl Traffic {
     fn flows(self) -> (Flow, Flow) {
         let ethernet = |mean: u64, stddev: u64| {
             (
-                Law::Normal {
+                RandomValue::Normal {
                     mean: mean * 1_000,
                     stddev: stddev * 1_000,
                 },
@@ -127,26 +127,26 @@ impl Traffic {
         };
         let udp = |from: u64, scale| {
             (
-                Law::Extreme {
+                RandomValue::Extreme {
                     from: from * 1_000,
                     scale,
                 },
                 28,
             )
         };
-        let fixed = |size: u64| (Law::Fixed(size * 1_000), 0);
-        let normal = |mean: u64, stddev: u64| Law::Normal {
+        let fixed = |size: u64| (RandomValue::Fixed(size * 1_000), 0);
+        let normal = |mean: u64, stddev: u64| RandomValue::Normal {
             mean: mean * 1_000_000,
             stddev: stddev * 1_000_000,
         };
-        let extreme = |from: u64, micros: u64| Law::Extreme {
+        let extreme = |from: u64, micros: u64| RandomValue::Extreme {
             from: from * 1_000_000,
             scale: micros * 1_000,
         };
-        let exponential = |micros: u64| Law::Exponential {
+        let exponential = |micros: u64| RandomValue::Exponential {
             mean: micros * 1_000,
         };
-        let ticks = |per_second: u64| Law::Fixed(1_000_000_000 / per_second);
+        let ticks = |per_second: u64| RandomValue::Fixed(1_000_000_000 / per_second);
         let flow = |size, interval| Flow { size, interval };
         match self {
             Self::Docsis => (
@@ -164,11 +164,11 @@ impl Traffic {
             Self::Fps64 => (flow(fixed(100), ticks(64)), flow(fixed(300), ticks(64))),
             Self::Fps128 => (flow(fixed(100), ticks(128)), flow(fixed(300), ticks(128))),
             Self::Desktop => {
-                let up = Law::Normal {
+                let up = RandomValue::Normal {
                     mean: 50_600,
                     stddev: 5_080,
                 };
-                let down = Law::Either {
+                let down = RandomValue::Either {
                     first: 706,
                     laws: [(41_000, 3_200), (1_478_300, 11_600)],
                 };
@@ -187,10 +187,10 @@ impl Traffic {
 
 /// `flow`, with what a scenario gives instead.
 fn with(flow: Flow, size: Option<Bytes>, interval: Option<Interval>) -> Flow {
-    let own = |size: Bytes| (Law::Fixed(size.get() * 1_000), 0);
+    let own = |size: Bytes| (RandomValue::Fixed(size.get() * 1_000), 0);
     let spaced = |interval: Interval| match interval.stddev.as_nanos() {
-        0 => Law::Fixed(interval.mean.as_nanos()),
-        stddev => Law::Normal {
+        0 => RandomValue::Fixed(interval.mean.as_nanos()),
+        stddev => RandomValue::Normal {
             mean: interval.mean.as_nanos(),
             stddev,
         },
@@ -217,7 +217,7 @@ impl ApplicationKind for Game {
         let is_typed = parameters.traffic == Traffic::Ssh;
         let echo = parameters.tick.map_or(is_typed, Time::is_zero);
         if let Some(tick) = parameters.tick.filter(|tick| !tick.is_zero()) {
-            down.interval = Law::Fixed(tick.as_nanos());
+            down.interval = RandomValue::Fixed(tick.as_nanos());
         }
         Self {
             up,
@@ -279,7 +279,7 @@ impl ApplicationKind for Game {
             return None;
         }
         let sizes = [self.up.size, self.down.size].map(|(law, headers)| match law {
-            Law::Fixed(size) => {
+            RandomValue::Fixed(size) => {
                 let size = (size / 1_000).saturating_add_signed(headers);
                 (size, size)
             }

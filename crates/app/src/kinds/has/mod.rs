@@ -39,7 +39,7 @@ use quell_units::{
 use self::bola::Form;
 use self::ladder::Ladder;
 use self::player::Plan;
-use self::rule::Kind;
+use self::rule::RuleKind;
 use crate::exchange::{self, Delays, Server, Tls};
 use crate::kind::DAY;
 use crate::{
@@ -297,7 +297,7 @@ impl ApplicationKind for Has {
         let segment = parameters.segment;
         let rates = parameters.ladder.bits_per_second();
         let segments = |duration: Time| duration.as_nanos().div_ceil(segment.as_nanos());
-        let dynamic = |form, high, low| Kind::Dynamic { form, high, low };
+        let dynamic = |form, high, low| RuleKind::Dynamic { form, high, low };
         Self {
             plan: Plan {
                 ladder: Ladder::new(rates.iter().copied().map(u64::from), segment),
@@ -306,18 +306,18 @@ impl ApplicationKind for Has {
                 resume: parameters.resume.unwrap_or(segment),
                 segments: parameters.duration.map(segments),
                 rule: match parameters.abr {
-                    Abr::Throughput => Kind::Throughput,
-                    Abr::BolaBasic => Kind::BolaBasic,
-                    Abr::BolaE => Kind::BolaE(Form::Sabre),
-                    Abr::BolaDash => Kind::BolaE(Form::DashJs),
+                    Abr::Throughput => RuleKind::Throughput,
+                    Abr::BolaBasic => RuleKind::BolaBasic,
+                    Abr::BolaE => RuleKind::BolaE(Form::Sabre),
+                    Abr::BolaDash => RuleKind::BolaE(Form::DashJs),
                     Abr::Dynamic => {
                         dynamic(Form::DashJs, parameters.high_buffer, parameters.low_buffer)
                     }
                     Abr::DynamicSabre => {
                         dynamic(Form::Sabre, Time::from_secs(10), Time::from_secs(5))
                     }
-                    Abr::Bba0 => Kind::Bba0,
-                    Abr::RobustMpc => Kind::RobustMpc,
+                    Abr::Bba0 => RuleKind::Bba0,
+                    Abr::RobustMpc => RuleKind::RobustMpc,
                 },
                 abandons: parameters.abandon,
             },

@@ -11,7 +11,7 @@ use super::estimator::Estimator;
 use super::ladder::Ladder;
 use super::playback::Playback;
 use super::report::{HasReport, Watched};
-use super::rule::{Kind, Rule};
+use super::rule::{RuleKind, Rule};
 use super::situation::{Choice, Download, Progress, Situation};
 
 /// A download is judged each time when this much more of it is there…
@@ -33,7 +33,7 @@ pub struct Plan {
     /// How many segments there are; `None` without an end.
     pub segments: Option<u64>,
     /// How levels are chosen.
-    pub rule: Kind,
+    pub rule: RuleKind,
     /// Whether downloads may be given up.
     pub abandons: bool,
 }

@@ -16,8 +16,8 @@
 use quell_units::parameter::{Domain, Preset};
 use quell_units::{Bytes, Parameter, Random, Rate, Time, parameters, words};
 
-use crate::timed_value::Course;
-use crate::video::frames::{self, Frame, PlannedFrame, Renderer, SizeLaw, mean_size};
+use crate::timed_value::TimedValue;
+use crate::video::frames::{self, Frame, PlannedFrame, Renderer, FrameSizes, mean_size};
 use crate::video::inputs::{self, Acting, Inputs};
 use crate::video::report::VideoReport;
 use crate::video::viewer::{self, FRAMES, Seen, Viewer, Viewing};
@@ -73,7 +73,7 @@ pub struct Panorama {
     /// Mean rate of the video.
     pub rate: Rate,
     /// How the lengths of frames vary.
-    pub sizes: SizeLaw,
+    pub sizes: FrameSizes,
     /// From a tick of the frame clock to a frame.
     pub residence: Time,
     /// What becomes of a frame that cannot leave.
@@ -111,7 +111,7 @@ impl ApplicationKind for Panorama {
     fn new(parameters: Parameters) -> Self {
         Self {
             rate: parameters.rate,
-            sizes: SizeLaw {
+            sizes: FrameSizes {
                 deviation: parameters.deviation,
                 smallest: parameters.smallest,
                 largest: parameters.largest,
@@ -213,8 +213,8 @@ impl Held {
 #[derive(Debug, Clone)]
 pub struct Server {
     /// Mean length of the frames of each tick, in bytes.
-    mean: Course<u64>,
-    sizes: SizeLaw,
+    mean: TimedValue<u64>,
+    sizes: FrameSizes,
     residence: Time,
     late: Late,
     renderer: Renderer,
@@ -231,7 +231,7 @@ pub struct Server {
 impl Server {
     fn new(panorama: &Panorama, mut clock: Random, random: Random) -> Self {
         Self {
-            mean: Course::new(panorama.mean()),
+            mean: TimedValue::new(panorama.mean()),
             sizes: panorama.sizes,
             residence: panorama.residence,
             late: panorama.late,

@@ -20,7 +20,7 @@ use quell_units::{Bytes, Interval, Parameter, ParameterError, Random, Rate, Time
 use quell_units::{parameters, words};
 
 use crate::video::beat;
-use crate::video::frames::{self, SizeLaw, mean_size};
+use crate::video::frames::{self, FrameSizes, mean_size};
 use crate::video::inputs::{self, Acting};
 use crate::video::packets::MOST_PACKETS;
 use crate::video::report::VideoReport;
@@ -241,7 +241,7 @@ impl ApplicationKind for Rtc {
         Self {
             model: match parameters.model {
                 Encoder::Gaussian => Model::Gaussian {
-                    sizes: SizeLaw {
+                    sizes: FrameSizes {
                         deviation: parameters.deviation,
                         smallest: parameters.smallest,
                         largest: parameters.largest,

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use quell_units::{Bytes, Random, Time};
 
 use super::{Control, HEADERS, LEAST, Rtc};
-use crate::timed_value::Course;
+use crate::timed_value::TimedValue;
 use crate::video::frames::{Frame, Renderer};
 use crate::video::packets::{FramePacket, FromUser};
 use crate::video::prague::{Echo, Prague};
@@ -48,7 +48,7 @@ enum Gate {
 pub struct Server {
     fps: u64,
     /// Mean length of the frames of each tick, in bytes; with a control the most.
-    mean: Course<u64>,
+    mean: TimedValue<u64>,
     payload: u64,
     renderer: Renderer,
     source: Source,
@@ -83,7 +83,7 @@ impl Server {
         };
         Self {
             fps: u64::from(rtc.viewing.fps),
-            mean: Course::new(rtc.mean()),
+            mean: TimedValue::new(rtc.mean()),
             payload: rtc.payload(),
             renderer: Renderer::new(rtc.viewing.fps, &mut clock),
             source: Source::new(rtc.model, rtc.viewing.fps, rtc.residence, streams),

@@ -10,7 +10,7 @@ use quell_units::{Random, Time};
 
 use super::report::{Fetched, ItemsReport};
 use super::{Connection, PARTS, Web};
-use crate::timed_value::Course;
+use crate::timed_value::TimedValue;
 use crate::exchange::{Incoming, LAST_REQUEST, REQUEST, RESPONSE};
 use crate::exponential::minus_ln;
 use crate::random_sizes::NumberedSizes;
@@ -44,7 +44,7 @@ pub struct Client {
 #[derive(Debug, Clone)]
 struct Arrivals {
     /// Items per second, as in [`Web::rate`].
-    rate: Course<u64>,
+    rate: TimedValue<u64>,
     random: Random,
     next: Time,
 }
@@ -148,7 +148,7 @@ impl Client {
             web: *web,
             is_framed: web.is_framed(),
             arrivals: Arrivals {
-                rate: Course::new(web.rate),
+                rate: TimedValue::new(web.rate),
                 random,
                 next: Time::MAX,
             },

@@ -10,7 +10,7 @@
 
 use quell_units::{Bytes, Random, Sizes, words};
 
-use crate::random_sizes::SizeLaw;
+use crate::random_sizes::RandomSize;
 
 words! {
     /// What a page is made of.
@@ -53,14 +53,14 @@ impl Order {
 #[derive(Debug, Clone)]
 pub(super) enum Laws {
     Classes {
-        document: SizeLaw,
+        document: RandomSize,
         /// In the order of [`Order`].
-        classes: [(u32, SizeLaw); 5],
+        classes: [(u32, RandomSize); 5],
     },
     ThreeGpp {
-        main: SizeLaw,
-        embedded: SizeLaw,
-        number: SizeLaw,
+        main: RandomSize,
+        embedded: RandomSize,
+        number: RandomSize,
     },
     Equal {
         objects: u32,
@@ -79,9 +79,9 @@ pub(super) struct Planned {
 impl Laws {
     pub(super) fn new(recipe: Recipe, objects: u32, size: Bytes) -> Self {
         let classes = |(document, classes): (u64, [Class; 5])| Self::Classes {
-            document: SizeLaw::around(document * 1_000),
+            document: RandomSize::around(document * 1_000),
             classes: classes.map(|(count, kilobytes)| {
-                (count, SizeLaw::around(kilobytes * 1_000 / u64::from(count)))
+                (count, RandomSize::around(kilobytes * 1_000 / u64::from(count)))
             }),
         };
         match recipe {
@@ -89,9 +89,9 @@ impl Laws {
             Recipe::Mobile2024 => classes(MOBILE),
             Recipe::Heavy => classes(HEAVY),
             Recipe::ThreeGpp => Self::ThreeGpp {
-                main: SizeLaw::log_normal(83_459, 13_660, (100, 2_000_000)),
-                embedded: SizeLaw::log_normal(61_657, 23_625, (50, 2_000_000)),
-                number: SizeLaw::new(&Sizes::Pareto {
+                main: RandomSize::log_normal(83_459, 13_660, (100, 2_000_000)),
+                embedded: RandomSize::log_normal(61_657, 23_625, (50, 2_000_000)),
+                number: RandomSize::new(&Sizes::Pareto {
                     alpha: 1_100_000,
                     min: Bytes::new(2),
                     max: Bytes::new(55),

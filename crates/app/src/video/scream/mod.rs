@@ -3,7 +3,7 @@
 //! A reference window limits what is in flight, and the rate of the video follows from it:
 //!
 //! * [`delay`]: the queue delay, how much it varies, and whether it stands.
-//! * [`law`]: the draft's version, and that of the authors' test record.
+//! * [`version`]: the draft's version, and that of the authors' test record.
 //! * [`flight`]: what is in flight, and which losses count.
 //! * [`window`]: the window falls with losses, with marks (by α/2, or by a fifth without L4S) and with queue
 //!   delay above half of its target, and grows by a full packet per RTT, or by more where congestion is long
@@ -45,7 +45,7 @@ use delay::QueueDelay;
 use flight::{Flight, Losses};
 use media::Media;
 use reports::Report;
-use version::{Law, Version};
+use version::{Version, VersionRules};
 use window::{Growth, Signs, Window};
 
 /// One, as a part.
@@ -93,7 +93,7 @@ pub(crate) fn times(number: u64, part: u64) -> u64 {
 pub struct Scream {
     /// Length of a full packet, in bytes.
     packet: u64,
-    law: Law,
+    rules: VersionRules,
     /// Whether marks are those of L4S.
     scalable: bool,
     window: Window,
@@ -127,7 +127,7 @@ impl Scream {
     pub fn new(packet: u64, rates: (u64, u64), now: Time) -> Self {
         Self {
             packet,
-            law: Law::of(Version::Draft),
+            rules: VersionRules::of(Version::Draft),
             scalable: false,
             window: Window::new(packet),
             delay: QueueDelay::new(now),
@@ -151,17 +151,17 @@ impl Scream {
     /// The same of a version.
     #[must_use]
     pub fn of(self, version: Version) -> Self {
-        let law = Law::of(version);
+        let rules = VersionRules::of(version);
         Self {
-            law,
-            media: self.media.with_room(law.room),
+            rules,
+            media: self.media.with_room(rules.room),
             ..self
         }
     }
 
     /// How little the queue delay varies, where that matters.
     fn steadiness(&self) -> u64 {
-        match self.law.steadies {
+        match self.rules.steadies {
             true => self.delay.steadiness(),
             false => ONE,
         }
@@ -199,7 +199,7 @@ impl Scream {
     /// Whether a packet of so many bytes may leave.
     pub fn may_send(&self, bytes: u64) -> bool {
         let (least, most) = OVERHEAD;
-        let overhead = match self.law.steadies {
+        let overhead = match self.rules.steadies {
             true => least + times(most - least, self.delay.steadiness()),
             false => least,
         };
@@ -225,7 +225,7 @@ impl Scream {
     /// From the beginning of a packet of so many bytes to that of the next.
     pub fn gap(&self, bytes: u64) -> Time {
         let (target, most) = (self.target(), self.media.most());
-        let pace = times(target.max(LEAST_PACE), self.law.pace);
+        let pace = times(target.max(LEAST_PACE), self.rules.pace);
         // From 80 % of the maximum on it is relaxed.
         let above = ratio(target, most).saturating_sub(ONE * 4 / 5) * 5;
         let scale = ONE.saturating_sub(above).clamp(ONE / RELAXED, ONE);
@@ -251,7 +251,7 @@ impl Scream {
         self.measure_marks(packets - lost.min(packets), marked, now);
         let is_lost = lost > 0 && (self.losses.are_many() || self.delay.is_above(4));
         self.signs.lost |= is_lost;
-        self.signs.marked = marked > 0 || (self.signs.marked && self.law.remembers);
+        self.signs.marked = marked > 0 || (self.signs.marked && self.rules.remembers);
         let growth = Growth {
             acked: acked - acked * marked / packets,
             srtt: self.srtt.0,
@@ -317,7 +317,7 @@ impl Scream {
             return;
         }
         let share = ratio(self.counted.1, self.counted.0);
-        let (attack, decay) = self.law.gains;
+        let (attack, decay) = self.rules.gains;
         let alpha = match (share >= alpha, decay) {
             (true, _) => alpha + ((share - alpha) >> attack),
             (false, Some(decay)) => alpha - (alpha >> decay),
@@ -327,12 +327,12 @@ impl Scream {
         self.counted = (0, 0);
     }
 
-    /// Reacts to congestion, at most once per RTT or [`Law::hold`], whichever is shorter.
+    /// Reacts to congestion, at most once per RTT or [`VersionRules::hold`], whichever is shorter.
     fn reduce(&mut self, is_congested: bool, now: Time) {
         if is_congested {
             self.window.congested(now);
         }
-        if now < self.window.reacted() + self.law.hold.min(self.srtt.0) {
+        if now < self.window.reacted() + self.rules.hold.min(self.srtt.0) {
             return;
         }
         let signs = Signs {
@@ -340,7 +340,7 @@ impl Scream {
             delay: self.delay.virtual_alpha(),
             is_short: !self.delay.is_now_above(4),
             steadiness: self.steadiness(),
-            splits: self.law.splits,
+            splits: self.rules.splits,
             srtt: self.srtt.0,
             is_low: self.media.is_low(),
             flew: self.flew(),

@@ -19,7 +19,7 @@ words! {
 
 /// In what the versions differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Law {
+pub struct VersionRules {
     /// α rises by 2 to the power of minus the first of the distance to the newest part. It falls by the second of itself, or,
     /// without one, as it rises.
     pub gains: (u32, Option<u32>),
@@ -37,7 +37,7 @@ pub struct Law {
     pub pace: u64,
 }
 
-impl Law {
+impl VersionRules {
     /// That of a version.
     pub const fn of(version: Version) -> Self {
         match version {
