@@ -7,12 +7,12 @@ use quell_units::Time;
 #[derive(Debug, Clone)]
 pub(crate) struct TimedValue<T> {
     value: T,
-    /// What follows, the latest first.
+    /// Later values, the latest first.
     later: Vec<(Time, T)>,
 }
 
 impl<T: Copy> TimedValue<T> {
-    /// The same value at all times.
+    /// A value that never changes.
     pub(crate) const fn new(value: T) -> Self {
         Self {
             value,
@@ -20,7 +20,7 @@ impl<T: Copy> TimedValue<T> {
         }
     }
 
-    /// From `at` on it is `to`. These times never fall.
+    /// The value becomes `to` at `at`. These times never fall.
     pub(crate) fn change(&mut self, at: Time, to: T) {
         self.later.insert(0, (at, to));
     }
@@ -43,7 +43,7 @@ impl<T: Copy> TimedValue<T> {
         self.later.is_empty()
     }
 
-    /// When something is over that begins at `from` and has `left` parts. `span` is how long so many
+    /// End of something that begins at `from` and has `left` parts. `span` is how long this many
     /// parts take under a value, [`Time::MAX`] where they never pass; `parts` is the reverse.
     pub(crate) fn pass(
         &mut self,

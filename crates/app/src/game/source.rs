@@ -14,7 +14,7 @@ pub struct Flow {
     pub interval: RandomValue,
 }
 
-/// The smallest IP length: it has room for what the ends tell each other in every world.
+/// The smallest IP length: it has room for the contents of a datagram in every world.
 pub const LEAST: u64 = 60;
 /// The largest.
 pub const MOST: u64 = 1_500;

@@ -1,7 +1,7 @@
 //! A game over one TCP connection: each datagram is a message instead.
 //!
 //! The user's end opens the connection, and both ends begin when it is up. What an end would send as a
-//! datagram it sends as a message of the same length, which tells how many commands the server has, for
+//! datagram it sends as a message of the same length, which reports how many commands the server has, for
 //! how long it has had the newest (up to 16.7 s), and when it was sent; times in whole microseconds. In a
 //! stream nothing is lost: what the network loses comes late, and holds up what was sent after it.
 

@@ -29,7 +29,7 @@ const MOST_DRAWS: u32 = 10_000;
 /// 2^(point / 256) in units of 2^-62.
 static POWERS: [u64; 256] = powers();
 
-/// A law from which sizes are drawn.
+/// A random size.
 #[derive(Debug, Clone)]
 pub struct RandomSize {
     shape: Shape,
@@ -59,7 +59,7 @@ enum Shape {
 }
 
 impl RandomSize {
-    /// The law of `sizes`.
+    /// The distribution of `sizes`.
     pub fn new(sizes: &Sizes) -> Self {
         let (low, high) = sizes.range();
         let log = |size: Bytes| log2(size.get());

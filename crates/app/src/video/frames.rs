@@ -14,9 +14,9 @@ use crate::normal::normal_span;
 pub struct FrameSizes {
     /// Standard deviation, in thousandths of the mean.
     pub deviation: u32,
-    /// The shortest, likewise.
+    /// The shortest, in thousandths of the mean.
     pub smallest: u32,
-    /// The longest, likewise.
+    /// The longest, in thousandths of the mean.
     pub largest: u32,
 }
 
@@ -52,14 +52,14 @@ pub fn mean_size(rate: Rate, per_second: u32) -> u64 {
     rate.as_bps() / 8 / u64::from(per_second.max(1))
 }
 
-/// What is planned at a tick of the frame clock.
+/// The plan at a tick of the frame clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PlannedFrame {
-    /// From the tick to the frame.
+    /// Time from the tick to the frame.
     pub takes: Time,
     /// The frame's length, in bytes.
     pub size: u64,
-    /// What the interval to the next tick is longer than the clock's, in ns; not below minus that interval.
+    /// Difference of the interval to the next tick to the clock's, in ns; not below minus that interval.
     pub longer: i64,
 }
 
@@ -137,7 +137,7 @@ impl Renderer {
     }
 
     /// Does what is due at `now`, in order: the next frame that is ready, after the ticks before it.
-    /// `plan` is asked for the frame of each tick, and told the time of it.
+    /// `plan` gives the frame of each tick, by the time of the tick.
     pub fn ready(
         &mut self,
         now: Time,

@@ -145,7 +145,7 @@ impl Source {
     }
 }
 
-/// A deviate of the Laplace distribution around 0 whose scale is so many thousandths of `mean`, cut off
+/// A deviate of the Laplace distribution around 0 whose scale is in thousandths of `mean`, cut off
 /// at `mean` on both sides: the difference of two exponential ones.
 fn laplace(mean: u64, scale: u32, random: &mut Random) -> i64 {
     let scale = u128::from(mean) * u128::from(scale) / 1_000;

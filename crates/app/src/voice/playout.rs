@@ -33,7 +33,7 @@ const START: Time = Time::from_millis(80);
 #[derive(Debug, Clone)]
 pub(crate) struct Playout {
     method: Method,
-    /// From sending to playing; `None` before the first packet.
+    /// Time from sending to playing; `None` before the first packet.
     point: Option<Time>,
 }
 

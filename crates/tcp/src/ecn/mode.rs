@@ -1,4 +1,4 @@
-//! What a host asks for: the feedback, the codepoint of its packets, and which of them carry it.
+//! The ECN mode of a host: the feedback, the codepoint of its packets, and which of them carry it.
 
 use quell_units::Ecn;
 

@@ -502,7 +502,7 @@ impl Receiver {
         ack.sacks.truncate(blocks);
     }
 
-    /// So many SACK blocks, and the room for options of a segment, of which timestamps take 12 bytes.
+    /// The room for options of a segment with this many SACK blocks; timestamps take 12 bytes.
     fn sack_room(&self, blocks: usize) -> SackRoom {
         let room = if self.ts_recent.is_zero() {
             40

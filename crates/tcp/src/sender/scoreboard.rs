@@ -42,7 +42,7 @@ pub(super) struct Scoreboard {
     /// The segments before this index that were sent once and are listed left before the segment
     /// delivered last did.
     overtaken: u64,
-    /// Of those, none has this index or a higher one.
+    /// None of these has this index or a higher one.
     last_overtaken: u64,
     /// Retransmissions in order of sending; stale ones are skipped.
     retransmissions: VecDeque<(u64, Time)>,

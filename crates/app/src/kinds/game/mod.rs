@@ -14,7 +14,7 @@
 //! N is the normal law, LEV the law of the largest extreme value, Exp an exponential interval. Over TCP a
 //! size is that of a message, from 24 to 1 500 bytes, and [`stream`](crate::game::stream) has the rest.
 //! Sizes of datagrams are drawn from 60 to 1 500 bytes: a
-//! smaller one has no room for what the ends tell each other. That leaves out 0.6 % of the commands of
+//! smaller one has no room for the contents of a datagram. That leaves out 0.6 % of the commands of
 //! `docsis` and of `status-sync`, and the mean grows by 0.3 %.
 
 use quell_units::parameter::{Domain, Preset};
@@ -317,7 +317,7 @@ pub enum End {
     StreamClient(Box<OverStream<Client>>),
 }
 
-/// The same call of whichever end it is.
+/// A call of whichever end it is.
 macro_rules! of_end {
     ($end:ident, $inner:ident => $call:expr) => {
         match $end {
@@ -395,9 +395,9 @@ impl Application for Server {
     }
 }
 
-/// A state that takes so much longer than the quickest is late.
+/// A state is late if it takes this much longer than the quickest.
 const SPIKE: Time = Time::from_millis(100);
-/// So many late ones in a row are a lag spike.
+/// Number of late states in a row that make a lag spike.
 const SPIKE_STATES: u32 = 3;
 
 /// The end that plays.

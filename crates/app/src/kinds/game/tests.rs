@@ -305,7 +305,7 @@ fn a_desktop_shows_a_command_with_its_next_state() {
     let mean = report.command_to_state.mean_ns().unwrap() / 1e6;
     assert!((mean - 80.2).abs() < 2.5, "{mean}");
     let network = &report.network_rtt;
-    // Whole microseconds; and the time for which the server had a command is told up to 16.7 s.
+    // Whole microseconds; and the time for which the server had a command is reported up to 16.7 s.
     let rtt = Time::from_millis(20);
     assert_eq!(network.min(), Some(rtt));
     assert!(

@@ -8,8 +8,8 @@
 //!
 //! The [`player`] is exact in event time and knows nothing of connections. Its parts:
 //!
-//! * [`ladder`]: the levels; [`rule`]: how one is chosen, by the [`throughput`](rule::Kind::Throughput),
-//!   by the buffer ([`bola`], [`BBA-0`](rule::Kind::Bba0)) or by both; [`estimator`]: what the player
+//! * [`ladder`]: the levels; [`rule`]: how one is chosen, by the [`throughput`](rule::RuleKind::Throughput),
+//!   by the buffer ([`bola`], [`BBA-0`](rule::RuleKind::Bba0)) or by both; [`estimator`]: what the player
 //!   believes of the network.
 //! * [`playback`]: the buffer, and what the user sees of it; [`report`]: the figures of that.
 //!
@@ -52,7 +52,7 @@ pub use report::HasReport;
 words! {
     /// How levels are chosen.
     pub enum Abr {
-        /// What the throughput sustains, with the insufficient-buffer rule.
+        /// The level that the throughput sustains, with the insufficient-buffer rule.
         Throughput = "throughput",
         /// BOLA of its first paper.
         BolaBasic = "bola-basic",
@@ -62,7 +62,7 @@ words! {
         BolaDash = "bola-dash",
         /// The throughput while the buffer is low, `bola-dash` while it is high.
         Dynamic = "dynamic",
-        /// The same with `bola-e`, from 10 s on and below 5 s: Sabre's dynamicdash.
+        /// As `dynamic` with `bola-e`, from 10 s on and below 5 s: Sabre's dynamicdash.
         DynamicSabre = "dynamic-sabre",
         /// BBA-0.
         Bba0 = "bba-0",
@@ -182,7 +182,7 @@ parameters! {
     }
 }
 
-/// What the buffer holds before something begins.
+/// The length of the buffer before something begins.
 const fn threshold(help: &'static str) -> Parameter {
     Parameter {
         domain: Domain::Time(Time::ZERO, MOST_BUFFER),
@@ -195,7 +195,7 @@ const fn threshold(help: &'static str) -> Parameter {
 /// A player of adaptive video.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Has {
-    /// What the player does.
+    /// The player's plan.
     pub plan: Plan,
     /// Coefficient of variation of sizes, in thousandths.
     pub variation: u32,

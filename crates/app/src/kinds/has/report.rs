@@ -1,4 +1,4 @@
-//! What a user saw, and what the network carried for it.
+//! The report of streaming: the user's picture, and the data that the network carried for it.
 //!
 //! Counts of segments are of those that began to play. Sums over them are kept, so that the reports of
 //! several flows or stretches are added exactly; means, scores and shares are made when they are read.
@@ -15,7 +15,7 @@ use crate::{
 /// Width of a step of the distribution of buffer levels.
 const STEP: Time = Time::from_millis(50);
 
-/// What a second of stall takes from the linear score, in Mbit/s: Pensieve (SIGCOMM 2017).
+/// Cost of a second of stall in the linear score, in Mbit/s: Pensieve (SIGCOMM 2017).
 const STALL_COST: f64 = 4.3;
 /// γp, the weight of stalls in BOLA's score: Sabre (MMSys 2018).
 const GAMMA: f64 = 5.0;
@@ -23,7 +23,7 @@ const GAMMA: f64 = 5.0;
 /// Figures of adaptive streaming, of one flow or of several.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct HasReport {
-    /// From the beginning of a session to the first picture.
+    /// Time from the beginning of a session to the first picture.
     pub startup: Durations,
     /// Time before the first picture.
     pub waited: Time,
@@ -59,7 +59,7 @@ pub struct HasReport {
     pub off: Time,
     /// How long requests took, also those that were given up.
     pub requests: Durations,
-    /// From a request, with the connection that was opened for it, to the first byte of its answer.
+    /// Time from a request, with the connection that was opened for it, to the first byte of its answer.
     pub flow_startup: Durations,
     /// How long it was from the end of one to the next.
     pub pauses: Durations,
@@ -75,7 +75,7 @@ pub struct HasReport {
 pub type Watched = HasReport;
 
 impl HasReport {
-    /// With room for buffer levels up to `most`.
+    /// A report with room for buffer levels up to `most`.
     pub(super) fn with_room(most: Time) -> Self {
         let steps = most.as_nanos() / STEP.as_nanos() + 2;
         Self {

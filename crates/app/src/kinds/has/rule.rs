@@ -12,7 +12,7 @@ use super::throughput::Throughput;
 /// A rule, by its parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RuleKind {
-    /// What the throughput sustains.
+    /// The level that the throughput sustains.
     Throughput,
     /// BOLA of the first paper.
     BolaBasic,

@@ -171,7 +171,7 @@ fn a_host_that_cuts_what_arrives_otherwise_changes_nothing_but_times() {
     assert_eq!(of(97).0, whole.0);
 }
 
-/// What a segment weighs does not depend on what the player chose before.
+/// The size of a segment does not depend on the player's earlier choices.
 #[test]
 fn sizes_are_planned_whatever_is_chosen() {
     let of = |abr: &str, rate| {

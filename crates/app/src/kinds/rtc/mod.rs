@@ -46,7 +46,7 @@ words! {
 }
 
 words! {
-    /// What controls the rate.
+    /// The control of the rate.
     pub enum Control {
         /// Nothing.
         None = "none",
@@ -145,19 +145,19 @@ pub struct Rtc {
     pub model: Model,
     /// Mean rate of the video, or the most that it sends.
     pub rate: Rate,
-    /// From a tick of the frame clock to a frame.
+    /// Time from a tick of the frame clock to a frame.
     pub residence: Time,
     /// IP length of a full packet, in bytes.
     pub packet: u64,
     /// Over how much of the frame interval a frame is spread, in thousandths.
     pub pace: u32,
-    /// What controls the rate.
+    /// The control of the rate.
     pub control: Control,
     /// Which SCReAM v2.
     pub law: Version,
     /// How frames are shown.
     pub viewing: Viewing,
-    /// What the user does.
+    /// The user's behaviour.
     pub acting: Acting,
     /// IP length of an input.
     pub input_size: Bytes,

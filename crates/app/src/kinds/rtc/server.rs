@@ -22,7 +22,7 @@ const LEAST_RATE: u64 = 100_000;
 #[derive(Debug, Clone, Copy)]
 struct Leaving {
     frame: Frame,
-    /// From the arrival of its input to its first packet.
+    /// Time from the arrival of its input to its first packet.
     hold: Time,
     /// Frames that were skipped before it.
     skipped: u32,
@@ -32,7 +32,7 @@ struct Leaving {
     at: Time,
 }
 
-/// What decides when a frame may leave, and how long the next one is.
+/// The control that decides when a frame may leave, and how long the next one is.
 #[derive(Debug, Clone)]
 enum Gate {
     /// Nothing: a frame is spread over this time, behind those before it.

@@ -30,7 +30,7 @@ pub struct Client {
     items: u64,
     /// Items that were not refused.
     accepted: u64,
-    /// By the number of the connection.
+    /// Connections by their numbers.
     places: Vec<Place>,
     free: Vec<u32>,
     /// Items behind the one that the kept connection carries.
@@ -89,7 +89,7 @@ struct Item {
     asked: Time,
 }
 
-/// What a connection is used for.
+/// The use of a connection.
 #[derive(Debug, Clone, Copy)]
 struct Place {
     /// The item that it carries.
@@ -511,7 +511,7 @@ impl Client {
     }
 }
 
-/// What to say of an item that is over. Its value is how long its connection took to be up, in ns.
+/// The event of an item that is over. Its value is how long its connection took to be up, in ns.
 fn record(fetch: &Fetch, established: Option<Time>, outcome: Outcome) -> Event {
     let item = &fetch.item;
     let handshake = established.map_or(0, |up| {

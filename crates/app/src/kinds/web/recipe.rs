@@ -1,4 +1,4 @@
-//! What pages are made of.
+//! The objects of pages.
 //!
 //! The medians of the Web Almanac are those of each class of objects; the number of style sheets, fonts
 //! and others, and the bytes of others, fill up to the median of the whole. Sizes within a class are
@@ -13,7 +13,7 @@ use quell_units::{Bytes, Random, Sizes, words};
 use crate::random_sizes::RandomSize;
 
 words! {
-    /// What a page is made of.
+    /// The objects of a page.
     pub enum Recipe {
         /// Median page for desktops of October 2024.
         Median2024 = "median-2024",
@@ -31,7 +31,7 @@ words! {
 /// Objects of one class: how many, and their bytes together, in kB.
 type Class = (u32, u64);
 
-/// Of each page: the document, then the classes in the order of [`Order`].
+/// Sizes for each page: the document, then the classes in the order of [`Order`].
 const DESKTOP: (u64, [Class; 5]) = (18, [(8, 78), (24, 613), (18, 1_054), (5, 131), (15, 758)]);
 const MOBILE: (u64, [Class; 5]) = (16, [(7, 68), (22, 534), (17, 918), (5, 114), (14, 661)]);
 const HEAVY: (u64, [Class; 5]) = (
@@ -54,7 +54,7 @@ impl Order {
 pub(super) enum Laws {
     Classes {
         document: RandomSize,
-        /// In the order of [`Order`].
+        /// The classes in the order of [`Order`].
         classes: [(u32, RandomSize); 5],
     },
     ThreeGpp {

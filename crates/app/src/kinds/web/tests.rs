@@ -25,7 +25,7 @@ fn report(wire: &mut Wire) -> ItemsReport {
     }
 }
 
-/// What of an event is planned.
+/// The planned part of an event.
 fn plan(events: &[Event]) -> Vec<(u64, u64)> {
     let mut plan: Vec<_> = events
         .iter()
@@ -157,7 +157,7 @@ fn every_item_is_accounted_for_and_every_connection_is_closed() {
     }
 }
 
-/// How bytes are told changes no plan; over a wire without serialisation not even times.
+/// Arrival in pieces changes no plan; over a wire without serialisation not even times.
 #[test]
 fn the_plan_is_the_same_whatever_the_host_does() {
     for parameters in [

@@ -60,11 +60,11 @@ pub(crate) const DELAY_TARGET: Time = Time::from_millis(60);
 /// The time of a retransmission timeout in the program: a sender that may not send, and has not for so long,
 /// forgets what is in flight.
 const SILENCE: Time = Time::from_millis(500);
-/// From one span of the maximum in flight to the next (program).
+/// Time from one span of the maximum in flight to the next (program).
 const SPAN: Time = Time::from_millis(50);
 /// Spans that bound the window where the target is at its maximum (program).
 const SPANS: usize = 20;
-/// The marks are averaged at most once in so long.
+/// Least time from one average of the marks to the next.
 const ALPHA_INTERVAL: Time = Time::from_millis(10);
 /// How much more than the window may be in flight, at least and at most.
 const OVERHEAD: (u64, u64) = (3 * ONE / 2, 3 * ONE);
@@ -109,7 +109,7 @@ pub struct Scream {
     alpha: (u64, Time),
     /// Packets and marks since.
     counted: (u64, u64),
-    /// What was detected since the window last reacted.
+    /// Signs of congestion since the window last reacted.
     signs: Signs,
     /// The maxima in flight of the last spans, a ring; the newest is not over.
     most_flying: [u64; SPANS],
@@ -148,7 +148,7 @@ impl Scream {
         }
     }
 
-    /// The same of a version.
+    /// The control of a version.
     #[must_use]
     pub fn of(self, version: Version) -> Self {
         let rules = VersionRules::of(version);
@@ -172,12 +172,12 @@ impl Scream {
         self.media.target()
     }
 
-    /// From now on the video has at most this rate, in bits per second.
+    /// Limits the rate of the video from now on, in bits per second.
     pub fn limit(&mut self, most: u64) {
         self.media.limit(most);
     }
 
-    /// What was heard last.
+    /// The newest report.
     pub fn last(&self) -> &Report {
         &self.last
     }
@@ -196,7 +196,7 @@ impl Scream {
         is_old
     }
 
-    /// Whether a packet of so many bytes may leave.
+    /// Whether a packet of this many bytes may leave.
     pub fn may_send(&self, bytes: u64) -> bool {
         let (least, most) = OVERHEAD;
         let overhead = match self.rules.steadies {
@@ -216,13 +216,13 @@ impl Scream {
         self.flight.forget();
     }
 
-    /// A packet of so many bytes leaves.
+    /// A packet of this many bytes leaves.
     pub fn send(&mut self, bytes: u64, now: Time) {
         self.flight.send(bytes);
         self.sent = now;
     }
 
-    /// From the beginning of a packet of so many bytes to that of the next.
+    /// Time from the beginning of a packet of this many bytes to that of the next.
     pub fn gap(&self, bytes: u64) -> Time {
         let (target, most) = (self.target(), self.media.most());
         let pace = times(target.max(LEAST_PACE), self.rules.pace);

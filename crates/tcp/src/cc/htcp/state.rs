@@ -10,7 +10,7 @@ const ONE: u32 = 1 << 7;
 const BETA_MIN: u32 = 64;
 const BETA_MAX: u32 = 102;
 
-/// What an H-TCP is told at its start.
+/// Parameters of H-TCP, fixed at its start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HtcpRules {
     /// Jiffies per second, 1 to 1 000.
@@ -33,7 +33,7 @@ impl HtcpRules {
 pub struct HtcpState {
     /// Growth per round, in 1/128 of a segment.
     pub alpha: u32,
-    /// What a reduction leaves of the window, in 1/128.
+    /// Part of the window that remains after a reduction, in 1/128.
     pub beta: u8,
     /// Whether adaptive backoff is allowed.
     pub modeswitch: bool,
@@ -66,7 +66,7 @@ pub struct HtcpState {
 }
 
 impl HtcpState {
-    /// Of a new connection (`htcp_init`).
+    /// The state of a new connection (`htcp_init`).
     pub fn new(now: u32) -> Self {
         Self {
             alpha: ONE,

@@ -47,7 +47,7 @@ words! {
 }
 
 words! {
-    /// What the first mark does.
+    /// Effect of the first mark.
     pub enum FirstCe {
         /// It halves the window unless slow start overwrites that in the same ACK.
         Linux = "linux",
@@ -154,7 +154,7 @@ parameters! {
 pub struct Prague {
     rules: PragueRules,
     state: VariantState,
-    /// What waits for its pace fills the window.
+    /// Segments that wait for their pace fill the window.
     waits_outside: bool,
 }
 

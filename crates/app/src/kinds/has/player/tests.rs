@@ -82,7 +82,7 @@ impl Network {
     }
 }
 
-/// What came of a session.
+/// The result of a session.
 struct Outcome {
     player: Player,
     /// Levels in the order in which they were asked for.

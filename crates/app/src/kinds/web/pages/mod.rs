@@ -24,9 +24,9 @@ use crate::{Action, Carrier, ConnectionId, Data, Event, Input, Message, Outcome}
 /// Streams of an HTTP/2 connection that are open at once (RFC 9113 recommends at least 100).
 const MOST_STREAMS: usize = 100;
 
-/// What the flow's connections had repaired when the page began.
+/// Repairs of the flow's connections before the page began.
 const OF_PAGE: u32 = 0;
-/// What the connection of an object had repaired when its request left.
+/// Repairs of an object's connection before its request left.
 const fn of_object(index: usize) -> u32 {
     1 + index as u32
 }
@@ -575,7 +575,7 @@ impl Object {
         (self.carrier != Carrier::Nothing).then(|| self.asked - self.known)
     }
 
-    /// What to say of the object `index` of a page, whose first one has the number `first`.
+    /// The event of the object `index` of a page, whose first one has the number `first`.
     fn event(&self, index: usize, first: u64, page: u64) -> Event {
         Event {
             kind: "object",

@@ -30,7 +30,7 @@ fn report(wire: &mut Wire) -> PagesReport {
     }
 }
 
-/// What of an event is planned.
+/// The planned part of an event.
 fn plan(wire: &Wire, kind: &str) -> Vec<(u64, u64)> {
     let events = wire.events.iter().filter(|event| event.kind == kind);
     let mut plan: Vec<_> = events.map(|event| (event.number, event.size)).collect();

@@ -416,7 +416,7 @@ impl Machine {
         };
         cwnd.max(MIN_CWND)
     }
-    /// In the first round of fast recovery a packet leaves for each that arrived; its end restores the
+    /// A packet leaves for each that arrived in the first round of fast recovery; its end restores the
     /// window. Returns `Ok` if this decides the window.
     fn recover_or_restore(&mut self, sock: &Sock, ack: &Ack) -> Result<u32, u32> {
         let (before, now) = (self.prev_ca_state, sock.ca_state);
