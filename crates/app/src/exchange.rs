@@ -309,7 +309,7 @@ impl Server {
             let Some((stream, left)) = served.streams.pop_front() else {
                 break;
             };
-            // What would be shorter than a header goes with the frame before it.
+            // A frame that would be shorter than a header goes with the one before it.
             let length = match left.checked_sub(FRAME) {
                 Some(rest) if rest >= Message::HEADER => FRAME,
                 _ => left,

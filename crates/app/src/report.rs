@@ -156,7 +156,7 @@ pub enum Part {
 /// How a column writes a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Notation {
-    /// With this number of digits behind the point.
+    /// A number with this many digits behind the point.
     Plain(u8),
     /// A ratio in percent, with this number of digits behind the point.
     Percent(u8),
@@ -174,8 +174,8 @@ impl<R> Form<R> {
     }
     /// The figures of `report`.
     pub fn of(&self, report: &R) -> Vec<(FigureInfo, Value)> {
-        let figures = self.figures.iter();
-        figures
+        self.figures
+            .iter()
             .map(|figure| (figure.info, (figure.value)(report)))
             .collect()
     }

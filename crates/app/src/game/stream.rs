@@ -41,8 +41,7 @@ impl<E> OverStream<E> {
 }
 
 fn message(now: Time, size: Bytes, content: Content) -> Message {
-    let held = (content[1] & u64::from(u32::MAX)) / 1_000;
-    let held = held.min((1 << HELD_BITS) - 1);
+    let held = ((content[1] & u64::from(u32::MAX)) / 1_000).min((1 << HELD_BITS) - 1);
     let micros = now.as_nanos() / 1_000;
     let reply = (micros << HELD_BITS) | held;
     Message::new(size.get(), KIND, content[0] as u32, reply)
@@ -125,7 +124,7 @@ impl<E: Application<Report = GameReport>> Application for OverStream<E> {
     fn start_counting(&mut self, sent: u64) {
         self.end.start_counting(sent);
     }
-    /// What has not arrived is not lost.
+    /// A message that has not arrived is not lost.
     fn report(&self, sent: u64) -> Option<GameReport> {
         let mut report = self.end.report(sent)?;
         for of in [&mut report.states, &mut report.commands] {

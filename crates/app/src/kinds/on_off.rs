@@ -390,7 +390,7 @@ mod tests {
         end(Role::Sender, on, off, Some(mean))
     }
 
-    /// What is done when besides waiting, while the sender is polled whenever it asks.
+    /// The actions besides waiting, and when, while the sender is polled whenever it asks.
     fn times(sender: &mut End, first: Input, start: Time, until: Time) -> Vec<(Time, Action)> {
         let (mut now, mut input) = (start, first);
         let mut times = Vec::new();

@@ -191,7 +191,7 @@ impl Listener {
 
     pub(crate) fn report(&self, sent: u64) -> Option<Heard> {
         let mut call = self.call;
-        // What was sent so long ago and is not here is lost. The rest may be in flight.
+        // A packet sent this long ago that is not here is lost. The rest may be in flight.
         if let Some((last, at)) = self.last {
             let after = last.saturating_add(1).max(self.first);
             let overdue = (self.cut - at - GONE).as_nanos() / self.gap.as_nanos().max(1);

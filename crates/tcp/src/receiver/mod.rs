@@ -186,7 +186,7 @@ impl Receiver {
             }
             return;
         }
-        // What ends before that is discarded before its timestamp is looked at (Linux `tcp_sequence`).
+        // A segment that ends before that is discarded before its timestamp is looked at (Linux `tcp_sequence`).
         let is_at_edge = segment.sequence <= self.rcv_wup && segment.end() >= self.rcv_wup;
         if is_at_edge && segment.timestamp >= self.ts_recent {
             self.ts_recent = segment.timestamp;

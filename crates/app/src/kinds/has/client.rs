@@ -327,7 +327,7 @@ impl Client {
             }
             actions.push(Action::WakeAt(now + BACK_OFF));
         } else if let Some(audio) = &mut self.audio {
-            // What was lost of the sound is not missed. It goes on with the next segment of video.
+            // A lost part of the sound is not missed. It goes on with the next segment of video.
             audio.link = Link::Down;
             audio.left = 0;
         }

@@ -98,7 +98,7 @@ impl HasReport {
     pub(super) fn waited(&mut self, span: Time) {
         self.waited += span;
     }
-    /// The first picture, so long after the beginning.
+    /// The first picture, this long after the beginning.
     pub(super) fn started(&mut self, after: Time) {
         self.startup.record(after);
     }
@@ -449,7 +449,7 @@ mod tests {
         assert_eq!(report.bitrate_bps(), Some(600_000.0));
     }
 
-    /// From 20 to 10 s, then a stall of 10 s: half of the time at 0, the other half even.
+    /// A buffer that falls from 20 to 10 s, then a stall of 10 s: half of the time at 0, the other half even.
     #[test]
     fn the_buffer_is_weighed_by_time() {
         let mut report = HasReport::with_room(Time::from_secs(25));

@@ -222,7 +222,7 @@ impl ApplicationKind for Web {
     fn renews(&self) -> bool {
         true
     }
-    /// Of items the mean of Poisson arrivals, and ten deviations more.
+    /// For items the mean of Poisson arrivals, and ten deviations more.
     fn most_opened(&self, span: Time) -> Option<u64> {
         match (self.model, self.connection) {
             (Model::Items, Connection::New) => {

@@ -355,7 +355,7 @@ fn a_change_of_rate_stretches_the_plan_and_no_more() {
     let first = plain.iter().filter(is_before).count();
     assert_eq!(changed[..first], plain[..first]);
     assert!(changed[first] > 3_000_000_000, "none while it is off");
-    // What came in 40 s at 5 per second comes in 1 s at 200, and after it as before.
+    // The items of 40 s at 5 per second come in 1 s at 200, and later ones as before.
     let stretched = |start: u64| match start {
         0..1_000_000_000 => start,
         1_000_000_000..41_000_000_000 => 3_000_000_000 + (start - 1_000_000_000) / 40,

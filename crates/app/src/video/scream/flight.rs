@@ -113,8 +113,8 @@ impl Losses {
             self.missing = Some((report.lost, report.sent));
         }
         // The average is over two round trips, or over 400 packets where that is more.
-        let gain = (u128::from(packet) << 40) / u128::from(window.max(1)) / 2;
-        let gain = gain.min((1 << 40) / 400);
+        let gain =
+            ((u128::from(packet) << 40) / u128::from(window.max(1)) / 2).min((1 << 40) / 400);
         let mut part = u128::from(self.part);
         let one = u128::from(ONE) << BITS;
         for number in self.seen..report.expected {

@@ -72,7 +72,7 @@ const OVERHEAD: (u64, u64) = (3 * ONE / 2, 3 * ONE);
 const LEAST_PACE: u64 = 50_000;
 /// The greatest factor of pacing where the target is at its maximum.
 const RELAXED: u64 = 4;
-/// A queue that is older is discarded, and the next one no earlier than after so long (program).
+/// Age at which a queue is discarded, and least time until the next one is (program).
 const QUEUE: Time = Time::from_millis(200);
 const DISCARD: Time = Time::from_millis(250);
 

@@ -150,7 +150,7 @@ impl HtcpState {
     /// An ACK of `acked` segments may grow the window (`htcp_cong_avoid`).
     pub fn grow(&mut self, rules: &HtcpRules, acked: u32, now: u32, window: &mut Window) {
         if window.in_slow_start() {
-            // What is left over at the threshold is lost.
+            // The remainder at the threshold is lost.
             window.slow_start(acked);
             return;
         }

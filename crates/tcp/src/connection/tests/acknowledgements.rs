@@ -21,12 +21,9 @@ fn run_until_delivered(path: &mut Path, end: usize, bytes: u64) {
     }
 }
 fn bare(path: &Path, end: usize, from: Time) -> usize {
-    let of_end = path
-        .left
+    path.left
         .iter()
-        .filter(|(at, who, _)| *who == end && *at >= from);
-    of_end
-        .filter(|(_, _, segment)| segment.payload == 0)
+        .filter(|(at, who, segment)| *who == end && *at >= from && segment.payload == 0)
         .count()
 }
 

@@ -185,11 +185,9 @@ impl Path {
     }
     /// The segments that `end` sent since `from`, in words.
     fn sent(&self, end: usize, from: Time) -> Vec<String> {
-        let of_end = self
-            .left
+        self.left
             .iter()
-            .filter(|(at, who, _)| *who == end && *at >= from);
-        of_end
+            .filter(|(at, who, _)| *who == end && *at >= from)
             .map(|(at, _, segment)| describe(*at, segment))
             .collect()
     }

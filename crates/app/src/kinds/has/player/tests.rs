@@ -4,7 +4,7 @@
 use super::*;
 use crate::kinds::has::bola::Form;
 
-/// So long, in ns, it offers so many bit/s after so long a latency, in ns.
+/// A stretch in ns, its rate in bit/s, and its latency in ns.
 type Period = (u64, u64, u64);
 
 const MS: u64 = 1_000_000;

@@ -433,7 +433,7 @@ impl Browser {
     /// The page is complete with the object `last`.
     fn complete(&mut self, now: Time, last: usize, actions: &mut Vec<Action>) {
         let Some(page) = self.page.take() else { return };
-        // What was waited for besides the network: on the way to the last object.
+        // The waits besides the network: on the way to the last object.
         let mut besides = Time::ZERO;
         let mut step = Some(last);
         while let Some(index) = step {

@@ -372,8 +372,7 @@ impl Machine {
     }
     /// Room for three super-segments; an even number, so that delayed ACKs come in time.
     fn quantise(&self, sock: &Sock, cwnd: u32) -> u32 {
-        let cwnd = cwnd.wrapping_add(3 * Self::tso_goal(sock));
-        let cwnd = cwnd.wrapping_add(1) & !1;
+        let cwnd = cwnd.wrapping_add(3 * Self::tso_goal(sock)).wrapping_add(1) & !1;
         let probes = self.mode == Mode::ProbeBw && self.cycle == 0;
         cwnd.wrapping_add(if probes { 2 } else { 0 })
     }
