@@ -4,7 +4,7 @@ use quell_units::Time;
 
 use crate::{Cause, Outcome, Recorded};
 
-/// From when on an event is slow, and very slow: what a lost last packet costs at least, and what a lost SYN costs.
+/// An event is slow, or very slow, from this time on: the least cost of a lost last packet, and of a lost SYN.
 pub const SLOW: [Time; 2] = [Time::from_millis(200), Time::from_secs(1)];
 
 /// Counts of complete events that took as long as each of [`SLOW`], by [`Cause`]; the last column is of those without a

@@ -8,7 +8,7 @@ use crate::{Carrier, ConnectionId, Event, Message};
 /// [`Data::Pause`]: a socket buffer of 16 KiB beyond the data in flight.
 pub const UNSENT: Bytes = Bytes::new(16 << 10);
 
-/// What carries the application's data.
+/// The transport of the application's data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Transport {
     /// An ordered, reliable byte stream: TCP.
@@ -44,7 +44,7 @@ impl Session {
     pub const MOST: u32 = 16_384;
 }
 
-/// What two ends tell each other in a datagram, beside its sequence number and time: two numbers
+/// Contents of a datagram for the other end, beside its sequence number and time: two numbers
 /// that the kind of application defines.
 pub type Content = [u64; 2];
 
@@ -56,19 +56,19 @@ pub enum Input {
     Started,
     /// The time that the end asked for has come.
     Wake,
-    /// A connection is up. An end that sends nothing on it may be told as soon as the connection has
-    /// been asked for; no end is told later than of the first byte.
+    /// A connection is up. An end that sends nothing on it may learn this as soon as the connection has
+    /// been asked for; no end learns it later than of the first byte.
     Opened {
         /// The connection.
         connection: ConnectionId,
         /// Counts the connections of the flow from 0, in the order in which they were asked for. Both
-        /// ends are told the same.
+        /// ends get the same number.
         serial: u64,
         /// When it was asked for.
         asked: Time,
     },
     /// Further bytes of a stream arrived in order. Of a connection that carries messages, bytes of the
-    /// body of the one that was told last.
+    /// body of the newest message.
     Bytes {
         /// Their connection.
         connection: ConnectionId,
@@ -80,11 +80,11 @@ pub enum Input {
     Message {
         /// Its connection.
         connection: ConnectionId,
-        /// What the header says.
+        /// The header.
         message: Message,
     },
     /// The other end of the session's connection sends nothing more, and all that it sent has arrived.
-    /// This end may still send. Not told where [`Input::Closed`] says the same at the same time.
+    /// This end may still send. Left out where [`Input::Closed`] says the same at the same time.
     Ended {
         /// The connection.
         connection: ConnectionId,
@@ -111,7 +111,7 @@ pub enum Input {
         size: Bytes,
         /// Its ECN field on arrival; [`Ecn::NotEct`] in a real host unless datagrams have content.
         ecn: Ecn,
-        /// What the other end told with it.
+        /// The contents that the other end gave it.
         content: Content,
     },
     /// A connection is over: all that the other end sent has arrived, and nothing follows. In a session
@@ -122,10 +122,10 @@ pub enum Input {
     },
 }
 
-/// What an end wants its host to do.
+/// A request of an end to its host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
-    /// Open a connection. [`Input::Opened`] follows when it is up.
+    /// Send on a connection that is up.
     Open(ConnectionId),
     /// Send on a connection that is up.
     Send(ConnectionId, Data),
@@ -134,7 +134,7 @@ pub enum Action {
     /// of it. It is how an application that makes its data as late as possible learns that the next
     /// piece may follow.
     ///
-    /// * If nothing waits when the host carries this out, it tells at the same time, but after the poll
+    /// * If nothing waits when the host carries this out, it answers at the same time, but after the poll
     ///   that asked: never from within it.
     /// * A later [`Action::Send`] on the connection belongs to what is waited for. A second wish
     ///   before the answer changes nothing.
@@ -150,19 +150,19 @@ pub enum Action {
     /// been sent.
     Finish(ConnectionId),
     /// Reset a connection of a session: what has not arrived is lost, and its number is free at once.
-    /// [`Input::Failed`] tells the other end; this end is told nothing more of it.
+    /// [`Input::Failed`] goes to the other end; this end gets nothing more of it.
     Abort(ConnectionId),
     /// Send one datagram: at the sender, and at the receiver of a kind whose datagrams go
     /// [both ways](crate::Datagrams::both_ways).
     Datagram {
         /// IP length, within the bounds of [`Datagrams`](crate::Datagrams). Each may have its own.
         size: Bytes,
-        /// What to tell the other end, where [`Datagrams::content`](crate::Datagrams::content) says
+        /// The contents for the other end, where [`Datagrams::content`](crate::Datagrams::content) says
         /// that there is room; otherwise zeros.
         content: Content,
     },
     /// Hand this record to whoever observes the run, with what TCP repaired for its
-    /// [carrier](Event::carrier), also of a connection whose end is what this poll tells.
+    /// [carrier](Event::carrier), also of a connection whose end is the input of this poll.
     Record(Event),
     /// Note the counters of repairs of a carrier under this number, which records name. It takes the place
     /// of an earlier note with the number; without such a connection its counters are zero.
@@ -178,14 +178,14 @@ pub enum Action {
     WakeAt(Time),
 }
 
-/// What an end sends on a connection. Contents are of no interest, so it is an amount.
+/// An amount of data that an end sends on a connection. Contents are of no interest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Data {
     /// Further bytes.
     Bytes(u64),
     /// A message: its header, and zeros up to its length.
     Message(Message),
-    /// From now on there is always more to send.
+    /// There is always more to send from now on.
     Endless,
     /// There is more to send until [`Data::Pause`]. The transport reads at most [`UNSENT`] ahead.
     Resume,
@@ -195,13 +195,13 @@ pub enum Data {
 
 /// One end of an application.
 pub trait Application {
-    /// What this end reports.
+    /// The report of this end.
     type Report;
 
     /// Something happened at `now`. Adds to `actions`, in order, what the host is to do.
     fn poll(&mut self, now: Time, input: Input, actions: &mut Vec<Action>);
 
-    /// What the report of the other end needs to know: datagrams that this end has handed to its
+    /// The part of this end that the report of the other one needs: datagrams that this end has handed to its
     /// host since its start, or bursts of a stream that it has begun; 0 of anything else.
     fn sent(&self) -> u64 {
         0
@@ -221,7 +221,7 @@ pub trait Application {
         let _ = sent;
     }
 
-    /// What happened since the start, or since [`Application::start_counting`]; `None` at an end
+    /// The report since the start, or since [`Application::start_counting`]; `None` at an end
     /// that reports nothing. Where both ends report, the report of the flow is the receiver's with
     /// the sender's merged into it.
     ///
@@ -315,7 +315,7 @@ impl<S: Application, R: Application<Report = S::Report>> Application for Ends<S,
     }
 }
 
-/// What an end answers to one input.
+/// The answer of an end to one input.
 #[cfg(test)]
 pub(crate) fn answer(end: &mut impl Application, now: Time, input: Input) -> Vec<Action> {
     let mut actions = Vec::new();

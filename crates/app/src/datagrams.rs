@@ -1,4 +1,4 @@
-//! What kinds that send datagrams share: sizes, spacing, the end that receives them, and its report.
+//! The common part of kinds that send datagrams: sizes, spacing, the end that receives them, and its report.
 //!
 //! The receiver detects loss by the sequence numbers that the host counts. A datagram that arrives
 //! twice would count as reordered and hide a loss; no world duplicates packets.
@@ -104,7 +104,7 @@ pub struct DatagramReport {
     pub delays: Delays,
     /// Interarrival jitter at the end (RFC 3550 section 6.4.1); the mean over several applications.
     pub jitter: Time,
-    /// What was sent before this stretch and arrived in it: not among the above.
+    /// Datagrams sent before this stretch that arrived in it: not among the above.
     pub earlier: Box<Earlier>,
 }
 
@@ -267,7 +267,7 @@ pub struct Receiver {
     delays: Delays,
     /// Transit time of the datagram that arrived last, with its sign.
     transit: Option<i64>,
-    /// In sixteenths of a nanosecond, as in RFC 3550 appendix A.8.
+    /// Jitter in sixteenths of a nanosecond, as in RFC 3550 appendix A.8.
     jitter: u64,
     /// As `expected`, of those that do not count.
     earlier_expected: u64,

@@ -11,7 +11,7 @@ use quell_units::Time;
 /// Counts how often each span occurred. `BITS` significant bits of each are kept.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Durations<const BITS: u32 = 11> {
-    /// By the lower end of the bucket, in ns.
+    /// Counts, by the lower end of the bucket in ns.
     buckets: BTreeMap<u64, u64>,
     count: u64,
     sum: u128,

@@ -2,7 +2,15 @@
 
 use quell_units::Time;
 
-use crate::ConnectionId;
+/// One connection of a flow. The end that opens it chooses the number, which is small and free
+/// again after `Input::Closed`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ConnectionId(pub u32);
+
+impl ConnectionId {
+    /// The connection of a flow that has one at a time.
+    pub const ONLY: Self = Self(0);
+}
 
 /// How an event ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -53,18 +61,18 @@ impl Outcome {
     }
 }
 
-/// What a kind of application records of its events.
+/// Information about the events that a kind of application records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EventInfo {
     /// As [`Event::kind`].
     pub kind: &'static str,
-    /// What one event is, from when to when.
+    /// The meaning of one event, from when to when.
     pub meaning: &'static str,
-    /// What [`Event::value`] holds, with its unit; empty if nothing.
+    /// The meaning of [`Event::value`], with its unit; empty if there is none.
     pub value: &'static str,
 }
 
-/// What carries an event.
+/// The carrier of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Carrier {
     /// Datagrams, or nothing yet.
@@ -79,7 +87,7 @@ pub enum Carrier {
 /// One event of an application. Times are those of the run, at the end that records it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Event {
-    /// What it is: `item`, `page`, `segment`, `frame`, `interval`.
+    /// Its kind: `item`, `page`, `segment`, `frame`, `interval`.
     pub kind: &'static str,
     /// Counts the events of this kind and flow from 0, as planned: the same in every world.
     pub number: u64,
@@ -100,7 +108,7 @@ pub struct Event {
     /// How long it waited for its connection, or behind others, before its request or its data could
     /// leave; `None` where nothing left, and for datagrams.
     pub wait: Option<Time>,
-    /// What carries it.
+    /// Its carrier.
     pub carrier: Carrier,
     /// Repairs of its carrier count since this note ([`Action::Note`](crate::Action::Note)); without one
     /// since the carrier began.

@@ -13,7 +13,7 @@ use crate::exponential::draw;
 use crate::{Action, ConnectionId, Data, Input, Message};
 
 words! {
-    /// What secures a connection before the first request.
+    /// Security of a connection before the first request.
     pub enum Tls {
         /// Nothing.
         None = "none",
@@ -153,7 +153,7 @@ pub struct Server {
     next: u64,
 }
 
-/// How long a server takes for a request: by the request's stream number, so that its client can tell.
+/// Time that a server takes for a request: by the request's stream number, so that its client can compute it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Delays {
     pub(crate) length: Period,
@@ -309,7 +309,7 @@ impl Server {
             let Some((stream, left)) = served.streams.pop_front() else {
                 break;
             };
-            // What would be shorter than a header goes with the frame before it.
+            // A frame that would be shorter than a header goes with the one before it.
             let length = match left.checked_sub(FRAME) {
                 Some(rest) if rest >= Message::HEADER => FRAME,
                 _ => left,

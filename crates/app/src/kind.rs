@@ -1,4 +1,4 @@
-//! What a kind of application is: its name, its parameters, its two ends and its report.
+//! The declaration of a kind of application: its name, its parameters, its two ends and its report.
 
 use std::fmt;
 
@@ -19,7 +19,7 @@ pub(crate) const DAY: Time = Time::from_secs(86_400);
 pub struct PresetSettings {
     /// The word in scenarios.
     pub name: &'static str,
-    /// What it is and where it comes from, in a clause.
+    /// A clause about the kind and its origin.
     pub summary: &'static str,
     /// Parameters of the kind, each with its value in the notation of scenarios.
     pub settings: &'static [(&'static str, &'static str)],
@@ -40,7 +40,7 @@ pub struct Path {
 pub trait ApplicationKind: Clone + fmt::Debug + PartialEq {
     /// The name in scenarios and results.
     const NAME: &'static str;
-    /// What it is, in a clause.
+    /// A clause about it.
     const SUMMARY: &'static str;
     /// Optional parameters that are given together or not at all.
     const TOGETHER: &'static [&'static str] = &[];
@@ -60,7 +60,7 @@ pub trait ApplicationKind: Clone + fmt::Debug + PartialEq {
     type Parameters: Table;
     /// Either of its two ends.
     type End: Application<Report = Self::Report>;
-    /// What it reports.
+    /// Its report.
     type Report: KindReport;
 
     /// Whether the parameters go with each other, beyond what the table says of each.
@@ -89,8 +89,8 @@ pub trait ApplicationKind: Clone + fmt::Debug + PartialEq {
     /// One of its ends. Its randomness is drawn from `random` alone; both ends have the same stream.
     fn end(&self, role: Role, random: Random) -> Self::End;
 
-    /// From `at` on `end`, which is one of this kind, is as one of this value in all parameters that can
-    /// change during a run. Told before the end is polled first, in the order of time; a change from before
+    /// Gives `end`, which is one of this kind, this value's parameters from `at` on, as far as they can
+    /// change during a run. Called before the end is polled first, in the order of time; a change from before
     /// the flow begins holds from its beginning.
     fn change(&self, end: &mut Self::End, at: Time) {
         let _ = (end, at);
@@ -104,7 +104,7 @@ pub trait ApplicationKind: Clone + fmt::Debug + PartialEq {
     fn datagram_gap(&self) -> Option<Time> {
         self.datagrams().map(Datagrams::gap)
     }
-    /// What carries its data.
+    /// The transport of its data.
     fn transport(&self) -> Transport {
         match self.datagrams() {
             Some(_) => Transport::Datagram,

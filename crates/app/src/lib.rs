@@ -2,19 +2,19 @@
 //!
 //! An application is two ends of a flow. Each end is a state machine: its host polls it with what
 //! happened and carries out the [`Action`]s that come back. An end never reads a clock and cannot
-//! tell whether its host is real.
+//! know whether its host is real.
 //!
 //! * [`kinds`]: every kind of application, one file and one line each; [`kind`]: what a kind declares,
 //!   with its presets ([`PresetSettings`]) and what it takes from the path ([`ApplicationKind::settle`]).
-//! * [`datagrams`]: what kinds that send datagrams share.
+//! * [`kinds`]: every kind of application, one file and one line each; [`kind`]: the declaration of a kind,
 //! * [`contract`]: what passes between an end and its host; [`message`]: messages on a stream;
-//!   [`event`]: records of single events.
-//! * [`exchange`]: requests and responses, and the handshake of TLS.
+//! * [`datagrams`]: the common part of kinds that send datagrams.
+//! * [`contract`]: the calls between an end and its host; [`message`]: messages on a stream;
 //! * [`repairs`]: what TCP repaired while it carried an event.
 //! * [`report`]: the figures that kinds report; [`durations`]: how long things took.
-//! * [`video`]: what kinds of interactive video share.
-//! * [`normal`], [`exponential`]: random lengths of time, from integer tables; [`laws`]: random sizes.
-//!
+//! * [`repairs`]: the repairs of TCP while it carried an event.
+//! * [`normal`], [`exponential`]: random lengths of time, from integer tables; [`random_sizes`]: random sizes.
+//!* [`video`]: the common part of interactive video.
 //! # The life of a flow
 //!
 //! 1. [`Input::Started`]: the flow begins. It goes to both ends of datagrams. Of a stream it goes to
@@ -35,7 +35,7 @@
 //! 1. [`Input::Started`] goes to the end that opens connections. It may [`Action::Open`] any that is
 //!    free, at any time.
 //! 2. [`Input::Opened`] at each end: the connection is up there. Either end may send at once.
-//! 3. Each end says [`Action::Finish`] when it has no more to send; [`Input::Ended`] tells the other
+//! 3. Each end says [`Action::Finish`] when it has no more to send; [`Input::Ended`] goes to the other
 //!    end when everything has arrived. When both have, [`Input::Closed`] goes to both.
 //! 4. Either end may [`Action::Abort`] instead; [`Input::Failed`] goes to the other one.
 //!
@@ -56,9 +56,7 @@
 #![forbid(unsafe_code)]
 
 pub mod causes;
-pub mod connection;
 pub mod contract;
-mod course;
 pub mod datagrams;
 pub mod durations;
 mod elementary;
@@ -68,22 +66,22 @@ pub mod exponential;
 pub mod game;
 pub mod kind;
 pub mod kinds;
-pub mod laws;
 pub mod message;
 pub mod normal;
+pub mod random_sizes;
 pub mod repairs;
 pub mod report;
+mod timed_value;
 pub mod video;
 pub mod voice;
 
 pub use causes::{Causes, SLOW};
-pub use connection::ConnectionId;
 pub use contract::{
     Action, Application, Content, Data, Ends, Input, Role, Session, Transport, UNSENT,
 };
 pub use datagrams::{DatagramReport, Datagrams, Delays, Earlier, MAX_DATAGRAM, MIN_DATAGRAM};
 pub use durations::Durations;
-pub use event::{Carrier, Event, EventInfo, Outcome};
+pub use event::{Carrier, ConnectionId, Event, EventInfo, Outcome};
 pub use kind::{ApplicationKind, Path, PresetSettings};
 pub use kinds::bulk::BulkReport;
 pub use kinds::on_off::{BurstReport, OnOffReport};
@@ -94,9 +92,9 @@ pub use kinds::{
     App, AppChanges, AppConfig, Bulk, Cbr, Entry, Game, KINDS, NAMES, OnOff, Program, Report,
     Transfer, Voice, Web, find,
 };
-pub use laws::{NumberedSizes, SizeLaw};
 pub use message::{Arrived, Deframer, Message, Piece};
 pub use quell_units::{Distribution, Interval, Period};
+pub use random_sizes::{NumberedSizes, RandomSize};
 pub use repairs::{Cause, Counted, EndRepairs, Notes, Recorded, Repairs};
 pub use report::{
     Column, Figure, FigureInfo, Form, FormInfo, KindReport, Notation, Part, Quantity, Times, Value,

@@ -11,9 +11,9 @@
 pub struct Message {
     /// Its length in bytes, with the header; at least [`Message::HEADER`].
     pub length: u64,
-    /// What it is.
+    /// Its kind.
     pub kind: u8,
-    /// What it belongs to: a stream within the connection, or a number to be echoed.
+    /// Its stream within the connection, or a number to be echoed.
     pub stream: u32,
     /// How many bytes the other end is to answer with, headers included; 0 for none.
     pub reply: u64,
@@ -74,18 +74,18 @@ impl Message {
 pub enum Piece {
     /// A header is complete.
     Message(Message),
-    /// So many further bytes of the body of that message.
+    /// Further bytes of the body of that message.
     Body(u64),
-    /// What arrived is no header: the other end is not one of ours.
+    /// The bytes are no header: the other end is not one of ours.
     Garbage,
 }
 
-/// What has arrived and was not cut yet.
+/// Bytes that have arrived and were not cut yet.
 #[derive(Debug)]
 pub enum Arrived<'a> {
     /// Bytes of a real stream.
     Bytes(&'a [u8]),
-    /// So many bytes of a modelled one. A header is asked for when its last byte is among them.
+    /// A number of bytes of a modelled stream. A header is asked for when its last byte is among them.
     Count(u64),
 }
 
@@ -109,13 +109,13 @@ pub struct Deframer {
 }
 
 impl Deframer {
-    /// Bytes of the body of the last message that have not arrived. So many may be discarded unread, and told as
+    /// Bytes of the body of the last message that have not arrived. A host may discard them unread, and pass them on as
     /// [`Arrived::Count`].
     pub fn body_left(&self) -> u64 {
         self.left
     }
 
-    /// The next piece of `arrived`, which shrinks by it; `None` when nothing more can be told.
+    /// The next piece of `arrived`, which shrinks by it; `None` when no piece is complete.
     ///
     /// `modelled` hands over the header that is next in a modelled stream; a real one does not call it.
     pub fn next(

@@ -1,4 +1,4 @@
-//! What TCP repaired while it carried something: why that was slow.
+//! The repairs of TCP while it carried something: why that was slow.
 //!
 //! An application says what carries an event ([`Event::carrier`]) and since when ([`Event::note`]). Its host
 //! knows the counters of TCP, and adds to the record how much they have grown since.
@@ -53,19 +53,19 @@ impl EndRepairs {
 /// Counters of both ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Repairs {
-    /// Of the sender, where most of the data comes from.
+    /// The sender's, where most of the data comes from.
     pub sender: EndRepairs,
-    /// Of the receiver, where the user is.
+    /// The receiver's, where the user is.
     pub receiver: EndRepairs,
 }
 
 impl Repairs {
-    /// Of what no TCP carries.
+    /// None, where no TCP carries the data.
     pub const UNKNOWN: Self = Self {
         sender: EndRepairs::UNKNOWN,
         receiver: EndRepairs::UNKNOWN,
     };
-    /// Of a connection that has not begun.
+    /// None, before the connection begins.
     pub const ZERO: Self = Self {
         sender: EndRepairs::ZERO,
         receiver: EndRepairs::ZERO,
@@ -76,7 +76,7 @@ impl Repairs {
     pub fn plus(self, other: Self) -> Self {
         self.with(other, u64::saturating_add)
     }
-    /// What came since `earlier`.
+    /// The repairs since `earlier`.
     #[must_use]
     pub fn since(self, earlier: Self) -> Self {
         self.with(earlier, u64::saturating_sub)
@@ -143,7 +143,7 @@ pub trait Counted {
     }
 }
 
-/// What an end has had noted: counters at the time, by the number of the note.
+/// The notes of an end: counters at the time, by the number of the note.
 #[derive(Debug, Clone, Default)]
 pub struct Notes(Vec<Repairs>);
 
@@ -169,9 +169,9 @@ impl Notes {
 /// An event as a host hands it out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Recorded {
-    /// What the application recorded.
+    /// The application's record.
     pub event: Event,
-    /// What TCP repaired meanwhile.
+    /// TCP's repairs meanwhile.
     pub repairs: Repairs,
 }
 

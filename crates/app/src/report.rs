@@ -1,4 +1,4 @@
-//! What applications report: figures, each declared once with its name, meaning and place in tables.
+//! The reports of applications: figures, each declared once with its name, meaning and place in tables.
 //!
 //! The report of a kind is a struct of its own. A [`Form`] lists its figures, each with the function
 //! that reads it; results, their schema, the documentation and the tables of the terminal come from
@@ -39,13 +39,13 @@ pub struct Form<R: 'static> {
 /// A figure, and how it is read from a report.
 #[derive(Debug)]
 pub struct Figure<R> {
-    /// What there is to know of it.
+    /// Its name, meaning and place in tables.
     pub info: FigureInfo,
     /// Reads it.
     pub value: fn(&R) -> Value,
 }
 
-/// What there is to know of a [`Form`] without a report.
+/// A [`Form`] without the functions that read a report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FormInfo {
     /// As [`Form::table`].
@@ -54,20 +54,20 @@ pub struct FormInfo {
     pub figures: Vec<FigureInfo>,
 }
 
-/// What there is to know of a figure.
+/// Name, meaning and place in tables of a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FigureInfo {
     /// Key in results. It ends in the unit, if there is one.
     pub name: &'static str,
-    /// What it holds, for the documentation of results.
+    /// Its meaning, for the documentation of results.
     pub meaning: &'static str,
-    /// What values it has.
+    /// Its values.
     pub quantity: Quantity,
     /// How tables show it; empty if they do not.
     pub columns: &'static [Column],
 }
 
-/// What values a figure has.
+/// The values of a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Quantity {
     /// A whole number.
@@ -114,7 +114,7 @@ pub struct Times {
     pub p90: f64,
     /// 99th percentile; `None` where too few values are behind it ([`Times::backed`]).
     pub p99: Option<f64>,
-    /// 99.9th percentile; `None` likewise.
+    /// 99.9th percentile; `None` under the same condition.
     pub p999: Option<f64>,
     /// Maximum.
     pub max: f64,
@@ -156,9 +156,9 @@ pub enum Part {
 /// How a column writes a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Notation {
-    /// With so many digits behind the point.
+    /// A number with this many digits behind the point.
     Plain(u8),
-    /// A ratio in percent, with so many digits behind the point.
+    /// A ratio in percent, with this number of digits behind the point.
     Percent(u8),
     /// Bits per second, in kbit/s, Mbit/s or Gbit/s.
     Rate,
@@ -174,8 +174,8 @@ impl<R> Form<R> {
     }
     /// The figures of `report`.
     pub fn of(&self, report: &R) -> Vec<(FigureInfo, Value)> {
-        let figures = self.figures.iter();
-        figures
+        self.figures
+            .iter()
             .map(|figure| (figure.info, (figure.value)(report)))
             .collect()
     }
@@ -205,7 +205,7 @@ impl<R> Figure<R> {
         };
         Self { info, value }
     }
-    /// The same, shown in these columns.
+    /// This figure, shown in these columns.
     pub const fn shown(mut self, columns: &'static [Column]) -> Self {
         self.info.columns = columns;
         self
@@ -222,7 +222,7 @@ impl Column {
             rank: None,
         }
     }
-    /// The same for a part of a distribution.
+    /// This column for a part of a distribution.
     pub const fn of(heading: &'static str, part: Part, notation: Notation) -> Self {
         Self {
             part: Some(part),

@@ -1,7 +1,7 @@
 //! A host for tests: both ends of one flow over a wire with a delay and a rate, without loss unless a
 //! test asks for it.
 //!
-//! What arrives can be cut into pieces of any size, as sockets do.
+//! Arrivals can be cut into pieces of any size, as sockets do.
 
 use std::collections::BTreeMap;
 
@@ -16,13 +16,13 @@ pub(crate) struct Wire {
     ends: [App; 2],
     delay: Time,
     rate: Rate,
-    /// How many bytes are told at once.
+    /// Bytes of an arrival at most.
     piece: u64,
     /// Rates from given times on, in their order.
     pub(crate) changes: Vec<(Time, Rate)>,
     /// Serial numbers of connections that cannot be opened.
     pub(crate) refused: Vec<u64>,
-    /// What is to be told, in the order of time.
+    /// Inputs to come, in the order of time.
     inputs: BTreeMap<(Time, u64), (usize, Input)>,
     /// Number of the next input.
     next: u64,
@@ -32,19 +32,19 @@ pub(crate) struct Wire {
     free: [Time; 2],
     connections: BTreeMap<u32, Connection>,
     serial: u64,
-    /// Everything that was told and asked for.
+    /// Every input, and the actions that it led to.
     pub(crate) log: Vec<Logged>,
     pub(crate) events: Vec<Event>,
     pub(crate) now: Time,
     sequence: [u64; 2],
 }
 
-/// When which end was told what, and what it asked for.
+/// The time of an input, the end that got it, and its answer.
 pub(crate) type Logged = (Time, usize, Input, Vec<Action>);
 
 #[derive(Default)]
 struct Connection {
-    /// Which end has said that it sends nothing more, and when the other has been told.
+    /// Whether each end sends nothing more, and when the other one learns of it.
     finished: [Option<Time>; 2],
 }
 
@@ -60,7 +60,7 @@ impl Wire {
         Self::changing(config, &[], seed, rtt, rate, piece)
     }
 
-    /// With changes of the application.
+    /// A wire for an application with changes.
     pub(crate) fn changing(
         config: &AppConfig,
         changes: &[(Time, AppConfig)],
@@ -279,7 +279,7 @@ impl Wire {
         }
     }
 
-    /// What the user's end reports at this time.
+    /// The report of the user's end at this time.
     pub(crate) fn report(&mut self) -> Report {
         let now = self.now;
         self.ends.iter_mut().for_each(|end| end.advance(now));
@@ -356,7 +356,7 @@ pub(crate) fn app(line: &str) -> AppConfig {
 
 const MS: fn(u64) -> Time = Time::from_millis;
 
-/// The same seed and inputs give the same actions, for every kind and each of its examples.
+/// Equal seeds and inputs give equal actions, for every kind and each of its examples.
 #[test]
 fn ends_that_are_told_the_same_do_the_same() {
     for entry in crate::KINDS.iter().filter(|kind| kind.modelled) {
@@ -370,7 +370,7 @@ fn ends_that_are_told_the_same_do_the_same() {
             let (one, other) = (run(), run());
             assert!(one.log.len() > 1, "{line}");
             assert_eq!(one.log, other.log, "{line}");
-            // Told again what they were told, new ends answer alike.
+            // New ends with the same inputs answer alike.
             let random = Random::new(9, "flow");
             let mut ends =
                 [Role::Sender, Role::Receiver].map(|role| config.end(role, random.clone()));
@@ -383,7 +383,7 @@ fn ends_that_are_told_the_same_do_the_same() {
     }
 }
 
-/// Of every parameter that can change during a run: a change to what it is does nothing; another value
+/// Checks every parameter that can change during a run: a change to its own value does nothing; another value
 /// does nothing before its time, and then something; from before the start it is as if it were given.
 #[test]
 fn a_parameter_changes_at_its_time_and_not_before() {
@@ -444,7 +444,7 @@ fn a_parameter_changes_at_its_time_and_not_before() {
         let plain = run(of(one), &[]);
         assert_eq!(run(of(one), &[(at, of(one))]), plain, "{kind} {key}");
         let changed = run(of(one), &[(at, of(other))]);
-        // What is planned may be told anew; nothing happens before.
+        // The plan may differ; nothing happens before.
         let before = |log: &[Logged]| -> Vec<Logged> {
             let all = log.iter().filter(|(time, ..)| *time < at).cloned();
             let plans = |action: &Action| !matches!(action, Action::WakeAt(_));

@@ -15,7 +15,7 @@
 //! `benches/timers.rs` compares this wheel with a binary heap, an indexed 4-ary heap, a radix heap
 //! and a tournament tree under the times that the simulator really sets; its head has the figures.
 
-use quell_tcp::cache::prefetch;
+use quell_tcp::prefetch::prefetch;
 use quell_units::Time;
 
 /// Bits of time that a level resolves.

@@ -1,8 +1,8 @@
 //! Answers to what an honest peer does not send: RFC 5961 sections 5 and 7; Linux `tcp_input.c`
 //! (`__tcp_oow_rate_limited`, `tcp_send_challenge_ack`).
 //!
-//! A challenge ACK tells the peer the numbers that this end expects. Two ends that disagree would challenge each
-//! other for ever, so only so many leave. `tcp_challenge_ack_limit` of a host is without limit by default, and
+//! A challenge ACK shows the peer the numbers that this end expects. Two ends that disagree would challenge each
+//! other for ever, so their number is limited. `tcp_challenge_ack_limit` of a host is without limit by default, and
 //! not modelled.
 
 use quell_units::Time;

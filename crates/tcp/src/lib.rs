@@ -19,13 +19,13 @@
 
 #![forbid(unsafe_code)]
 
-pub mod cache;
 pub mod cc;
 mod challenge;
 pub mod config;
 pub mod connection;
 mod ecn;
 mod flags;
+pub mod prefetch;
 pub mod receiver;
 pub mod segment;
 pub mod sender;

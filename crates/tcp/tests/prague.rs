@@ -48,9 +48,9 @@ fn constant(pacing: bool, percent: u64, rtt_ms: u64, seconds: u64) -> f64 {
 }
 
 /// Marks in %, RTT in ms, K of a model of its own: packet by packet, with independent marks, no queue and no pacing.
-type Point = (u64, u64, f64);
+type Reference = (u64, u64, f64);
 
-fn judge(pacing: bool, points: &[Point], seconds: u64) {
+fn judge(pacing: bool, points: &[Reference], seconds: u64) {
     let mut misses = Vec::new();
     for &(percent, rtt_ms, expected) in points {
         let ours = constant(pacing, percent, rtt_ms, seconds);
@@ -92,7 +92,7 @@ fn the_rate_follows_the_marks_at_every_rtt() {
 /// model's K. The model has no pace; the real one is that of the fractional window rounded down, and takes some of it back.
 #[test]
 fn small_windows_are_rounded_up_and_their_pace_is_not() {
-    let points: [Point; 2] = [(5, 5, 1.50), (10, 10, 1.56)];
+    let points: [Reference; 2] = [(5, 5, 1.50), (10, 10, 1.56)];
     judge(false, &points, 100);
     for (percent, rtt_ms, unpaced) in points {
         let paced = constant(true, percent, rtt_ms, 100);

@@ -1,4 +1,4 @@
-//! What the player of a game notices.
+//! The report of a game: how long commands take, and how even the states are.
 
 use quell_units::Time;
 
@@ -14,9 +14,9 @@ pub struct GameReport {
     pub states: DatagramReport,
     /// Commands: from the receiver to the sender.
     pub commands: DatagramReport,
-    /// From a command to the first state that shows it.
+    /// Time from a command to the first state that shows it.
     pub command_to_state: Durations,
-    /// The same without the time that the server had the command, of the newest command of each state.
+    /// That time without the time that the server had the command, of the newest command of each state.
     pub network_rtt: Durations,
     /// Commands that were shown later than the deadline allows.
     pub late: u64,

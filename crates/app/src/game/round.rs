@@ -1,4 +1,4 @@
-//! From a command to the state that shows it.
+//! The way from a command to the state that shows it.
 
 use std::collections::VecDeque;
 
@@ -6,12 +6,12 @@ use quell_units::Time;
 
 use crate::Content;
 
-/// Commands before the newest of which a state tells whether the server has them.
+/// Number of commands before the newest whose arrival a state reports.
 const EARLIER: u64 = 32;
 /// Commands that a client remembers at most.
 const MOST: usize = 1 << 16;
 
-/// What the server has of the client's commands.
+/// The server's record of the client's commands.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Inbox {
     /// The newest command, and when it arrived.
@@ -44,7 +44,7 @@ impl Inbox {
         }
     }
 
-    /// What a state tells: the number of the newest command and 1, or 0; in the high half which
+    /// The contents of a state: the number of the newest command and 1, or 0; in the high half which
     /// earlier ones the server has, in the low one for how many ns it has had the newest, up to 4.29 s.
     pub(crate) fn content(&self, now: Time) -> Content {
         let Some((number, arrived)) = self.newest else {
@@ -55,7 +55,7 @@ impl Inbox {
     }
 }
 
-/// What a state shows for the first time.
+/// The commands that a state shows for the first time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Shown {
     /// When the command was sent.
@@ -75,7 +75,7 @@ pub(crate) struct Outbox {
 }
 
 impl Outbox {
-    /// Of commands that travel in order.
+    /// For commands that travel in order.
     pub(crate) fn ordered() -> Self {
         Self {
             is_ordered: true,
@@ -90,7 +90,7 @@ impl Outbox {
     }
 
     /// A state with this content has arrived. Returns how many commands are lost: the server does not have
-    /// them, and it tells of them no more.
+    /// them, and it reports them no more.
     pub(crate) fn settle(&mut self, content: Content, mut shown: impl FnMut(Shown)) -> u64 {
         let Some(newest) = content[0].checked_sub(1) else {
             return 0;

@@ -2,19 +2,19 @@
 
 use quell_units::{Bytes, Random, Time};
 
-use super::law::Law;
+use super::random_value::RandomValue;
 use crate::{Action, Input};
 
 /// The datagrams of one end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Flow {
     /// IP length, over TCP length of a message, in thousandths of a byte, with what the protocol's headers add to it in bytes.
-    pub size: (Law, i64),
+    pub size: (RandomValue, i64),
     /// Time between datagrams, in ns.
-    pub interval: Law,
+    pub interval: RandomValue,
 }
 
-/// The smallest IP length: it has room for what the ends tell each other in every world.
+/// The smallest IP length: it has room for the contents of a datagram in every world.
 pub const LEAST: u64 = 60;
 /// The largest.
 pub const MOST: u64 = 1_500;

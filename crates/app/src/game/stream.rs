@@ -1,7 +1,7 @@
 //! A game over one TCP connection: each datagram is a message instead.
 //!
 //! The user's end opens the connection, and both ends begin when it is up. What an end would send as a
-//! datagram it sends as a message of the same length, which tells how many commands the server has, for
+//! datagram it sends as a message of the same length, which reports how many commands the server has, for
 //! how long it has had the newest (up to 16.7 s), and when it was sent; times in whole microseconds. In a
 //! stream nothing is lost: what the network loses comes late, and holds up what was sent after it.
 
@@ -41,8 +41,7 @@ impl<E> OverStream<E> {
 }
 
 fn message(now: Time, size: Bytes, content: Content) -> Message {
-    let held = (content[1] & u64::from(u32::MAX)) / 1_000;
-    let held = held.min((1 << HELD_BITS) - 1);
+    let held = ((content[1] & u64::from(u32::MAX)) / 1_000).min((1 << HELD_BITS) - 1);
     let micros = now.as_nanos() / 1_000;
     let reply = (micros << HELD_BITS) | held;
     Message::new(size.get(), KIND, content[0] as u32, reply)
@@ -125,7 +124,7 @@ impl<E: Application<Report = GameReport>> Application for OverStream<E> {
     fn start_counting(&mut self, sent: u64) {
         self.end.start_counting(sent);
     }
-    /// What has not arrived is not lost.
+    /// A message that has not arrived is not lost.
     fn report(&self, sent: u64) -> Option<GameReport> {
         let mut report = self.end.report(sent)?;
         for of in [&mut report.states, &mut report.commands] {

@@ -67,7 +67,7 @@ impl ApplicationKind for Bulk {
     }
 }
 
-/// What arrived of a transfer without end.
+/// The part of a transfer without end that arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct BulkReport {
     /// Payload bytes that arrived in order.

@@ -7,7 +7,7 @@
 use quell_units::parameter::Preset;
 use quell_units::{Bytes, Interval, Parameter, Random, Time, parameters};
 
-use crate::course::Course;
+use crate::timed_value::TimedValue;
 use crate::datagrams::{self, Receiver};
 use crate::normal::normal_span;
 use crate::{Action, Application, ApplicationKind, DatagramReport, Datagrams, Ends, Input, Role};
@@ -69,7 +69,7 @@ impl Cbr {
 #[derive(Debug, Clone)]
 pub struct Sender {
     datagrams: Datagrams,
-    interval: Course<Interval>,
+    interval: TimedValue<Interval>,
     random: Random,
     /// When the next datagram is due; `None` before the start.
     due: Option<Time>,
@@ -80,7 +80,7 @@ impl Sender {
     fn new(datagrams: Datagrams, random: Random) -> Self {
         Self {
             datagrams,
-            interval: Course::new(datagrams.interval),
+            interval: TimedValue::new(datagrams.interval),
             random,
             due: None,
             sent: 0,

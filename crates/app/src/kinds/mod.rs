@@ -15,12 +15,12 @@ use crate::{
     FormInfo, Input, KindReport, Path, PresetSettings, Role, Session, Transport, Value,
 };
 
-/// What there is to know of a kind of application without making one.
+/// Information about a kind of application.
 #[derive(Debug, Clone, Copy)]
 pub struct Entry {
     /// The name in scenarios and results.
     pub name: &'static str,
-    /// What it is, in a clause.
+    /// A clause about it.
     pub summary: &'static str,
     /// Whether it takes all that it can get, for as long as it lives.
     pub greedy: bool,
@@ -104,7 +104,7 @@ impl Entry {
     }
 }
 
-/// What an application becomes, and when, in the order of time: the same kind, with other values of
+/// The changes of an application, in the order of time: the same kind, with other values of
 /// parameters that can change during a run.
 pub type AppChanges = Arc<[(Time, AppConfig)]>;
 
@@ -124,7 +124,7 @@ macro_rules! applications {
         #[derive(Debug, Clone)]
         pub enum App { $(#[doc = concat!("Of [`", stringify!($kind), "`].")] $kind(<$kind as ApplicationKind>::End),)* }
 
-        /// What one application saw, or several of one kind.
+        /// The report of one application, or of several of one kind.
         #[derive(Debug, Clone, PartialEq, Eq)]
         pub enum Report { $(#[doc = concat!("Of [`", stringify!($kind), "`].")] $kind(<$kind as ApplicationKind>::Report),)* }
 
@@ -194,7 +194,7 @@ macro_rules! applications {
             pub fn datagram_gap(&self) -> Option<Time> {
                 match self { $(Self::$kind(kind) => kind.datagram_gap(),)* }
             }
-            /// What carries its data.
+            /// The transport of its data.
             pub fn transport(&self) -> Transport {
                 match self { $(Self::$kind(kind) => kind.transport(),)* }
             }

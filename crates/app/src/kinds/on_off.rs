@@ -46,7 +46,7 @@ pub struct OnOff {
     pub on: Period,
     /// Longer than zero.
     pub off: Period,
-    /// What is sent while on; `None` for as much as TCP takes.
+    /// The rate while on; `None` for as much as TCP takes.
     pub datagrams: Option<Datagrams>,
 }
 
@@ -157,7 +157,7 @@ impl Application for End {
     }
 }
 
-/// What arrived in bursts.
+/// The bursts that arrived.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OnOffReport {
     /// Over TCP.
@@ -166,7 +166,7 @@ pub enum OnOffReport {
     Datagrams(DatagramReport),
 }
 
-/// What arrived of a stream in bursts.
+/// The bursts of a stream that arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct BurstReport {
     /// Payload bytes that arrived in order.
@@ -390,7 +390,7 @@ mod tests {
         end(Role::Sender, on, off, Some(mean))
     }
 
-    /// What is done when besides waiting, while the sender is polled whenever it asks.
+    /// The actions besides waiting, and when, while the sender is polled whenever it asks.
     fn times(sender: &mut End, first: Input, start: Time, until: Time) -> Vec<(Time, Action)> {
         let (mut now, mut input) = (start, first);
         let mut times = Vec::new();

@@ -119,7 +119,7 @@ impl ApplicationKind for Program {
     }
 }
 
-/// What stands for either end: it does nothing.
+/// A placeholder for either end: it does nothing.
 #[derive(Debug, Clone, Copy)]
 pub struct End;
 
@@ -134,7 +134,7 @@ impl Application for End {
 pub struct Ended {
     /// Its exit code, 128 and the signal that ended it; `None` where it did not start, or was ended from outside.
     pub code: Option<u8>,
-    /// From its start to its end; `None` likewise.
+    /// Time from its start to its end; `None` as well.
     pub ran: Option<Time>,
     /// It did not start, or ended by itself with another code than 0.
     pub failed: bool,

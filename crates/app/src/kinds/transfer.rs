@@ -46,7 +46,7 @@ parameters! {
 pub struct Transfer {
     /// Payload; at least 1 byte.
     pub size: Bytes,
-    /// From the end of one connection to the opening of the next; `None` for a single transfer.
+    /// Time from the end of one connection to the opening of the next; `None` for a single transfer.
     pub repeat: Option<Period>,
 }
 
@@ -90,7 +90,7 @@ pub struct TransferReport {
     /// Completion times, from the request for the connection to the last byte at the receiving
     /// application.
     pub completion: Durations,
-    /// From the request for the connection to the first byte at the receiving application.
+    /// Time from the request for the connection to the first byte at the receiving application.
     pub flow_startup: Durations,
 }
 

@@ -11,16 +11,16 @@ use crate::normal::normal_span;
 /// The length of a frame follows a normal distribution that is cut off, as in the traffic models of
 /// 3GPP: 10.5 % of the mean as standard deviation, within 50 and 150 % (TR 38.838).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SizeLaw {
+pub struct FrameSizes {
     /// Standard deviation, in thousandths of the mean.
     pub deviation: u32,
-    /// The shortest, likewise.
+    /// The shortest, in thousandths of the mean.
     pub smallest: u32,
-    /// The longest, likewise.
+    /// The longest, in thousandths of the mean.
     pub largest: u32,
 }
 
-impl SizeLaw {
+impl FrameSizes {
     /// A length around `mean`. What falls outside is drawn again; 100 such draws in a row, which no law
     /// worth the name has, are cut.
     pub fn draw(&self, mean: u64, random: &mut Random) -> u64 {
@@ -52,14 +52,14 @@ pub fn mean_size(rate: Rate, per_second: u32) -> u64 {
     rate.as_bps() / 8 / u64::from(per_second.max(1))
 }
 
-/// What is planned at a tick of the frame clock.
+/// The plan at a tick of the frame clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PlannedFrame {
-    /// From the tick to the frame.
+    /// Time from the tick to the frame.
     pub takes: Time,
     /// The frame's length, in bytes.
     pub size: u64,
-    /// What the interval to the next tick is longer than the clock's, in ns; not below minus that interval.
+    /// Difference of the interval to the next tick to the clock's, in ns; not below minus that interval.
     pub longer: i64,
 }
 
@@ -137,7 +137,7 @@ impl Renderer {
     }
 
     /// Does what is due at `now`, in order: the next frame that is ready, after the ticks before it.
-    /// `plan` is asked for the frame of each tick, and told the time of it.
+    /// `plan` gives the frame of each tick, by the time of the tick.
     pub fn ready(
         &mut self,
         now: Time,
@@ -244,7 +244,7 @@ mod tests {
     #[test]
     fn lengths_of_the_3gpp_model_have_its_mean_deviation_and_ends() {
         // 30 Mbit/s at 60 frames/s: 62 500 B, deviation 6 562 B, within 31 250 and 93 750 B.
-        let law = SizeLaw {
+        let law = FrameSizes {
             deviation: 105,
             smallest: 500,
             largest: 1_500,
@@ -278,7 +278,7 @@ mod tests {
 
     #[test]
     fn a_narrow_law_draws_again_and_keeps_its_ends() {
-        let law = SizeLaw {
+        let law = FrameSizes {
             deviation: 500,
             smallest: 900,
             largest: 1_100,

@@ -1,4 +1,4 @@
-//! What the user does: inputs at a constant rate during gestures, silence between them.
+//! The user's inputs: a constant rate during gestures, silence between them.
 
 use std::collections::VecDeque;
 
@@ -16,7 +16,7 @@ pub struct Acting {
     pub rate: u32,
     /// Mean length of a gesture, which is exponentially distributed.
     pub gesture: Time,
-    /// Mean length of the silence between gestures, likewise; zero for one gesture without an end.
+    /// Mean length of the silence between gestures, also exponential; zero for one gesture without an end.
     pub pause: Time,
 }
 

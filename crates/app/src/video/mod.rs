@@ -1,4 +1,4 @@
-//! What the kinds of interactive video share: a user acts, a server renders what the user wants to
+//! The common part of interactive video: a user acts, a server renders what the user wants to
 //! see, frame by frame, and the user waits for the first frame that shows it.
 //!
 //! * [`inputs`]: what the user does, at the user's end.

@@ -1,4 +1,4 @@
-//! What the datagrams of video say of themselves, in the two numbers of their content.
+//! The headers of video's datagrams, in the two numbers of their content.
 
 use quell_units::Time;
 
@@ -32,9 +32,9 @@ pub(crate) struct FramePacket {
     pub(crate) input: u32,
     /// Frames that the server has skipped so far; the low 16 bits travel.
     pub(crate) skipped: u32,
-    /// From the arrival of the input to the hand-over of the frame, in units of 64 ns, 17 s at most.
+    /// Time from the arrival of the input to the hand-over of the frame, in units of 64 ns, 17 s at most.
     pub(crate) hold: Time,
-    /// From the end of rendering to the sending of this packet, in units of 64 ns, 36 minutes at most.
+    /// Time from the end of rendering to the sending of this packet, in units of 64 ns, 36 minutes at most.
     pub(crate) age: Time,
     /// Whether it is the last one of the frame.
     pub(crate) is_last: bool,
@@ -45,7 +45,7 @@ pub(crate) struct FramePacket {
 pub(crate) enum FromUser {
     /// An input, with its number.
     Input(u32),
-    /// What has arrived so far. Of the counters the low 21 bits travel.
+    /// Counters of arrivals so far, of which the low 21 bits travel.
     Echo(Echo),
 }
 

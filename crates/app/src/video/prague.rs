@@ -41,10 +41,10 @@ const QUIET_RATE: u64 = 1_920_000;
 const GROWTH: Time = Time::from_millis(1);
 /// The shortest frame, in bytes.
 const SHORTEST: u64 = 150;
-/// Without feedback for so long the control starts again.
+/// Time without feedback after which the control starts again.
 const SILENCE: Time = Time::from_secs(1);
 
-/// What the receiver has seen so far, and the time of sending that it echoes.
+/// The receiver's counters so far, and the time of sending that it echoes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Echo {
     /// When the packet that was answered left the sender.
@@ -80,13 +80,13 @@ pub struct Prague {
     headers: u64,
     /// The part of the frame interval over which a frame is sent.
     budget: Time,
-    /// In bytes; 0 before it is known.
+    /// Size in bytes; 0 before it is known.
     most_frame: u64,
-    /// In bytes per second.
+    /// Rate in bytes per second.
     most_rate: u64,
     /// Smoothed RTT; zero before the first answer.
     srtt: Time,
-    /// In bytes, with [`WINDOW_BITS`].
+    /// Window in bytes, with [`WINDOW_BITS`].
     window: u64,
     alpha: u32,
     last: Echo,
@@ -94,7 +94,7 @@ pub struct Prague {
     measured: (Round, Echo),
     /// Until it is over the window is not reduced again because of marks.
     reduced: Option<Round>,
-    /// The same because of a loss; the window does not grow either.
+    /// Until it is over the window is not reduced again because of a loss, and does not grow.
     recovering: Option<Round>,
     /// Virtual RTTs until the faster growth.
     quiet: u64,
@@ -111,7 +111,7 @@ impl Prague {
         prague
     }
 
-    /// From now on frames have a mean length of at most so many bytes.
+    /// Limits the mean length of later frames, in bytes.
     pub fn limit(&mut self, most_frame: u64) {
         if self.most_frame == most_frame {
             return;
@@ -144,7 +144,7 @@ impl Prague {
         }
     }
 
-    /// In bytes per second.
+    /// Rate in bytes per second.
     pub fn rate(&self) -> u64 {
         if self.srtt.is_zero() {
             return LEAST_RATE;
@@ -159,7 +159,7 @@ impl Prague {
         (bytes * (self.packet - self.headers) / self.packet).max(SHORTEST)
     }
 
-    /// From the beginning of a packet of so many bytes to that of the next.
+    /// Time from the beginning of a packet of this many bytes to that of the next.
     pub fn gap(&self, bytes: u64) -> Time {
         Time::from_nanos(bytes * 1_000_000_000 / self.rate().max(1))
     }

@@ -1,4 +1,4 @@
-//! What a user of interactive video saw.
+//! The report of interactive video: how soon the user sees the effect of an input, and how smoothly.
 
 use quell_units::Time;
 
@@ -29,11 +29,11 @@ pub struct VideoReport {
     pub network_latency: Durations,
     /// To the last byte of the frame, without the time that the server had the input.
     pub view_latency: Durations,
-    /// From the input to the picture on the screen.
+    /// Time from the input to the picture on the screen.
     pub interaction_latency: Durations,
-    /// From the end of rendering to the last byte.
+    /// Time from the end of rendering to the last byte.
     pub frame_delay: Durations,
-    /// From the last byte of a frame to that of the next one that arrived whole.
+    /// Time from the last byte of a frame to that of the next one that arrived whole.
     pub frame_interval: Durations,
     /// Intervals that a user sees as a freeze.
     pub freezes: u64,

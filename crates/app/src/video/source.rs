@@ -2,7 +2,7 @@
 //!
 //! Two models:
 //!
-//! * `gaussian`: the traffic model of 3GPP for cloud gaming (TR 38.838). Lengths after [`SizeLaw`]; a
+//! * `gaussian`: the traffic model of 3GPP for cloud gaming (TR 38.838). Lengths after [`FrameSizes`]; a
 //!   frame leaves the encoder early or late by a normally distributed jitter, which is cut off at twice
 //!   its deviation.
 //! * `encoder`: the statistical model of a live encoder, RFC 8593 section 5. Lengths, and the intervals
@@ -19,7 +19,7 @@ use quell_units::parameter::{Domain, Preset};
 use quell_units::{Parameter, Random, Time};
 
 use super::beat;
-use super::frames::{PlannedFrame, SizeLaw};
+use super::frames::{FrameSizes, PlannedFrame};
 use crate::exponential::exponential_span;
 use crate::normal::normal_span;
 
@@ -32,7 +32,7 @@ pub enum Model {
     /// After 3GPP.
     Gaussian {
         /// Lengths.
-        sizes: SizeLaw,
+        sizes: FrameSizes,
         /// Standard deviation of the time at which a frame is encoded.
         jitter: Time,
     },
@@ -145,7 +145,7 @@ impl Source {
     }
 }
 
-/// A deviate of the Laplace distribution around 0 whose scale is so many thousandths of `mean`, cut off
+/// A deviate of the Laplace distribution around 0 whose scale is in thousandths of `mean`, cut off
 /// at `mean` on both sides: the difference of two exponential ones.
 fn laplace(mean: u64, scale: u32, random: &mut Random) -> i64 {
     let scale = u128::from(mean) * u128::from(scale) / 1_000;
@@ -268,7 +268,7 @@ mod tests {
 
     #[test]
     fn jitter_of_the_3gpp_model_is_normal_within_twice_its_deviation() {
-        let sizes = SizeLaw {
+        let sizes = FrameSizes {
             deviation: 105,
             smallest: 500,
             largest: 1_500,

@@ -1,4 +1,4 @@
-//! What the user sees of the frames, at the user's end.
+//! The user's view of the frames, at the user's end.
 
 use quell_units::parameter::{Domain, Preset};
 use quell_units::{Parameter, Random, Time};
@@ -8,7 +8,7 @@ use super::report::VideoReport;
 use super::{SECOND, beat};
 use crate::{Action, Carrier, Event, EventInfo, Outcome};
 
-/// What a viewer records.
+/// The record of a viewer.
 pub(crate) const FRAMES: &[EventInfo] = &[EventInfo {
     kind: "frame",
     meaning: "a frame of video: from the end of rendering over its first and last byte to the picture on the screen",
@@ -22,7 +22,7 @@ pub struct Viewing {
     pub fps: u32,
     /// Frames that take longer, from the end of rendering to the last byte, are late.
     pub deadline: Time,
-    /// From the last byte of a frame to a picture.
+    /// Time from the last byte of a frame to a picture.
     pub decode: Time,
     /// How often the display shows a new picture, per second; 0 for at once.
     pub refresh: u32,
@@ -45,7 +45,7 @@ pub struct Seen {
     pub number: u32,
     /// The newest input that it shows; 0 for none.
     pub input: u32,
-    /// From the arrival of that input to the hand-over of the frame to the transport.
+    /// Time from the arrival of that input to the hand-over of the frame to the transport.
     pub hold: Time,
     /// When it was rendered.
     pub ready: Time,
@@ -117,7 +117,7 @@ impl Viewer {
         }
     }
 
-    /// What is repaired from now on belongs to the frames that follow.
+    /// Repairs from now on belong to the frames that follow.
     pub fn note(&self, actions: &mut Vec<Action>) {
         actions.push(Action::Note {
             note: 0,
@@ -202,7 +202,7 @@ impl Viewer {
         }));
     }
 
-    /// From the tick of one frame to that of a later one.
+    /// Time from the tick of one frame to that of a later one.
     pub fn since(&self, frame: u32, later: u32) -> Time {
         let tick = |number: u32| beat(u64::from(number), self.viewing.fps);
         tick(later) - tick(frame)
@@ -243,7 +243,7 @@ impl Viewer {
         self.report = VideoReport::default();
     }
 
-    /// What was seen, of `due` frames since the start.
+    /// The record of `due` frames since the start.
     pub fn report(&self, due: u64) -> VideoReport {
         // The other end cannot have made fewer than have arrived.
         let due = due.max(u64::from(self.expected));

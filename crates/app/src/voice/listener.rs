@@ -1,4 +1,4 @@
-//! What becomes of each packet of one direction: played, late, or lost.
+//! The fate of each packet of one direction: played, late, or lost.
 //!
 //! A packet that is not there when its turn comes is as good as lost. Packets of one flow keep their order
 //! in every world; one that came after a later one would count as late.
@@ -25,7 +25,7 @@ const FEWEST: u64 = 50;
 
 const VALUE: &str = "R × 100, not below 0";
 
-/// What listeners record: the one at the receiver, and the one at the sender.
+/// The records of listeners: the one at the receiver, and the one at the sender.
 pub(crate) const INTERVALS: &[EventInfo] = &[
     EventInfo {
         kind: "interval",
@@ -46,12 +46,12 @@ const GONE: Time = Time::from_secs(1);
 #[derive(Debug, Clone)]
 pub(crate) struct Listener {
     impairment: Impairment,
-    /// From the first sample of a packet until it leaves the encoder.
+    /// Time from the first sample of a packet until it leaves the encoder.
     coding: Time,
     /// The mean time between packets.
     gap: Time,
     playout: Playout,
-    /// Of the network, as for any datagrams.
+    /// The report of the network, as for any datagrams.
     datagrams: Receiver,
     /// Packets before this number do not count.
     first: u64,
@@ -191,7 +191,7 @@ impl Listener {
 
     pub(crate) fn report(&self, sent: u64) -> Option<Heard> {
         let mut call = self.call;
-        // What was sent so long ago and is not here is lost. The rest may be in flight.
+        // A packet sent this long ago that is not here is lost. The rest may be in flight.
         if let Some((last, at)) = self.last {
             let after = last.saturating_add(1).max(self.first);
             let overdue = (self.cut - at - GONE).as_nanos() / self.gap.as_nanos().max(1);

@@ -33,7 +33,7 @@ const START: Time = Time::from_millis(80);
 #[derive(Debug, Clone)]
 pub(crate) struct Playout {
     method: Method,
-    /// From sending to playing; `None` before the first packet.
+    /// Time from sending to playing; `None` before the first packet.
     point: Option<Time>,
 }
 
@@ -229,7 +229,7 @@ mod tests {
         Adaptive::new(ms(500), ms(20))
     }
 
-    /// A packet every 20 ms for so long, with these delays in ms by number.
+    /// A packet every 20 ms for this time, with these delays in ms by number.
     fn feed(adaptive: &mut Adaptive, from: &mut u64, packets: u64, delay: impl Fn(u64) -> u64) {
         for number in *from..*from + packets {
             let delay = ms(delay(number));

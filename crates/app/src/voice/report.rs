@@ -1,4 +1,4 @@
-//! What the listeners of calls heard.
+//! The report of calls: delay, loss and quality of speech.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::{
     Quantity, Times, Value, in_ms,
 };
 
-/// What was heard of one call, or of a part of it.
+/// The sound of one call, or of a part of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tally {
     /// Packets that were played.
@@ -28,7 +28,7 @@ pub struct Tally {
 pub struct Score {
     /// R of the E-model; 0 if nothing was played.
     pub rating: f64,
-    /// The same as simplified by Cole and Rosenbluth.
+    /// R as simplified by Cole and Rosenbluth.
     pub simplified: f64,
     /// Mean length of the runs of losses over that of random loss; 1 without loss.
     pub burst: f64,
@@ -100,16 +100,16 @@ impl Tally {
     }
 }
 
-/// What the listeners at one end of one or several calls heard.
+/// The report of the listeners at one end of one or several calls.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Heard {
-    /// What the network delivered.
+    /// Deliveries of the network.
     pub datagrams: DatagramReport,
     /// Packets that came too late to be played.
     pub late: u64,
-    /// From the arrival of a packet until it was played.
+    /// Time from the arrival of a packet until it was played.
     pub wait: Delays,
-    /// From the mouth of the talker to the ear, of each packet that was played.
+    /// Time from the mouth of the talker to the ear, of each packet that was played.
     pub mouth_to_ear: Delays,
     /// How the codec suffers; the same for all calls of a group.
     pub impairment: Option<Impairment>,
@@ -172,7 +172,7 @@ impl Heard {
     }
 }
 
-/// What was heard of calls, at both ends.
+/// The report of calls, at both ends.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct VoiceReport {
     /// At the receiver.

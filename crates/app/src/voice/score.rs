@@ -14,7 +14,7 @@ use crate::elementary::{exp, ln, log2, log10};
 const RO: f64 = 15.0 - 1.5 * (8.0 + NO);
 /// The sum of all noise powers, dBm0p.
 const NO: f64 = -61.179_214;
-/// What is impaired together with speech.
+/// The impairments together with speech.
 const IS: f64 = 1.413_568;
 /// Talker echo loudness rating, dB.
 const TELR: f64 = 65.0;

@@ -10,7 +10,7 @@ use crate::exponential;
 use crate::normal::normal_span;
 use crate::{Action, Input};
 
-/// What a talker sends.
+/// The packets of a talker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Speech {
     /// IP length of a packet.

@@ -15,7 +15,7 @@ use quell_app::{
 };
 use quell_aqm::{Observer, Packet as _};
 use quell_measure::{Direction, FlowId};
-use quell_tcp::cache::prefetch;
+use quell_tcp::prefetch::prefetch;
 use quell_tcp::{Receiver, ReceiverConfig, Sender, SenderConfig, SenderStats};
 use quell_units::{Ecn, Random, Time};
 

@@ -1,4 +1,4 @@
-//! What a control that models the path, such as BBR and Prague, sees of its connection: the state of
+//! The view of a connection that a control of a modelled path, such as BBR and Prague, has: the state of
 //! the connection, each loss, and rounds.
 //!
 //! Linux passes to such a control the whole `struct sock` (`tcp_congestion_ops::cong_control`); BBR v2 and v3
@@ -40,7 +40,7 @@ pub struct Connection {
     pub in_flight: u32,
     /// Segments delivered since the start, and one for the SYN, as in Linux.
     pub delivered: u64,
-    /// Of those, segments with CE.
+    /// Segments with CE among them.
     pub delivered_ce: u64,
     /// Time of the last delivery in µs, rounded down, or of the departure of a flight's first segment if
     /// that is later (`delivered_mstamp`).
@@ -98,7 +98,7 @@ pub struct LostSegment {
     pub sent: Time,
     /// Segments delivered by then, modulo 2³².
     pub delivered: u32,
-    /// Of those, segments with CE.
+    /// Segments with CE among them.
     pub delivered_ce: u32,
     /// Segments found lost by then, modulo 2³².
     pub prior_lost: u32,

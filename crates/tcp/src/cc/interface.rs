@@ -1,4 +1,4 @@
-//! What the sender and a congestion control say to each other.
+//! The calls between the sender and a congestion control.
 //!
 //! The calls are those of Linux's `tcp_congestion_ops` (`include/net/tcp.h`) and have their names.
 //! For each ACK the sender calls [`CongestionControl::on_ack`], and [`CongestionControl::cong_avoid`]
@@ -6,7 +6,7 @@
 //! [`CongestionControl::has_cong_control`]; then [`CongestionControl::cong_control`] takes the place
 //! of both the reduction and the growth. Each call comes with the [`Connection`] as it is then.
 //!
-//! In an ACK the order is Linux's: marks, RTT and rate sample; `on_ack`; the end of a tail loss
+//! The order in an ACK is Linux's: marks, RTT and rate sample; `on_ack`; the end of a tail loss
 //! probe; `on_lost` for each segment found lost; `ssthresh`, `cwnd_event`, `set_state`, `undo_cwnd` as
 //! loss recovery needs them; `cong_control`, or the reduction, or `cong_avoid`; the pacing rate.
 //!
@@ -25,7 +25,7 @@ use crate::Codepoint;
 use crate::ecn::FeedbackMode;
 use crate::ticks::Ticks;
 
-/// What happens to a sender besides ACKs (Linux `enum tcp_ca_event`).
+/// An event of a sender besides ACKs (Linux `enum tcp_ca_event`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
     /// The retransmission timer ran out (`CA_EVENT_LOSS`).
@@ -125,7 +125,7 @@ pub trait CongestionControl: fmt::Debug + CloneBoxed {
 pub trait Declared: CongestionControl + Sized {
     /// Its options, declared with [`parameters!`](quell_units::parameters).
     type Config: Table + fmt::Debug + Clone + Copy + PartialEq + Eq;
-    /// What the scenario format, `quell cc` and the documentation know of it.
+    /// Its declaration for the scenario format, `quell cc` and the documentation.
     const KIND: ControlKind;
     /// The ECN feedback that suits it; never [`FeedbackMode::Off`].
     fn feedback(_config: &Self::Config) -> FeedbackMode {
@@ -143,7 +143,7 @@ pub trait Declared: CongestionControl + Sized {
     fn new(config: &Self::Config, host: &Host, window: &mut Window) -> Self;
 }
 
-/// What a new control knows of its host.
+/// The host of a new control.
 #[derive(Debug, Clone)]
 pub struct Host {
     /// The host's jiffies.

@@ -117,7 +117,7 @@ pub struct Ledbat {
     /// Minute of the last of them.
     last_rollover: u64,
     current_delays: Recent,
-    /// What the window has beyond whole segments, in 2⁻²⁰.
+    /// The window beyond whole segments, in 2⁻²⁰.
     fraction: u64,
 }
 

@@ -22,7 +22,7 @@ use quell_units::{Parameter, Rate, Settings};
 
 use crate::ecn::{Codepoint, EcnMode, EctScope, FeedbackMode};
 
-/// What others must know of a control: everything that does not take one at work.
+/// The declaration of a control: everything that does not take one at work.
 #[derive(Debug, Clone, Copy)]
 pub struct ControlKind {
     /// Its name in scenarios, which is Linux's unless `kernel` says otherwise.
@@ -51,7 +51,7 @@ pub struct ControlKind {
 }
 
 impl ControlKind {
-    /// What most controls of Linux have in common: no ECN unless asked for, no pacing, no options.
+    /// The common values of most controls of Linux: no ECN unless asked for, no pacing, no options.
     pub const PLAIN: Self = Self {
         name: "",
         kernel: None,
@@ -136,7 +136,7 @@ macro_rules! controls {
                 })*
                 own::OwnConfig::new(name, settings).map(Self::Own)
             }
-            /// What there is to know of it without its options.
+            /// Its declaration, without its options.
             pub fn kind(&self) -> &'static ControlKind {
                 match self {
                     $(Self::$Control(_) => &<$module::$Control as Declared>::KIND,)*

@@ -16,7 +16,7 @@ use crate::ecn::{Codepoint, FeedbackMode};
 /// A control that another crate brings along.
 #[derive(Debug, Clone, Copy)]
 pub struct OwnKind {
-    /// What others must know of it. With [`ControlKind::kernel`] it says that kernels may have it too, and under which name; without,
+    /// Its declaration. With [`ControlKind::kernel`] it says that kernels may have it too, and under which name; without,
     /// it is a model alone, and only the simulator has it.
     pub kind: ControlKind,
     /// The crate that it comes from.

@@ -6,7 +6,7 @@ use quell_units::{Parameter, parameters, words};
 use super::{AckSample, CongestionControl, Connection, ControlKind, Declared, Host, Window};
 
 words! {
-    /// What congestion avoidance counts.
+    /// The counter of congestion avoidance.
     #[derive(Default)]
     pub enum Growth {
         /// Segments acknowledged: one more per window of them (RFC 3465; Linux).

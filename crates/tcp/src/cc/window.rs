@@ -21,7 +21,7 @@ pub struct Window {
     pub app_limited: bool,
 }
 
-/// What an ACK reports to the control.
+/// The report of an ACK to the control.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct AckSample {
     /// When it arrived.
@@ -36,7 +36,7 @@ pub struct AckSample {
     pub acked_ce: u32,
     /// Payload bytes newly delivered.
     pub acked_bytes: u64,
-    /// Of those, bytes with CE: from AccECN's byte counters, or estimated.
+    /// Bytes with CE among them: from AccECN's byte counters, or estimated.
     pub acked_ce_bytes: u64,
     /// Segments newly found lost; not known yet in
     /// [`on_ack`](super::CongestionControl::on_ack).
@@ -50,7 +50,7 @@ pub struct AckSample {
     pub prior_in_flight: u32,
     /// RTT of the newest segment delivered; `None` where a retransmission makes it ambiguous.
     pub rtt: Option<Time>,
-    /// From the departure of a segment that it acknowledges to its own: the other end's timestamp less the one that it echoes, in
+    /// Time from the departure of a segment that it acknowledges to its own: the other end's timestamp less the one that it echoes, in
     /// their resolution; `None` where it delivers nothing or has no echo. Only differences mean something: clocks differ.
     pub one_way_delay: Option<Time>,
     /// First number not acknowledged (SND.UNA).
@@ -72,7 +72,7 @@ pub struct AckSample {
     pub burst_time: Time,
     /// Segments delivered since the start, and one for the SYN, as in Linux.
     pub delivered: u64,
-    /// Of those, segments with CE.
+    /// Segments with CE among them.
     pub delivered_ce: u64,
     /// Delivery rate over the flight that this ACK ends.
     pub rate: RateSample,
@@ -86,15 +86,15 @@ pub struct RateSample {
     pub prior_delivered: u64,
     /// Segments delivered between then and now.
     pub delivered: u32,
-    /// Of those, segments with CE.
+    /// Segments with CE among them.
     pub delivered_ce: u32,
     /// The longer of the two intervals that follow, in µs; zero where the sample is not usable (Linux
     /// has -1), so a control divides by it only if it is positive. Like the others it is a
     /// difference of instants that are rounded down to microseconds, as in Linux.
     pub interval_us: u64,
-    /// From the departure of the flight's first segment to that of the newest delivered, in µs.
+    /// Time from the departure of the flight's first segment to that of the newest delivered, in µs.
     pub snd_interval_us: u64,
-    /// From the last delivery before the newest segment was sent to its own delivery, in µs.
+    /// Time from the last delivery before the newest segment was sent to its own delivery, in µs.
     pub rcv_interval_us: u64,
     /// Segments in flight when the newest delivered was sent, itself included (BBR v2). This and
     /// `lost` are zero unless the control wants details.

@@ -107,7 +107,7 @@ impl Connection {
     pub fn write_endless(&mut self) {
         self.write(u64::MAX);
     }
-    /// The same for an application that will [`retract`](Self::retract) some of it.
+    /// Writes without end, for an application that will [`retract`](Self::retract) some of it.
     pub fn write_until_retracted(&mut self) {
         self.before_write();
         self.sender.write_until_retracted();
@@ -129,7 +129,7 @@ impl Connection {
         self.before_write();
         self.sender.close();
     }
-    /// What is due for what has arrived leaves before what is written now, unless that had to wait already.
+    /// An answer that is due for earlier arrivals leaves before the data written now, unless that had to wait already.
     fn before_write(&mut self) {
         if self.receiver.owes_ack() && self.sender.unsent() == 0 {
             self.is_ack_first = true;
@@ -238,7 +238,7 @@ impl Connection {
         }
         !repeats
     }
-    /// An ACK tells the peer what this end expects, unless one has done so just now.
+    /// An ACK shows the peer what this end expects, unless one has done so just now.
     fn challenge(&mut self, now: Time) {
         if self.answers.allows(self.receiver.ticks(), now) {
             self.receiver.demand_ack();
@@ -374,7 +374,7 @@ impl Connection {
             },
         })
     }
-    /// What a host without this connection answers to `segment` (RFC 9293 section 3.10.7.1). It must not
+    /// The answer of a host without this connection to `segment` (RFC 9293 section 3.10.7.1). It must not
     /// answer a RST.
     pub fn reset_for(segment: &Segment) -> Segment {
         let (sequence, acknowledgement, flags) = if segment.flags.has(Flags::ACK) {

@@ -1,4 +1,4 @@
-//! What an end with AccECN counts of arrivals, and when and how it reports it to the other end: RFC 9768
+//! The counters of arrivals at an end with AccECN, and when and how it reports them to the other end: RFC 9768
 //! sections 3.2.1, 3.2.2.5.1 and 3.2.3.3; Linux `tcp_ecn_received_counters`,
 //! `tcp_options_fit_accecn`, `tcp_accecn_option_beacon_check`.
 //!
@@ -233,7 +233,7 @@ impl SackRoom {
     }
 }
 
-/// Bytes of so many SACK blocks.
+/// Bytes of this many SACK blocks.
 fn sack_length(blocks: usize) -> u64 {
     if blocks == 0 {
         0

@@ -1,4 +1,4 @@
-//! What an end with AccECN learns about its own packets: RFC 9768 sections 3.2.2.2 to 3.2.2.5 and
+//! The marks of an end's own packets, as AccECN reports them: RFC 9768 sections 3.2.2.2 to 3.2.2.5 and
 //! 3.2.3, appendix A.2; Linux `net/ipv4/tcp_input.c` (`tcp_accecn_process`,
 //! `tcp_accecn_process_option`).
 //!
@@ -20,7 +20,7 @@ use super::{ACE_MASK, FIRST_BYTES, FIRST_CE_PACKETS, ace};
 use crate::flags::Flags;
 
 /// Mean packets per ACK above which the ACE field is not assumed to have wrapped (Linux
-/// `ACK_COMP_THRESH`): ACKs that deliver so many packets are usually thinned on their way.
+/// `ACK_COMP_THRESH`): ACKs that deliver this many packets are usually thinned on their way.
 const MANY_PACKETS: u32 = 4;
 /// Precision of the smoothed packets per ACK (Linux `PKTS_ACKED_PREC`), and the weight of one ACK in it
 /// (`PKTS_ACKED_WEIGHT`), as powers of two.
@@ -31,7 +31,7 @@ const SAFETY_FACTOR: u64 = 2;
 /// Number of bytes sent before the first option from which on its counters may have wrapped.
 const TOO_LATE: u64 = (1 << 23) - 1;
 
-/// What is known about the other end's options.
+/// The other end's options so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Options {
     /// None has arrived.

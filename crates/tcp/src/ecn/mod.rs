@@ -39,9 +39,9 @@ pub enum FeedbackMode {
 /// The IP-ECN fields of the packets that a host sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Fields {
-    /// Of new data.
+    /// For new data.
     pub(crate) new_data: Ecn,
-    /// Of ACKs and retransmissions.
+    /// For ACKs and retransmissions.
     pub(crate) others: Ecn,
 }
 

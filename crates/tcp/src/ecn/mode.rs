@@ -1,4 +1,4 @@
-//! What a host asks for: the feedback, the codepoint of its packets, and which of them carry it.
+//! The ECN mode of a host: the feedback, the codepoint of its packets, and which of them carry it.
 
 use quell_units::Ecn;
 
@@ -87,7 +87,7 @@ pub enum EctScope {
 pub enum AccEcnOptionUse {
     /// Never. The option of the other end is read all the same.
     Never,
-    /// In the handshake and on the first data; after each CE and each change of the IP-ECN field; three
+    /// Sends it in the handshake and on the first data; after each CE and each change of the IP-ECN field; three
     /// times per RTT while a counter grows; once per 4 MiB.
     Sparing,
     /// On every packet that has room for it; Linux's default.

@@ -35,7 +35,7 @@ const LOW_RTT: u64 = 1_000;
 /// The largest unscaled window.
 const UNSCALED: u64 = 65_535;
 
-/// What the owner of a buffer must do.
+/// The duties of the owner of a buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Grown {
     /// Acknowledge the segment at once.
@@ -344,7 +344,7 @@ impl Buffer {
         let selected = self.select_window(unread);
         self.advance_edge(next, selected)
     }
-    /// The same if the ACK would advertise as large a window as the last one (`__tcp_ack_snd_check`).
+    /// The window, if the ACK would advertise as large a one as the last (`__tcp_ack_snd_check`).
     #[inline]
     pub(super) fn advertise_if_kept(&mut self, next: u64, unread: u64) -> Option<(u32, bool)> {
         let selected = self.select_window(unread);

@@ -20,7 +20,7 @@ const COMPRESSION_PERCENT: u64 = 33;
 /// three, and may be lost.
 const EXPECTED: usize = 2;
 
-/// What an ACK reports that leaves before the last segment counts.
+/// The SACK blocks of an ACK that leaves before the last segment counts.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Before {
     pub(super) blocks: SackBlocks,

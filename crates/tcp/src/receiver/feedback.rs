@@ -13,7 +13,7 @@ use crate::ecn::{AccEcnOptionUse, EcnMode, EctScope};
 use crate::flags::Flags;
 use crate::segment::Segment;
 
-/// What an arrival requires of the ACKs.
+/// The demand of an arrival on the ACKs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Demand {
     /// Nothing.
@@ -214,7 +214,7 @@ impl Feedback {
     pub(super) fn is_accurate(&self) -> bool {
         self.accurate.is_some()
     }
-    /// With AccECN: an acceptable packet without SYN arrived. Its flags are a counter, except on the
+    /// An acceptable packet without SYN arrived, with AccECN. Its flags are a counter, except on the
     /// handshake's last ACK. `owes_ack` says whether there is data to acknowledge. Returns true if an ACK
     /// is due at once (RFC 9768 section 3.2.2.5.1): after a number of marks and, with data, after a
     /// change of the IP-ECN field. The RFC requires the latter if CE follows something else; Linux

@@ -20,11 +20,11 @@ mod two_way;
 
 use quell_units::{Bytes, Time};
 
-use crate::cache::prefetch;
 use crate::config::ReceiverConfig;
 use crate::ecn::FeedbackMode;
 use crate::ecn::counters::SackRoom;
 use crate::flags::Flags;
+use crate::prefetch::prefetch;
 use crate::segment::{Sack, SackBlocks, Segment};
 use buffer::Buffer;
 use compression::Before;
@@ -186,7 +186,7 @@ impl Receiver {
             }
             return;
         }
-        // What ends before that is discarded before its timestamp is looked at (Linux `tcp_sequence`).
+        // A segment that ends before that is discarded before its timestamp is looked at (Linux `tcp_sequence`).
         let is_at_edge = segment.sequence <= self.rcv_wup && segment.end() >= self.rcv_wup;
         if is_at_edge && segment.timestamp >= self.ts_recent {
             self.ts_recent = segment.timestamp;
@@ -502,7 +502,7 @@ impl Receiver {
         ack.sacks.truncate(blocks);
     }
 
-    /// So many SACK blocks, and the room for options of a segment, of which timestamps take 12 bytes.
+    /// The room for options of a segment with this many SACK blocks; timestamps take 12 bytes.
     fn sack_room(&self, blocks: usize) -> SackRoom {
         let room = if self.ts_recent.is_zero() {
             40

@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 
-use crate::cache::prefetch;
+use crate::prefetch::prefetch;
 use crate::segment::Sack;
 
 /// Largest number of ranges. A segment that would start one more counts as lost, as if memory had run
@@ -16,7 +16,7 @@ const MAX_RANGES: usize = 1 << 16;
 /// Number of SACK blocks kept (`TCP_NUM_SACKS`).
 const RECENT: usize = 4;
 
-/// What became of an arrival.
+/// The result of an arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Arrival {
     /// The stream has grown without a gap.

@@ -16,7 +16,7 @@ const MOST_BLOCKS: usize = 3;
 /// Number of SYN-ACKs that may time out before the initial window shrinks (`tcp_init_transfer`).
 const FORGIVEN: u32 = 1;
 
-/// What the other half needs to know of a handshake in which this end listened.
+/// The results of a handshake in which this end listened, for the other half.
 #[derive(Debug, Clone)]
 pub(crate) struct Accepted {
     /// Time from SYN-ACK to ACK; `None` if the SYN-ACK left more than once.
@@ -24,7 +24,7 @@ pub(crate) struct Accepted {
     /// The SYN-ACK timed out twice or more, and none of the time-outs was spurious.
     pub(crate) was_hard: bool,
     pub(crate) agreed: FeedbackMode,
-    /// Of AccECN.
+    /// The decoder of AccECN.
     pub(crate) decoder: Option<Decoder>,
 }
 
@@ -64,7 +64,7 @@ impl Receiver {
         self.ts_recent = syn_ack.timestamp;
         self.feedback.on_connected(agreed, counters);
     }
-    /// What the other half needs to know of the handshake; `segment` was the first after the SYN.
+    /// The results of the handshake, for the other half; `segment` was the first after the SYN.
     pub(crate) fn accepted(&mut self, segment: &Segment) -> Accepted {
         // `tcp_try_undo_spurious_syn`: the first SYN-ACK is what is answered.
         let is_spurious = segment.echo == self.first_syn_ack;
@@ -79,7 +79,7 @@ impl Receiver {
     pub(crate) fn on_ce_syn_ack(&mut self) {
         self.feedback.on_ce_syn_ack();
     }
-    /// What the other half knows before a segment arrives: its smoothed RTT, whether its FIN has left, and
+    /// The knowledge of the other half before a segment arrives: its smoothed RTT, whether its FIN has left, and
     /// whether an AccECN option has arrived.
     pub(crate) fn heed(&mut self, srtt: Option<Time>, has_sent_fin: bool, has_seen_option: bool) {
         self.rtt = srtt.or(self.rtt);

@@ -1,4 +1,4 @@
-//! What the sender learns from an ACK: RFC 9293 section 3.10.7.4, RFC 2018, 2883, 9768; Linux
+//! The processing of an ACK: RFC 9293 section 3.10.7.4, RFC 2018, 2883, 9768; Linux
 //! `net/ipv4/tcp_input.c` (`tcp_ack`, `tcp_sacktag_write_queue`, `tcp_clean_rtx_queue`).
 
 use quell_units::Time;
@@ -14,7 +14,7 @@ use crate::flags::Flags;
 use crate::receiver::{is_outdated, timestamp};
 use crate::segment::{Sack, Segment};
 
-/// What is new in an ACK: Linux's `FLAG_*`, whose names the fields have, and `struct
+/// The news of an ACK: Linux's `FLAG_*`, whose names the fields have, and `struct
 /// tcp_sacktag_state`.
 #[derive(Debug, Clone, Default)]
 pub(super) struct AckFlags {
@@ -48,7 +48,7 @@ pub(super) struct AckFlags {
     reord: u64,
     /// Departures of the first and the last acknowledged segment that was never retransmitted.
     acked_sent: Option<(Time, Time)>,
-    /// The same of those selectively acknowledged.
+    /// Departures of those selectively acknowledged.
     sacked_sent: Option<(Time, Time)>,
     newest: Newest,
 }
@@ -590,7 +590,7 @@ mod tests {
 
     const MSS: u64 = 1_448;
 
-    /// With SACK compression an ACK may report two new ranges at once, the later one first.
+    /// An ACK may report two new ranges at once with SACK compression, the later one first.
     /// `tcp_sacktag_write_queue` sorts them, so that nothing seems to be out of order.
     #[test]
     fn blocks_of_one_ack_are_taken_in_the_order_of_their_numbers() {
@@ -622,7 +622,7 @@ mod tests {
         sender.on_segment(&answer(1, 0, &[(6, 8), (2, 5)]), ms(41));
         assert_eq!(sender.board.sacked_out(), 5);
         assert!(!sender.recovery.reordering_seen);
-        // What fills a gap is really late.
+        // A segment that fills a gap is really late.
         sender.on_segment(&answer(1, 0, &[(2, 8)]), ms(42));
         assert!(sender.recovery.reordering_seen);
     }

@@ -12,7 +12,7 @@ use crate::cc::RateSample;
 pub(super) struct Delivery {
     /// Segments delivered, selectively acknowledged ones and the SYN included.
     pub(super) delivered: u64,
-    /// Of those, segments with CE.
+    /// Segments with CE among them.
     pub(super) delivered_ce: u64,
     /// Time of the last delivery in µs (C.delivered_time, `delivered_mstamp`).
     pub(super) last_us: u64,

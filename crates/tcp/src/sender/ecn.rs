@@ -1,7 +1,7 @@
 //! The sender's part in ECN: RFC 3168 section 6.1.2, RFC 9768; Linux `include/net/tcp_ecn.h`
 //! (`tcp_ecn_send_syn`, `tcp_ecn_rcv_synack`), `tcp_output.c` (`tcp_ecn_send`).
 //!
-//! With AccECN the sender counts marks on the ACKs that it gets, and reports them in its data, or in
+//! A sender with AccECN counts marks on the ACKs that it gets, and reports them in its data, or in
 //! an ACK of ACKs if it has no data to send.
 
 use quell_units::{Ecn, Time};
@@ -33,7 +33,7 @@ pub(super) struct SenderEcn {
 /// State of AccECN.
 #[derive(Debug, Clone)]
 struct Accurate {
-    /// Of arrivals; `None` if the other half of a [`Connection`](crate::Connection) counts and reports.
+    /// Counters of arrivals; `None` if the other half of a [`Connection`](crate::Connection) counts and reports.
     counters: Option<Counters>,
     decoder: Decoder,
     /// IP-ECN field of the latest SYN-ACK.
@@ -250,7 +250,7 @@ impl Accurate {
     }
 }
 
-/// What an ACK delivers, and the number of bytes sent so far.
+/// The deliveries of an ACK, and the number of bytes sent so far.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Delivered {
     pub(super) packets: u32,

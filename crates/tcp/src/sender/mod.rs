@@ -15,7 +15,7 @@
 //! octet of new data, for numbers begin at zero and there is no old one. The scripts of `crates/replay` show
 //! 7 and 9 beside Linux.
 
-/// What the control sees of the connection of a sender: not a function, so that a closure borrows what it reads and no more.
+/// The control's view of the connection of a sender: not a function, so that a closure borrows what it reads and no more.
 macro_rules! connection {
     ($sender:ident, $now:expr) => {
         $crate::cc::Connection {
@@ -67,11 +67,11 @@ pub use stats::SenderStats;
 
 use quell_units::Time;
 
-use crate::cache::prefetch;
 use crate::cc::{CaState, CongestionControl, Connection, Control, Custom, Event, Host, Window};
 use crate::config::SenderConfig;
 use crate::ecn::FeedbackMode;
 use crate::flags::Flags;
+use crate::prefetch::prefetch;
 use crate::segment::Segment;
 use cwnd_usage::Usage;
 use delivery::Delivery;
@@ -159,7 +159,7 @@ impl Sender {
         let control = Control::new(&config.congestion_control, &host, &mut window);
         Self::build(config, control, window)
     }
-    /// The same with this control at work instead of the one that `config` names, whose pacing and ECN
+    /// A sender with this control at work instead of the one that `config` names, whose pacing and ECN
     /// remain the defaults.
     pub fn with_control(config: &SenderConfig, control: Box<dyn CongestionControl>) -> Self {
         let window = Window::new(config.initial_window);
@@ -222,7 +222,7 @@ impl Sender {
     pub fn write_endless(&mut self) {
         self.write(u64::MAX);
     }
-    /// The same for an application that will [`retract`](Self::retract) some of it.
+    /// The application writes without end, but will [`retract`](Self::retract) some of it.
     pub fn write_until_retracted(&mut self) {
         self.queue.pause();
         self.write_endless();
@@ -396,7 +396,7 @@ impl Sender {
             app_limited: counters.app_limited,
         }
     }
-    /// What the control sees of the connection.
+    /// The control's view of the connection.
     #[inline]
     fn connection(&self, now: Time) -> Connection {
         connection!(self, now)

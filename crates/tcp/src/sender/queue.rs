@@ -48,7 +48,7 @@ pub(super) struct SendQueue {
     may_have_room: bool,
     /// The application is writing.
     is_filling: bool,
-    /// What the window allows leaves at once, without deferral (`tcp_push_one`).
+    /// The data that the window allows leaves at once, without deferral (`tcp_push_one`).
     pub(super) pushes_one: bool,
     /// The application has written more since the last poll.
     pub(super) has_news: bool,

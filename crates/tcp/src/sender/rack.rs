@@ -50,7 +50,7 @@ impl Rack {
         }
     }
     /// Times are compared in microseconds, as in Linux: segments of one burst count as sent together. A
-    /// sender alone tells them apart, and waits for those that the last ACK did not reach.
+    /// sender alone distinguishes them, and waits for those that the last ACK did not reach.
     pub(super) fn count_in_microseconds(&mut self) {
         self.grain = Time::from_micros(1);
     }

@@ -22,7 +22,7 @@ const LEAST_MTU: u32 = 68;
 /// Payload of a full segment, in bytes.
 #[derive(Debug, Clone)]
 pub(super) struct Mss {
-    /// With the receive window so far (`mss_cache`).
+    /// Limited by the receive window so far (`mss_cache`).
     pub(super) full: u32,
     /// Whatever the receive window.
     pub(super) path: u32,
@@ -68,7 +68,7 @@ impl Sender {
         end + u64::from(self.is_fin_next(payload)) <= self.wnd_end
     }
 
-    /// What a burst that is leaving may still fill of the window.
+    /// The room in the window for a burst that is leaving.
     #[cold]
     pub(super) fn rest_of_window(&mut self, now: Time) -> Result<u32, SendLimit> {
         let room = self.wnd_end.saturating_sub(self.board.snd_nxt());

@@ -17,7 +17,7 @@ use quell_units::Time;
 
 use super::details::Details;
 use super::sent_segment::{EVER_RETRANSMITTED, LOST, RETRANSMITTED, SACKED, SentSegment, UNLISTED};
-use crate::cache::prefetch;
+use crate::prefetch::prefetch;
 
 /// The outstanding segments, and how many of them are in each state.
 #[derive(Debug, Clone)]
@@ -42,7 +42,7 @@ pub(super) struct Scoreboard {
     /// The segments before this index that were sent once and are listed left before the segment
     /// delivered last did.
     overtaken: u64,
-    /// Of those, none has this index or a higher one.
+    /// None of these has this index or a higher one.
     last_overtaken: u64,
     /// Retransmissions in order of sending; stale ones are skipped.
     retransmissions: VecDeque<(u64, Time)>,

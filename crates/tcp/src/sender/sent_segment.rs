@@ -26,7 +26,7 @@ pub(super) struct SentSegment {
     pub(super) sent: Time,
     /// Segments delivered by then, modulo 2³².
     pub(super) delivered: u32,
-    /// Of those, segments with CE.
+    /// Segments with CE among them.
     pub(super) delivered_ce: u32,
     /// Time from the departure of its flight's first segment to its own, in µs.
     send_span_us: u32,

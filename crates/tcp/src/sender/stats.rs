@@ -25,7 +25,7 @@ pub struct SenderStats {
     pub retransmitted: u64,
     /// Segments delivered, selectively acknowledged ones included.
     pub delivered: u64,
-    /// Of those, segments with CE, as far as the feedback shows.
+    /// Segments with CE among them, as far as the feedback shows.
     pub delivered_ce: u64,
     /// Bytes acknowledged cumulatively.
     pub acknowledged: u64,

@@ -46,9 +46,9 @@ pub(super) struct Pending {
 pub(super) struct Departures {
     /// Recorded for the last segment.
     stamp: Time,
-    /// Of data (`lsndtime`).
+    /// Departure of data (`lsndtime`).
     pub(super) data: Time,
-    /// Of an ACK without data, which the other half of a connection has sent.
+    /// Departure of an ACK without data, which the other half of a connection has sent.
     pub(super) control: Time,
 }
 

@@ -130,7 +130,7 @@ impl Sender {
             }
             most = most.min(1 + more.min(u64::from(u32::MAX - 1)) as u32);
         }
-        // So few do not depend on the rate.
+        // A burst this small does not depend on the rate.
         if most <= self.control.min_tso_segs() {
             return most;
         }

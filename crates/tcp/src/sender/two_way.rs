@@ -65,7 +65,7 @@ impl Sender {
             && !self.recovery.holds_back
             && !self.ecn.owes_ack()
     }
-    /// What [`poll`](Self::poll) does while it [is idle](Self::is_idle).
+    /// Does the work of [`poll`](Self::poll) while it [is idle](Self::is_idle).
     #[inline]
     pub(crate) fn poll_idle(&mut self, now: Time) {
         let is_paced = self.pacing.is_on && self.pacing.next() > now;

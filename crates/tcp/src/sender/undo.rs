@@ -8,7 +8,7 @@ use super::ack::AckFlags;
 use crate::cc::{CaState, CongestionControl as _};
 
 impl Sender {
-    /// From here a reduction may be undone (`tcp_init_undo`).
+    /// A reduction from here on may be undone (`tcp_init_undo`).
     pub(super) fn init_undo(&mut self) {
         self.recovery.undo_marker = Some(self.snd_una);
         // A tail loss probe does not count as a retransmission in flight.

@@ -74,7 +74,7 @@ fn traffic_has_the_rates_of_its_source() {
     ];
     for (traffic, role, size, interval) in cases {
         let found = means(&game(&[("traffic", traffic)]), role);
-        // What is too small is drawn again: 0.4 % at most.
+        // A size that is too small is drawn again: 0.4 % at most.
         assert!((found.0 / size - 1.0).abs() < 0.008, "{traffic} {found:?}");
         assert!(
             (found.1 / interval - 1.0).abs() < 0.005,
@@ -100,7 +100,7 @@ fn a_plan_is_the_same_whatever_else_is_set() {
     assert_eq!(datagrams.gap(), Time::from_millis(10));
 }
 
-/// Plays over a path of so much delay each way that loses some states, until the end.
+/// Plays over a path with this delay each way that loses some states, until the end.
 fn play(game: &Game, delay: Time, end: Time, loses: impl Fn(u64) -> bool) -> GameReport {
     let random = Random::new(2, "game");
     let mut ends = [Role::Sender, Role::Receiver].map(|role| game.end(role, random.clone()));
@@ -218,7 +218,7 @@ fn late_states_in_a_row_are_a_spike() {
 
 const SECONDS: fn(u64) -> Time = Time::from_secs;
 
-/// Over TCP, with a base RTT of 20 ms, for so long; what `role` sent: lengths and their number.
+/// Plays over TCP, with a base RTT of 20 ms, for this time. Returns the report, and the lengths that `role` sent.
 fn over_tcp(
     settings: &[(&str, &str)],
     rate: Rate,
@@ -234,8 +234,8 @@ fn over_tcp(
         .filter_map(|action| match action {
             Action::Send(_, Data::Message(message)) => Some(message.length),
             _ => None,
-        });
-    let lengths = lengths.collect();
+        })
+        .collect();
     match wire.report() {
         Report::Game(report) => (report, lengths),
         other => panic!("{other:?}"),
@@ -305,7 +305,7 @@ fn a_desktop_shows_a_command_with_its_next_state() {
     let mean = report.command_to_state.mean_ns().unwrap() / 1e6;
     assert!((mean - 80.2).abs() < 2.5, "{mean}");
     let network = &report.network_rtt;
-    // Whole microseconds; and the time for which the server had a command is told up to 16.7 s.
+    // Whole microseconds; and the time for which the server had a command is reported up to 16.7 s.
     let rtt = Time::from_millis(20);
     assert_eq!(network.min(), Some(rtt));
     assert!(

@@ -27,7 +27,7 @@
 
 use quell_units::Time;
 
-use super::fixed::LN_BITS;
+use super::fixed_point::LN_BITS;
 use super::ladder::Ladder;
 use super::situation::{Choice, Download, Progress, Situation};
 use super::throughput::Shortage;
@@ -36,7 +36,7 @@ use super::throughput::Shortage;
 const GAMMA: i128 = 5;
 /// Below this BOLA-E adds no wait of its own.
 const LOW: Time = Time::from_secs(10);
-/// What BOLA-E wants for each level beyond [`LOW`].
+/// Buffer that BOLA-E wants for each level beyond [`LOW`].
 const PER_LEVEL: Time = Time::from_secs(2);
 
 /// The score, without its division.
@@ -147,7 +147,7 @@ pub enum Form {
 pub struct Enhanced {
     form: Form,
     scores: Scores,
-    /// In ns; `None` before the first decision with an estimate.
+    /// Time in ns; `None` before the first decision with an estimate.
     placeholder: Option<i128>,
     shortage: Shortage,
 }

@@ -13,7 +13,7 @@ use crate::{Action, Carrier, ConnectionId, Data, Event, Input, Message, Outcome}
 const VIDEO: ConnectionId = ConnectionId(0);
 /// That of the sound.
 const AUDIO: ConnectionId = ConnectionId(1);
-/// After a connection broke, the next one is asked for so much later.
+/// Time from the failure of a connection to the request for the next one.
 const BACK_OFF: Time = Time::from_secs(1);
 /// Fraction bits of a segment's factor.
 const FACTOR_BITS: u32 = 32;
@@ -68,7 +68,7 @@ pub struct Client {
     request: u64,
     response: u64,
     tls: Tls,
-    /// What arrives on each connection.
+    /// The arrivals of each connection.
     incoming: [Incoming; 2],
     link: Link,
     /// When the connection of the video was asked for, until something is asked for on it.
@@ -327,7 +327,7 @@ impl Client {
             }
             actions.push(Action::WakeAt(now + BACK_OFF));
         } else if let Some(audio) = &mut self.audio {
-            // What was lost of the sound is not missed. It goes on with the next segment of video.
+            // A lost part of the sound is not missed. It goes on with the next segment of video.
             audio.link = Link::Down;
             audio.left = 0;
         }

@@ -1,4 +1,4 @@
-//! What a player believes of its network: the throughput and the latency of its downloads.
+//! A player's estimate of its network: the throughput and the latency of its downloads.
 //!
 //! Two exponential averages of each with half-lives of 3 and 8 s, without the bias of their start: the
 //! smaller throughput, and the larger latency. A throughput weighs as much as its download took, a
@@ -7,7 +7,7 @@
 
 use quell_units::Time;
 
-use super::fixed::{ONE, POWER_BITS, half_power};
+use super::fixed_point::{ONE, POWER_BITS, half_power};
 
 /// Fraction bits of a rate.
 pub(super) const RATE_BITS: u32 = 24;
@@ -16,19 +16,19 @@ const HALF_LIVES: [Time; 2] = [Time::from_secs(3), Time::from_secs(8)];
 /// The highest throughput that counts, in bit/s: nothing on the network of a user is faster.
 const FASTEST: u128 = 1 << 39;
 
-/// What a player believes.
+/// A player's estimate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Estimate {
-    /// In units of 2^−24 bit/s.
+    /// Throughput in units of 2^−24 bit/s.
     pub(super) throughput: u64,
-    /// From a request to its first byte.
+    /// Time from a request to its first byte.
     pub latency: Time,
 }
 
 /// An exponential average of numbers below 2^39.
 #[derive(Debug, Clone, Copy, Default)]
 struct Average {
-    /// In units of 2^−24.
+    /// Value in units of 2^−24.
     sum: u64,
     /// The time over which it was taken.
     weight: Time,
@@ -84,7 +84,7 @@ impl Estimator {
         self.has_samples = true;
     }
 
-    /// What is believed now; `None` before the first download.
+    /// The estimate now; `None` before the first download.
     pub fn read(&self) -> Option<Estimate> {
         let averages = |of: &[Average; 2]| [0, 1].map(|index| of[index].read(HALF_LIVES[index]));
         let [fast, slow] = averages(&self.throughput);

@@ -2,7 +2,7 @@
 
 use quell_units::Time;
 
-use super::fixed::ln_ratio;
+use super::fixed_point::ln_ratio;
 
 /// The levels, the lowest first.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub struct Ladder {
 }
 
 impl Ladder {
-    /// From rates in bit/s, which rise, and the length of a segment.
+    /// A ladder of rates in bit/s, which rise, and of segments of this length.
     pub fn new(rates: impl IntoIterator<Item = u64>, segment: Time) -> Self {
         let rates: Vec<u64> = rates.into_iter().collect();
         let utilities = rates.iter().map(|&rate| ln_ratio(rate, rates[0])).collect();
@@ -57,7 +57,7 @@ impl Ladder {
             .max(1)
     }
 
-    /// What a segment weighs in another level, if it weighs `size` in `level`.
+    /// Size of a segment in another level, if it has `size` in `level`.
     pub(super) fn scaled(&self, size: u64, level: usize, other: usize) -> u64 {
         let scaled = u128::from(size) * u128::from(self.rates[other]);
         u64::try_from(scaled / u128::from(self.rates[level])).unwrap_or(u64::MAX)

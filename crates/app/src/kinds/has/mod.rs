@@ -8,8 +8,8 @@
 //!
 //! The [`player`] is exact in event time and knows nothing of connections. Its parts:
 //!
-//! * [`ladder`]: the levels; [`rule`]: how one is chosen, by the [`throughput`](rule::Kind::Throughput),
-//!   by the buffer ([`bola`], [`BBA-0`](rule::Kind::Bba0)) or by both; [`estimator`]: what the player
+//! * [`ladder`]: the levels; [`rule`]: how one is chosen, by the [`throughput`](rule::RuleKind::Throughput),
+//!   by the buffer ([`bola`], [`BBA-0`](rule::RuleKind::Bba0)) or by both; [`estimator`]: what the player
 //!   believes of the network.
 //! * [`playback`]: the buffer, and what the user sees of it; [`report`]: the figures of that.
 //!
@@ -20,7 +20,7 @@ mod bba;
 pub mod bola;
 mod client;
 pub mod estimator;
-mod fixed;
+mod fixed_point;
 pub mod ladder;
 mod mpc;
 pub mod playback;
@@ -39,7 +39,7 @@ use quell_units::{
 use self::bola::Form;
 use self::ladder::Ladder;
 use self::player::Plan;
-use self::rule::Kind;
+use self::rule::RuleKind;
 use crate::exchange::{self, Delays, Server, Tls};
 use crate::kind::DAY;
 use crate::{
@@ -52,7 +52,7 @@ pub use report::HasReport;
 words! {
     /// How levels are chosen.
     pub enum Abr {
-        /// What the throughput sustains, with the insufficient-buffer rule.
+        /// The level that the throughput sustains, with the insufficient-buffer rule.
         Throughput = "throughput",
         /// BOLA of its first paper.
         BolaBasic = "bola-basic",
@@ -62,7 +62,7 @@ words! {
         BolaDash = "bola-dash",
         /// The throughput while the buffer is low, `bola-dash` while it is high.
         Dynamic = "dynamic",
-        /// The same with `bola-e`, from 10 s on and below 5 s: Sabre's dynamicdash.
+        /// As `dynamic` with `bola-e`, from 10 s on and below 5 s: Sabre's dynamicdash.
         DynamicSabre = "dynamic-sabre",
         /// BBA-0.
         Bba0 = "bba-0",
@@ -182,7 +182,7 @@ parameters! {
     }
 }
 
-/// What the buffer holds before something begins.
+/// The length of the buffer before something begins.
 const fn threshold(help: &'static str) -> Parameter {
     Parameter {
         domain: Domain::Time(Time::ZERO, MOST_BUFFER),
@@ -195,7 +195,7 @@ const fn threshold(help: &'static str) -> Parameter {
 /// A player of adaptive video.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Has {
-    /// What the player does.
+    /// The player's plan.
     pub plan: Plan,
     /// Coefficient of variation of sizes, in thousandths.
     pub variation: u32,
@@ -297,7 +297,7 @@ impl ApplicationKind for Has {
         let segment = parameters.segment;
         let rates = parameters.ladder.bits_per_second();
         let segments = |duration: Time| duration.as_nanos().div_ceil(segment.as_nanos());
-        let dynamic = |form, high, low| Kind::Dynamic { form, high, low };
+        let dynamic = |form, high, low| RuleKind::Dynamic { form, high, low };
         Self {
             plan: Plan {
                 ladder: Ladder::new(rates.iter().copied().map(u64::from), segment),
@@ -306,18 +306,18 @@ impl ApplicationKind for Has {
                 resume: parameters.resume.unwrap_or(segment),
                 segments: parameters.duration.map(segments),
                 rule: match parameters.abr {
-                    Abr::Throughput => Kind::Throughput,
-                    Abr::BolaBasic => Kind::BolaBasic,
-                    Abr::BolaE => Kind::BolaE(Form::Sabre),
-                    Abr::BolaDash => Kind::BolaE(Form::DashJs),
+                    Abr::Throughput => RuleKind::Throughput,
+                    Abr::BolaBasic => RuleKind::BolaBasic,
+                    Abr::BolaE => RuleKind::BolaE(Form::Sabre),
+                    Abr::BolaDash => RuleKind::BolaE(Form::DashJs),
                     Abr::Dynamic => {
                         dynamic(Form::DashJs, parameters.high_buffer, parameters.low_buffer)
                     }
                     Abr::DynamicSabre => {
                         dynamic(Form::Sabre, Time::from_secs(10), Time::from_secs(5))
                     }
-                    Abr::Bba0 => Kind::Bba0,
-                    Abr::RobustMpc => Kind::RobustMpc,
+                    Abr::Bba0 => RuleKind::Bba0,
+                    Abr::RobustMpc => RuleKind::RobustMpc,
                 },
                 abandons: parameters.abandon,
             },

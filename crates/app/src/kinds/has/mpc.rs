@@ -15,7 +15,7 @@ use super::situation::{Choice, Download, Situation};
 
 /// Segments that are looked ahead, and downloads that are remembered.
 const HORIZON: usize = 5;
-/// What a nanosecond of stall costs, in ten-thousandths of bit/s: 4.3 Mbit/s for each second.
+/// Cost of a nanosecond of stall, in ten-thousandths of bit/s: 4.3 Mbit/s for each second.
 const STALL: i128 = 43;
 const SCALE: i128 = 10_000;
 
@@ -26,7 +26,7 @@ pub(super) struct Mpc {
     throughputs: [u64; HORIZON],
     /// Relative errors of predictions, in millionths, the latest first.
     errors: [u64; HORIZON],
-    /// What was predicted for the download that goes on, in bit/s.
+    /// The prediction for the current download, in bit/s.
     predicted: u64,
 }
 

@@ -12,7 +12,7 @@ use quell_units::Time;
 use super::ladder::Ladder;
 use super::report::Watched;
 
-/// What the user sees.
+/// The state of the picture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Picture {
     /// Nothing has played yet.
@@ -73,7 +73,7 @@ impl Playback {
         self.counted = now;
     }
 
-    /// What the buffer holds.
+    /// Playing time in the buffer.
     pub fn level(&self) -> Time {
         self.segment * self.held.len() as u64 - self.played
     }

@@ -1,7 +1,7 @@
 //! The player: when to ask for the next segment, of which level, and when to give one up.
 //!
 //! It has one request at a time. It asks when the buffer has room for a whole segment more; until then
-//! it is off. Whoever drives it tells what arrives and when, and asks with [`Player::next`] what to do
+//! it is off. Its owner reports what arrives and when, and asks with [`Player::next`] what to do
 //! whenever no request is in flight. It knows nothing of connections, so anything that carries bytes
 //! can drive it.
 
@@ -11,7 +11,7 @@ use super::estimator::Estimator;
 use super::ladder::Ladder;
 use super::playback::Playback;
 use super::report::{HasReport, Watched};
-use super::rule::{Kind, Rule};
+use super::rule::{RuleKind, Rule};
 use super::situation::{Choice, Download, Progress, Situation};
 
 /// A download is judged each time when this much more of it is there…
@@ -19,26 +19,26 @@ const PROGRESS_BYTES: u64 = 1_500;
 /// … and this much more time has passed: Sabre's 12 000 bits and 50 ms.
 const PROGRESS_TIME: Time = Time::from_millis(50);
 
-/// What a player is made of.
+/// The settings of a player.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
     /// Levels and length of segments.
     pub ladder: Ladder,
-    /// What the buffer holds at most; at least two segments.
+    /// The most that the buffer holds; at least two segments.
     pub buffer: Time,
-    /// What it holds before playback begins.
+    /// The buffer at which playback begins.
     pub startup: Time,
-    /// What it holds before playback goes on after a stall.
+    /// The buffer at which playback goes on after a stall.
     pub resume: Time,
     /// How many segments there are; `None` without an end.
     pub segments: Option<u64>,
     /// How levels are chosen.
-    pub rule: Kind,
+    pub rule: RuleKind,
     /// Whether downloads may be given up.
     pub abandons: bool,
 }
 
-/// What to do next.
+/// The next step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
     /// Ask for this segment, and say so with [`Player::asked`].
@@ -131,7 +131,7 @@ impl Player {
         }
     }
 
-    /// What to do, while no request is in flight.
+    /// The next step, while no request is in flight.
     pub fn next(&mut self, now: Time) -> Next {
         self.advance(now);
         let segment = self.segment;
@@ -312,7 +312,7 @@ impl Player {
     pub fn is_over(&self) -> bool {
         self.playback.is_over()
     }
-    /// What the buffer holds.
+    /// Playing time in the buffer.
     pub fn buffer(&self) -> Time {
         self.playback.level()
     }
@@ -320,7 +320,7 @@ impl Player {
     pub fn is_on(&self) -> bool {
         self.request.is_some()
     }
-    /// What was seen since the beginning, or since [`Player::forget`].
+    /// The record since the beginning, or since [`Player::forget`].
     pub fn watched(&self) -> &HasReport {
         &self.watched
     }
@@ -330,7 +330,7 @@ impl Player {
     }
 }
 
-/// What an arrival means.
+/// The meaning of an arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arrival {
     /// The download goes on.

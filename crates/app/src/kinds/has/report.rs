@@ -1,11 +1,11 @@
-//! What a user saw, and what the network carried for it.
+//! The report of streaming: the user's picture, and the data that the network carried for it.
 //!
 //! Counts of segments are of those that began to play. Sums over them are kept, so that the reports of
 //! several flows or stretches are added exactly; means, scores and shares are made when they are read.
 
 use quell_units::Time;
 
-use super::fixed::LN_BITS;
+use super::fixed_point::LN_BITS;
 use super::ladder::Ladder;
 use crate::{
     Column, Durations, Figure, FigureInfo, Form, FormInfo, KindReport, Notation, Part, Quantity,
@@ -15,7 +15,7 @@ use crate::{
 /// Width of a step of the distribution of buffer levels.
 const STEP: Time = Time::from_millis(50);
 
-/// What a second of stall takes from the linear score, in Mbit/s: Pensieve (SIGCOMM 2017).
+/// Cost of a second of stall in the linear score, in Mbit/s: Pensieve (SIGCOMM 2017).
 const STALL_COST: f64 = 4.3;
 /// γp, the weight of stalls in BOLA's score: Sabre (MMSys 2018).
 const GAMMA: f64 = 5.0;
@@ -23,7 +23,7 @@ const GAMMA: f64 = 5.0;
 /// Figures of adaptive streaming, of one flow or of several.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct HasReport {
-    /// From the beginning of a session to the first picture.
+    /// Time from the beginning of a session to the first picture.
     pub startup: Durations,
     /// Time before the first picture.
     pub waited: Time,
@@ -59,7 +59,7 @@ pub struct HasReport {
     pub off: Time,
     /// How long requests took, also those that were given up.
     pub requests: Durations,
-    /// From a request, with the connection that was opened for it, to the first byte of its answer.
+    /// Time from a request, with the connection that was opened for it, to the first byte of its answer.
     pub flow_startup: Durations,
     /// How long it was from the end of one to the next.
     pub pauses: Durations,
@@ -75,7 +75,7 @@ pub struct HasReport {
 pub type Watched = HasReport;
 
 impl HasReport {
-    /// With room for buffer levels up to `most`.
+    /// A report with room for buffer levels up to `most`.
     pub(super) fn with_room(most: Time) -> Self {
         let steps = most.as_nanos() / STEP.as_nanos() + 2;
         Self {
@@ -98,7 +98,7 @@ impl HasReport {
     pub(super) fn waited(&mut self, span: Time) {
         self.waited += span;
     }
-    /// The first picture, so long after the beginning.
+    /// The first picture, this long after the beginning.
     pub(super) fn started(&mut self, after: Time) {
         self.startup.record(after);
     }
@@ -449,7 +449,7 @@ mod tests {
         assert_eq!(report.bitrate_bps(), Some(600_000.0));
     }
 
-    /// From 20 to 10 s, then a stall of 10 s: half of the time at 0, the other half even.
+    /// A buffer that falls from 20 to 10 s, then a stall of 10 s: half of the time at 0, the other half even.
     #[test]
     fn the_buffer_is_weighed_by_time() {
         let mut report = HasReport::with_room(Time::from_secs(25));

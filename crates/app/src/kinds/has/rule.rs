@@ -11,8 +11,8 @@ use super::throughput::Throughput;
 
 /// A rule, by its parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// What the throughput sustains.
+pub enum RuleKind {
+    /// The level that the throughput sustains.
     Throughput,
     /// BOLA of the first paper.
     BolaBasic,
@@ -53,21 +53,21 @@ pub(super) enum Rule {
 }
 
 impl Rule {
-    pub(super) fn new(kind: Kind, ladder: &Ladder, buffer: Time) -> Self {
+    pub(super) fn new(kind: RuleKind, ladder: &Ladder, buffer: Time) -> Self {
         match kind {
             _ if ladder.levels() == 1 => Self::Only,
-            Kind::Throughput => Self::Throughput(Throughput::default()),
-            Kind::BolaBasic => Self::BolaBasic(Basic::new(ladder, buffer)),
-            Kind::BolaE(form) => Self::BolaE(Enhanced::new(form, ladder, buffer)),
-            Kind::Dynamic { form, high, low } => Self::Dynamic {
+            RuleKind::Throughput => Self::Throughput(Throughput::default()),
+            RuleKind::BolaBasic => Self::BolaBasic(Basic::new(ladder, buffer)),
+            RuleKind::BolaE(form) => Self::BolaE(Enhanced::new(form, ladder, buffer)),
+            RuleKind::Dynamic { form, high, low } => Self::Dynamic {
                 throughput: Throughput::default(),
                 bola: Enhanced::new(form, ladder, buffer),
                 high,
                 low,
                 is_bola: false,
             },
-            Kind::Bba0 => Self::Bba0,
-            Kind::RobustMpc => Self::RobustMpc(Mpc::default()),
+            RuleKind::Bba0 => Self::Bba0,
+            RuleKind::RobustMpc => Self::RobustMpc(Mpc::default()),
         }
     }
 

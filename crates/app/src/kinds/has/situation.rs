@@ -5,11 +5,11 @@ use quell_units::Time;
 use super::estimator::Estimate;
 use super::ladder::Ladder;
 
-/// What a decision is made from.
+/// The situation in which a rule decides.
 #[derive(Debug)]
 pub(super) struct Situation<'a> {
     pub ladder: &'a Ladder,
-    /// What the buffer holds.
+    /// Playing time in the buffer.
     pub buffer: Time,
     /// The most that it may hold.
     pub most: Time,
@@ -42,11 +42,11 @@ impl Choice {
 pub(super) struct Download {
     pub quality: usize,
     pub bytes: u64,
-    /// From the request to the last byte.
+    /// Time from the request to the last byte.
     pub took: Time,
-    /// From the first to the last byte.
+    /// Time from the first to the last byte.
     pub span: Time,
-    /// What the buffer holds, with it.
+    /// Playing time in the buffer, with it.
     pub buffer: Time,
 }
 
@@ -60,9 +60,9 @@ pub(super) struct Progress {
     pub arrived: u64,
     /// Since the request.
     pub elapsed: Time,
-    /// From the request to the first byte.
+    /// Time from the request to the first byte.
     pub first_byte: Time,
-    /// What the buffer holds.
+    /// Playing time in the buffer.
     pub buffer: Time,
     pub estimate: Option<Estimate>,
 }

@@ -84,9 +84,12 @@ fn a_download_that_is_given_up_takes_its_connection_along() {
         let mut wire = Wire::new(&config, 1, MS(20), Rate::from_mbps(20), 1_448);
         wire.changes = vec![(MS(24_500), Rate::from_bps(500_000))];
         wire.run(SECONDS(120));
-        let aborted = wire.log.iter().flat_map(|(.., actions)| actions);
-        let aborted = aborted.filter(|action| **action == Action::Abort(ConnectionId(0)));
-        let aborted = aborted.count() as u64;
+        let aborted = wire
+            .log
+            .iter()
+            .flat_map(|(.., actions)| actions)
+            .filter(|action| **action == Action::Abort(ConnectionId(0)))
+            .count() as u64;
         let report = report(&mut wire);
         assert_eq!(report.abandoned, aborted);
         assert_eq!(report.abandoned > 0, abandon);
@@ -171,7 +174,7 @@ fn a_host_that_cuts_what_arrives_otherwise_changes_nothing_but_times() {
     assert_eq!(of(97).0, whole.0);
 }
 
-/// What a segment weighs does not depend on what the player chose before.
+/// The size of a segment does not depend on the player's earlier choices.
 #[test]
 fn sizes_are_planned_whatever_is_chosen() {
     let of = |abr: &str, rate| {

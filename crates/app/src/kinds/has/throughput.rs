@@ -1,6 +1,6 @@
 //! The level that the throughput sustains, and less while the buffer is short.
 //!
-//! From Sabre's `ThroughputRule`, with its constants, which are also those of dash.js.
+//! The rule is Sabre's `ThroughputRule`, with its constants, which are also those of dash.js.
 
 use quell_units::Time;
 
@@ -20,7 +20,7 @@ const SHORTAGE_BITS: u32 = 20;
 /// is dry, at a safety that falls by a tenth with each decision, from 0.9 to 0.5.
 #[derive(Debug, Clone)]
 pub(super) struct Shortage {
-    /// In units of 2^−20.
+    /// Safety factor in units of 2^−20.
     safety: u32,
 }
 

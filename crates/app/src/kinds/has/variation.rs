@@ -5,7 +5,7 @@
 
 use quell_units::{Random, Time};
 
-use super::fixed::{LN_BITS, POWER_BITS, half_power, ln_ratio};
+use super::fixed_point::{LN_BITS, POWER_BITS, half_power, ln_ratio};
 use crate::normal::normal_span;
 
 /// Fraction bits of a [`Variation`].
@@ -20,7 +20,7 @@ pub(super) struct Variation {
 }
 
 impl Variation {
-    /// With a coefficient of variation in thousandths, at most 1 000.
+    /// Sizes with a coefficient of variation in thousandths, at most 1 000.
     pub(super) fn new(thousandths: u64, random: Random) -> Self {
         // σ² = ln(1 + c²)
         let square = thousandths * thousandths;

@@ -1,4 +1,4 @@
-//! The two ends over a pipe: so much time each way, and a rate downstream.
+//! The two ends over a pipe with a delay each way and a rate downstream.
 
 use super::*;
 use crate::{Event, Outcome};
@@ -16,7 +16,7 @@ struct Pipe {
     client: Box<Client>,
     now: Time,
     half: Time,
-    /// From a segment to the next one; of one that is not full the same.
+    /// Time from a segment to the next one, whether or not it is full.
     each: Time,
     /// When the sender of segments is free.
     free: Time,

@@ -34,7 +34,7 @@ enum Answers {
     None,
     /// Each of them, with what it has seen.
     Each(Echo),
-    /// With reports.
+    /// Whether it sends reports.
     Reports(Box<Reports>),
 }
 
@@ -45,9 +45,9 @@ pub struct Client {
     answers: Answers,
     inputs: Inputs,
     viewer: Viewer,
-    /// In the order of their numbers.
+    /// Frames in the order of their numbers.
     arriving: VecDeque<Arriving>,
-    /// What the server had skipped up to the newest frame of which anything arrived.
+    /// Number of frames that the server had skipped before the newest frame of which anything arrived.
     skipped: u32,
 }
 

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use quell_units::{Bytes, Random, Time};
 
 use super::{Control, HEADERS, LEAST, Rtc};
-use crate::course::Course;
+use crate::timed_value::TimedValue;
 use crate::video::frames::{Frame, Renderer};
 use crate::video::packets::{FramePacket, FromUser};
 use crate::video::prague::{Echo, Prague};
@@ -22,7 +22,7 @@ const LEAST_RATE: u64 = 100_000;
 #[derive(Debug, Clone, Copy)]
 struct Leaving {
     frame: Frame,
-    /// From the arrival of its input to its first packet.
+    /// Time from the arrival of its input to its first packet.
     hold: Time,
     /// Frames that were skipped before it.
     skipped: u32,
@@ -32,7 +32,7 @@ struct Leaving {
     at: Time,
 }
 
-/// What decides when a frame may leave, and how long the next one is.
+/// The control that decides when a frame may leave, and how long the next one is.
 #[derive(Debug, Clone)]
 enum Gate {
     /// Nothing: a frame is spread over this time, behind those before it.
@@ -48,7 +48,7 @@ enum Gate {
 pub struct Server {
     fps: u64,
     /// Mean length of the frames of each tick, in bytes; with a control the most.
-    mean: Course<u64>,
+    mean: TimedValue<u64>,
     payload: u64,
     renderer: Renderer,
     source: Source,
@@ -83,7 +83,7 @@ impl Server {
         };
         Self {
             fps: u64::from(rtc.viewing.fps),
-            mean: Course::new(rtc.mean()),
+            mean: TimedValue::new(rtc.mean()),
             payload: rtc.payload(),
             renderer: Renderer::new(rtc.viewing.fps, &mut clock),
             source: Source::new(rtc.model, rtc.viewing.fps, rtc.residence, streams),

@@ -1,4 +1,4 @@
-//! The two ends over a path: so much time each way, and downstream a rate with a queue that marks.
+//! The two ends over a path with a delay each way, and downstream a rate with a queue that marks.
 
 use super::*;
 use crate::{Action, Application as _, Event, Input, Outcome};

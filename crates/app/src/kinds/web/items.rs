@@ -10,10 +10,10 @@ use quell_units::{Random, Time};
 
 use super::report::{Fetched, ItemsReport};
 use super::{Connection, PARTS, Web};
-use crate::course::Course;
+use crate::timed_value::TimedValue;
 use crate::exchange::{Incoming, LAST_REQUEST, REQUEST, RESPONSE};
 use crate::exponential::minus_ln;
-use crate::laws::NumberedSizes;
+use crate::random_sizes::NumberedSizes;
 use crate::{Action, Carrier, ConnectionId, Data, Event, Input, Message, Outcome};
 
 /// The connection that carries all items, where one does.
@@ -30,7 +30,7 @@ pub struct Client {
     items: u64,
     /// Items that were not refused.
     accepted: u64,
-    /// By the number of the connection.
+    /// Connections by their numbers.
     places: Vec<Place>,
     free: Vec<u32>,
     /// Items behind the one that the kept connection carries.
@@ -44,7 +44,7 @@ pub struct Client {
 #[derive(Debug, Clone)]
 struct Arrivals {
     /// Items per second, as in [`Web::rate`].
-    rate: Course<u64>,
+    rate: TimedValue<u64>,
     random: Random,
     next: Time,
 }
@@ -89,7 +89,7 @@ struct Item {
     asked: Time,
 }
 
-/// What a connection is used for.
+/// The use of a connection.
 #[derive(Debug, Clone, Copy)]
 struct Place {
     /// The item that it carries.
@@ -148,7 +148,7 @@ impl Client {
             web: *web,
             is_framed: web.is_framed(),
             arrivals: Arrivals {
-                rate: Course::new(web.rate),
+                rate: TimedValue::new(web.rate),
                 random,
                 next: Time::MAX,
             },
@@ -511,7 +511,7 @@ impl Client {
     }
 }
 
-/// What to say of an item that is over. Its value is how long its connection took to be up, in ns.
+/// The event of an item that is over. Its value is how long its connection took to be up, in ns.
 fn record(fetch: &Fetch, established: Option<Time>, outcome: Outcome) -> Event {
     let item = &fetch.item;
     let handshake = established.map_or(0, |up| {

@@ -26,7 +26,7 @@ use quell_units::parameter::Value;
 use quell_units::{Bytes, Period, Random, Rate, Settings, Sizes, Time};
 
 use crate::exchange::{Delays, Server, Tls};
-use crate::laws::NumberedSizes;
+use crate::random_sizes::NumberedSizes;
 use crate::{
     Action, Application, ApplicationKind, Data, Event, EventInfo, Input, Path, PresetSettings,
     Role, Session,
@@ -43,7 +43,7 @@ pub use report::{BySize, ItemsReport, PagesReport, RANGES, WebReport};
 /// Items or pages of the web.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Web {
-    /// What a user does.
+    /// The user's behaviour.
     pub model: Model,
     /// Items per second, in millionths.
     pub rate: u64,
@@ -53,7 +53,7 @@ pub struct Web {
     pub connection: Connection,
     /// Most items at once, from 1 to [`Session::MOST`].
     pub max_concurrent: u32,
-    /// What a page is made of.
+    /// The objects of a page.
     pub recipe: Recipe,
     /// Objects of a page of equal ones, besides its document.
     pub objects: u32,
@@ -63,11 +63,11 @@ pub struct Web {
     pub protocol: Protocol,
     /// Most connections of a browser over HTTP/1.1, from 1 to 32.
     pub connections: u32,
-    /// From the end of a page to the beginning of the next.
+    /// Time from the end of a page to the beginning of the next.
     pub reading: Period,
-    /// From the end of a document until its objects are known.
+    /// Time from the end of a document until its objects are known.
     pub parse: Period,
-    /// From the request for an object until the server sends.
+    /// Time from the request for an object until the server sends.
     pub server_delay: Period,
     /// Bytes in front of each object.
     pub response_header: Bytes,
@@ -79,7 +79,7 @@ pub struct Web {
     pub request: Bytes,
     /// Handshake after that of TCP.
     pub tls: Tls,
-    /// What completion times are compared with; `None` where that is unknown.
+    /// The rate that completion times are compared with; `None` where that is unknown.
     pub ideal: Option<Path>,
 }
 
@@ -222,7 +222,7 @@ impl ApplicationKind for Web {
     fn renews(&self) -> bool {
         true
     }
-    /// Of items the mean of Poisson arrivals, and ten deviations more.
+    /// For items the mean of Poisson arrivals, and ten deviations more.
     fn most_opened(&self, span: Time) -> Option<u64> {
         match (self.model, self.connection) {
             (Model::Items, Connection::New) => {

@@ -14,7 +14,7 @@ pub(super) const PARTS: u64 = 1_000_000;
 pub(super) const DEMO_LINK: Rate = Rate::from_mbps(40);
 
 words! {
-    /// What a user does.
+    /// The user's behaviour.
     pub enum Model {
         /// Single items at random times.
         Items = "items",
@@ -181,7 +181,7 @@ parameters! {
             source: "L4S demonstration (l4sdemo); ns-3 (three-gpp-http)",
             ..exchange::request(
                 Preset::By("model", &[("items", "0B"), ("pages", "350B")]),
-                "Request, headers included, at least 24 B. Without one the server of items sends as soon as the connection is up; where the size must be told all the same, that takes 24 B.",
+                "Request, headers included, at least 24 B. Without one the server of items sends as soon as the connection is up; where the request must carry the size of the answer, it takes 24 B.",
             )
         },
         tls: Tls = Tls::parameter(Preset::By("model", &[("items", "none"), ("pages", "1.3")])),

@@ -1,4 +1,4 @@
-//! What pages are made of.
+//! The objects of pages.
 //!
 //! The medians of the Web Almanac are those of each class of objects; the number of style sheets, fonts
 //! and others, and the bytes of others, fill up to the median of the whole. Sizes within a class are
@@ -10,10 +10,10 @@
 
 use quell_units::{Bytes, Random, Sizes, words};
 
-use crate::laws::SizeLaw;
+use crate::random_sizes::RandomSize;
 
 words! {
-    /// What a page is made of.
+    /// The objects of a page.
     pub enum Recipe {
         /// Median page for desktops of October 2024.
         Median2024 = "median-2024",
@@ -31,7 +31,7 @@ words! {
 /// Objects of one class: how many, and their bytes together, in kB.
 type Class = (u32, u64);
 
-/// Of each page: the document, then the classes in the order of [`Order`].
+/// Sizes for each page: the document, then the classes in the order of [`Order`].
 const DESKTOP: (u64, [Class; 5]) = (18, [(8, 78), (24, 613), (18, 1_054), (5, 131), (15, 758)]);
 const MOBILE: (u64, [Class; 5]) = (16, [(7, 68), (22, 534), (17, 918), (5, 114), (14, 661)]);
 const HEAVY: (u64, [Class; 5]) = (
@@ -53,14 +53,14 @@ impl Order {
 #[derive(Debug, Clone)]
 pub(super) enum Laws {
     Classes {
-        document: SizeLaw,
-        /// In the order of [`Order`].
-        classes: [(u32, SizeLaw); 5],
+        document: RandomSize,
+        /// The classes in the order of [`Order`].
+        classes: [(u32, RandomSize); 5],
     },
     ThreeGpp {
-        main: SizeLaw,
-        embedded: SizeLaw,
-        number: SizeLaw,
+        main: RandomSize,
+        embedded: RandomSize,
+        number: RandomSize,
     },
     Equal {
         objects: u32,
@@ -79,9 +79,9 @@ pub(super) struct Planned {
 impl Laws {
     pub(super) fn new(recipe: Recipe, objects: u32, size: Bytes) -> Self {
         let classes = |(document, classes): (u64, [Class; 5])| Self::Classes {
-            document: SizeLaw::around(document * 1_000),
+            document: RandomSize::around(document * 1_000),
             classes: classes.map(|(count, kilobytes)| {
-                (count, SizeLaw::around(kilobytes * 1_000 / u64::from(count)))
+                (count, RandomSize::around(kilobytes * 1_000 / u64::from(count)))
             }),
         };
         match recipe {
@@ -89,9 +89,9 @@ impl Laws {
             Recipe::Mobile2024 => classes(MOBILE),
             Recipe::Heavy => classes(HEAVY),
             Recipe::ThreeGpp => Self::ThreeGpp {
-                main: SizeLaw::log_normal(83_459, 13_660, (100, 2_000_000)),
-                embedded: SizeLaw::log_normal(61_657, 23_625, (50, 2_000_000)),
-                number: SizeLaw::new(&Sizes::Pareto {
+                main: RandomSize::log_normal(83_459, 13_660, (100, 2_000_000)),
+                embedded: RandomSize::log_normal(61_657, 23_625, (50, 2_000_000)),
+                number: RandomSize::new(&Sizes::Pareto {
                     alpha: 1_100_000,
                     min: Bytes::new(2),
                     max: Bytes::new(55),

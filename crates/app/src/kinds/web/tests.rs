@@ -25,7 +25,7 @@ fn report(wire: &mut Wire) -> ItemsReport {
     }
 }
 
-/// What of an event is planned.
+/// The planned part of an event.
 fn plan(events: &[Event]) -> Vec<(u64, u64)> {
     let mut plan: Vec<_> = events
         .iter()
@@ -157,7 +157,7 @@ fn every_item_is_accounted_for_and_every_connection_is_closed() {
     }
 }
 
-/// How bytes are told changes no plan; over a wire without serialisation not even times.
+/// Arrival in pieces changes no plan; over a wire without serialisation not even times.
 #[test]
 fn the_plan_is_the_same_whatever_the_host_does() {
     for parameters in [
@@ -355,7 +355,7 @@ fn a_change_of_rate_stretches_the_plan_and_no_more() {
     let first = plain.iter().filter(is_before).count();
     assert_eq!(changed[..first], plain[..first]);
     assert!(changed[first] > 3_000_000_000, "none while it is off");
-    // What came in 40 s at 5 per second comes in 1 s at 200, and after it as before.
+    // The items of 40 s at 5 per second come in 1 s at 200, and later ones as before.
     let stretched = |start: u64| match start {
         0..1_000_000_000 => start,
         1_000_000_000..41_000_000_000 => 3_000_000_000 + (start - 1_000_000_000) / 40,

@@ -12,7 +12,7 @@ use quell_units::Time;
 use super::reports::Report;
 use super::{DELAY_TARGET, ONE, VIRTUAL_RTT, ratio};
 
-/// Minima of so many stretches of so long are kept (RFC 6817 section 2.4.2: at least 10 minutes).
+/// Number and length of the stretches whose minima are kept (RFC 6817 section 2.4.2: at least 10 minutes).
 const STRETCHES: usize = 10;
 const STRETCH: Time = Time::from_secs(60);
 /// A variation of this leaves nothing of the steadiness.
@@ -43,7 +43,7 @@ fn toward(average: Time, sample: Time, parts: u64) -> Time {
 }
 
 impl QueueDelay {
-    /// Of a flow that begins at `now`.
+    /// The state of a flow that begins at `now`.
     pub fn new(now: Time) -> Self {
         Self {
             least: [Time::MAX; STRETCHES],

@@ -1,4 +1,4 @@
-//! What is in flight, and which losses count.
+//! The packets in flight, and the losses that count.
 //!
 //! In flight is what was sent after the newest packet that arrived, whether or not those before it did. A loss
 //! is one when a packet that left 30 ms later has arrived (the time is the program's); and it counts where
@@ -12,7 +12,7 @@ use super::reports::Report;
 
 /// Packets in flight whose lengths are kept (program). Those before them are not in flight any more.
 const MOST: usize = 4_096;
-/// A packet that is missing may still come for so long.
+/// Time for which a packet that is missing may still come.
 const REORDERING: Time = Time::from_millis(30);
 /// More than this part is much loss.
 const MANY: u64 = ONE / 100;
@@ -98,7 +98,7 @@ pub struct Losses {
 }
 
 impl Losses {
-    /// How many more packets are lost, by a report at a window of so many bytes.
+    /// Number of further packets lost, by a report at a window of this many bytes.
     pub fn lost(&mut self, report: &Report, packet: u64, window: u64) -> u64 {
         let mut lost = 0;
         if report.lost <= self.known {
@@ -113,8 +113,8 @@ impl Losses {
             self.missing = Some((report.lost, report.sent));
         }
         // The average is over two round trips, or over 400 packets where that is more.
-        let gain = (u128::from(packet) << 40) / u128::from(window.max(1)) / 2;
-        let gain = gain.min((1 << 40) / 400);
+        let gain =
+            ((u128::from(packet) << 40) / u128::from(window.max(1)) / 2).min((1 << 40) / 400);
         let mut part = u128::from(self.part);
         let one = u128::from(ONE) << BITS;
         for number in self.seen..report.expected {

@@ -23,17 +23,17 @@ pub struct Media {
     most: u64,
     /// The rate of the window over that of the target.
     room: u64,
-    /// In bits per second.
+    /// Rate in bits per second.
     target: u64,
     /// Halved until then.
     halved: Time,
     /// Room because of the queue, and of long frames.
     adjustment: i64,
     deviation: u64,
-    /// From a frame to the next, and when the last was made.
+    /// Time from a frame to the next, and when the last was made.
     period: Time,
     last: Option<Time>,
-    /// What arrives, in bits per second; and bytes since the time that follows.
+    /// Rate of arrivals, in bits per second; and bytes since the time that follows.
     acked_rate: u64,
     acked: (u64, Time),
 }
@@ -57,13 +57,13 @@ impl Media {
         }
     }
 
-    /// With another room than a fifth.
+    /// The rate with another room than a fifth.
     #[must_use]
     pub fn with_room(self, room: u64) -> Self {
         Self { room, ..self }
     }
 
-    /// In bits per second.
+    /// The target in bits per second.
     pub fn target(&self) -> u64 {
         match self.last.is_some_and(|last| last < self.halved) {
             true => (self.target / 2).max(self.least).min(self.most),
@@ -76,7 +76,7 @@ impl Media {
         self.most
     }
 
-    /// From now on it is at most this.
+    /// Limits the rate from now on.
     pub fn limit(&mut self, most: u64) {
         self.most = most.max(1);
         self.target = self.target.min(self.most);
@@ -92,7 +92,7 @@ impl Media {
         self.halved = until;
     }
 
-    /// A frame of so many bytes was made while the oldest one in the queue had waited for `waits`.
+    /// A frame of this many bytes was made while the oldest one in the queue had waited for `waits`.
     pub fn frame(&mut self, size: u64, waits: Time, now: Time) {
         if let Some(last) = self.last {
             self.period = ((now - last) * 9 + self.period) / 10;
@@ -108,7 +108,7 @@ impl Media {
         self.deviation = ((self.deviation * 63 + deviation) / 64).min(MOST_DEVIATION);
     }
 
-    /// So many bytes arrived.
+    /// A number of bytes arrived.
     pub fn acknowledge(&mut self, bytes: u64, now: Time) {
         let (sum, since) = self.acked;
         let sum = sum + bytes;
@@ -143,7 +143,7 @@ mod tests {
 
     const MS: fn(u64) -> Time = Time::from_millis;
 
-    /// A window of at least so many bytes.
+    /// A window of at least this many bytes.
     fn window(bytes: u64) -> Window {
         let mut window = Window::new(1_000);
         while window.bytes() < bytes {

@@ -3,7 +3,7 @@
 //! A reference window limits what is in flight, and the rate of the video follows from it:
 //!
 //! * [`delay`]: the queue delay, how much it varies, and whether it stands.
-//! * [`law`]: the draft's version, and that of the authors' test record.
+//! * [`version`]: the draft's version, and that of the authors' test record.
 //! * [`flight`]: what is in flight, and which losses count.
 //! * [`window`]: the window falls with losses, with marks (by α/2, or by a fifth without L4S) and with queue
 //!   delay above half of its target, and grows by a full packet per RTT, or by more where congestion is long
@@ -33,9 +33,9 @@ use quell_units::Time;
 
 pub mod delay;
 pub mod flight;
-pub mod law;
 pub mod media;
 pub mod reports;
+pub mod version;
 pub mod window;
 
 #[cfg(test)]
@@ -43,9 +43,9 @@ mod tests;
 
 use delay::QueueDelay;
 use flight::{Flight, Losses};
-use law::{Law, Version};
 use media::Media;
 use reports::Report;
+use version::{Version, VersionRules};
 use window::{Growth, Signs, Window};
 
 /// One, as a part.
@@ -60,11 +60,11 @@ pub(crate) const DELAY_TARGET: Time = Time::from_millis(60);
 /// The time of a retransmission timeout in the program: a sender that may not send, and has not for so long,
 /// forgets what is in flight.
 const SILENCE: Time = Time::from_millis(500);
-/// From one span of the maximum in flight to the next (program).
+/// Time from one span of the maximum in flight to the next (program).
 const SPAN: Time = Time::from_millis(50);
 /// Spans that bound the window where the target is at its maximum (program).
 const SPANS: usize = 20;
-/// The marks are averaged at most once in so long.
+/// Least time from one average of the marks to the next.
 const ALPHA_INTERVAL: Time = Time::from_millis(10);
 /// How much more than the window may be in flight, at least and at most.
 const OVERHEAD: (u64, u64) = (3 * ONE / 2, 3 * ONE);
@@ -72,7 +72,7 @@ const OVERHEAD: (u64, u64) = (3 * ONE / 2, 3 * ONE);
 const LEAST_PACE: u64 = 50_000;
 /// The greatest factor of pacing where the target is at its maximum.
 const RELAXED: u64 = 4;
-/// A queue that is older is discarded, and the next one no earlier than after so long (program).
+/// Age at which a queue is discarded, and least time until the next one is (program).
 const QUEUE: Time = Time::from_millis(200);
 const DISCARD: Time = Time::from_millis(250);
 
@@ -93,7 +93,7 @@ pub(crate) fn times(number: u64, part: u64) -> u64 {
 pub struct Scream {
     /// Length of a full packet, in bytes.
     packet: u64,
-    law: Law,
+    rules: VersionRules,
     /// Whether marks are those of L4S.
     scalable: bool,
     window: Window,
@@ -109,7 +109,7 @@ pub struct Scream {
     alpha: (u64, Time),
     /// Packets and marks since.
     counted: (u64, u64),
-    /// What was detected since the window last reacted.
+    /// Signs of congestion since the window last reacted.
     signs: Signs,
     /// The maxima in flight of the last spans, a ring; the newest is not over.
     most_flying: [u64; SPANS],
@@ -127,7 +127,7 @@ impl Scream {
     pub fn new(packet: u64, rates: (u64, u64), now: Time) -> Self {
         Self {
             packet,
-            law: Law::of(Version::Draft),
+            rules: VersionRules::of(Version::Draft),
             scalable: false,
             window: Window::new(packet),
             delay: QueueDelay::new(now),
@@ -148,20 +148,20 @@ impl Scream {
         }
     }
 
-    /// The same of a version.
+    /// The control of a version.
     #[must_use]
     pub fn of(self, version: Version) -> Self {
-        let law = Law::of(version);
+        let rules = VersionRules::of(version);
         Self {
-            law,
-            media: self.media.with_room(law.room),
+            rules,
+            media: self.media.with_room(rules.room),
             ..self
         }
     }
 
     /// How little the queue delay varies, where that matters.
     fn steadiness(&self) -> u64 {
-        match self.law.steadies {
+        match self.rules.steadies {
             true => self.delay.steadiness(),
             false => ONE,
         }
@@ -172,12 +172,12 @@ impl Scream {
         self.media.target()
     }
 
-    /// From now on the video has at most this rate, in bits per second.
+    /// Limits the rate of the video from now on, in bits per second.
     pub fn limit(&mut self, most: u64) {
         self.media.limit(most);
     }
 
-    /// What was heard last.
+    /// The newest report.
     pub fn last(&self) -> &Report {
         &self.last
     }
@@ -196,10 +196,10 @@ impl Scream {
         is_old
     }
 
-    /// Whether a packet of so many bytes may leave.
+    /// Whether a packet of this many bytes may leave.
     pub fn may_send(&self, bytes: u64) -> bool {
         let (least, most) = OVERHEAD;
-        let overhead = match self.law.steadies {
+        let overhead = match self.rules.steadies {
             true => least + times(most - least, self.delay.steadiness()),
             false => least,
         };
@@ -216,16 +216,16 @@ impl Scream {
         self.flight.forget();
     }
 
-    /// A packet of so many bytes leaves.
+    /// A packet of this many bytes leaves.
     pub fn send(&mut self, bytes: u64, now: Time) {
         self.flight.send(bytes);
         self.sent = now;
     }
 
-    /// From the beginning of a packet of so many bytes to that of the next.
+    /// Time from the beginning of a packet of this many bytes to that of the next.
     pub fn gap(&self, bytes: u64) -> Time {
         let (target, most) = (self.target(), self.media.most());
-        let pace = times(target.max(LEAST_PACE), self.law.pace);
+        let pace = times(target.max(LEAST_PACE), self.rules.pace);
         // From 80 % of the maximum on it is relaxed.
         let above = ratio(target, most).saturating_sub(ONE * 4 / 5) * 5;
         let scale = ONE.saturating_sub(above).clamp(ONE / RELAXED, ONE);
@@ -251,7 +251,7 @@ impl Scream {
         self.measure_marks(packets - lost.min(packets), marked, now);
         let is_lost = lost > 0 && (self.losses.are_many() || self.delay.is_above(4));
         self.signs.lost |= is_lost;
-        self.signs.marked = marked > 0 || (self.signs.marked && self.law.remembers);
+        self.signs.marked = marked > 0 || (self.signs.marked && self.rules.remembers);
         let growth = Growth {
             acked: acked - acked * marked / packets,
             srtt: self.srtt.0,
@@ -317,7 +317,7 @@ impl Scream {
             return;
         }
         let share = ratio(self.counted.1, self.counted.0);
-        let (attack, decay) = self.law.gains;
+        let (attack, decay) = self.rules.gains;
         let alpha = match (share >= alpha, decay) {
             (true, _) => alpha + ((share - alpha) >> attack),
             (false, Some(decay)) => alpha - (alpha >> decay),
@@ -327,12 +327,12 @@ impl Scream {
         self.counted = (0, 0);
     }
 
-    /// Reacts to congestion, at most once per RTT or [`Law::hold`], whichever is shorter.
+    /// Reacts to congestion, at most once per RTT or [`VersionRules::hold`], whichever is shorter.
     fn reduce(&mut self, is_congested: bool, now: Time) {
         if is_congested {
             self.window.congested(now);
         }
-        if now < self.window.reacted() + self.law.hold.min(self.srtt.0) {
+        if now < self.window.reacted() + self.rules.hold.min(self.srtt.0) {
             return;
         }
         let signs = Signs {
@@ -340,7 +340,7 @@ impl Scream {
             delay: self.delay.virtual_alpha(),
             is_short: !self.delay.is_now_above(4),
             steadiness: self.steadiness(),
-            splits: self.law.splits,
+            splits: self.rules.splits,
             srtt: self.srtt.0,
             is_low: self.media.is_low(),
             flew: self.flew(),

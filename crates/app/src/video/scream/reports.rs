@@ -1,11 +1,11 @@
-//! What the receiver answers: one report for the packets since the last, behind the last packet of a
+//! The receiver's reports: one for the packets since the last, behind the last packet of a
 //! frame, behind 16 packets, and at the latest 40 ms after the last report (draft, requirements on feedback).
 
 use quell_units::{Bytes, Ecn, Time};
 
 /// Packets until a report.
 const PACKETS: u64 = 16;
-/// From a report to the next, where packets have arrived.
+/// Time from a report to the next, where packets have arrived.
 const INTERVAL: Time = Time::from_millis(40);
 /// Nanoseconds in the units of times of sending, of delays, and of their span.
 const SENT_UNIT: u64 = 64;
@@ -22,14 +22,14 @@ const COUNTER: u32 = 16;
 /// IPv4, UDP and RTCP, one block, two bytes for each packet, and a time.
 pub const REPORT: Bytes = Bytes::new(28 + 8 + 8 + 2 * 64 + 4);
 
-/// What has arrived so far, and of the packets since the last report their delays.
+/// Arrivals so far, and the delays of the packets since the last report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Report {
     /// When the newest packet left.
     pub sent: Time,
     /// How long it took, in units of 128 ns; 2.1 s at most.
     pub delay: Time,
-    /// By how much another packet took less, and by how much one took more, in units of 128 µs; 33 ms at most.
+    /// Time by which another packet took less, and by which one took more, in units of 128 µs; 33 ms at most.
     pub spread: (Time, Time),
     /// One more than the highest sequence number that arrived.
     pub expected: u64,

@@ -54,7 +54,7 @@ impl Scream {
     }
 }
 
-/// Mean rate of the target over the second half of so many steps, in bits per second.
+/// Mean rate of the target over the second half of the steps, in bits per second.
 fn mean_rate(path: &mut Path, steps: u32, mut marks: impl FnMut(u32) -> u64) -> f64 {
     let (mut bits, mut began) = (0.0, path.now);
     for step in 0..steps {

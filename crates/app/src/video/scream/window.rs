@@ -8,17 +8,17 @@ use super::{ONE, VIRTUAL_RTT, ratio, times};
 const BITS: u32 = 16;
 /// The least window, in bytes.
 const LEAST: u64 = 3_000;
-/// What remains of the window after a loss, and after a mark without L4S.
+/// Part of the window that remains after a loss, and after a mark without L4S.
 const BETA_LOSS: u64 = ONE * 7 / 10;
 const BETA_ECN: u64 = ONE * 8 / 10;
 /// The window grows by this part of itself per round trip, beside the packet.
 const MULTIPLICATIVE: u64 = ONE / 50;
-/// So many round trips after congestion it does so in full.
+/// Round trips after congestion until growth is back to full.
 const POST_CONGESTION: u64 = 100;
-/// So many round trips without a reaction, and the window may be far from what is in flight.
+/// Round trips without a reaction after which the window may be far from the bytes in flight.
 const LONG: u64 = 100;
 
-/// What was detected, and what is known beside it.
+/// Signs of congestion, and the state beside them.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Signs {
     /// A loss that counts.
@@ -43,7 +43,7 @@ pub struct Signs {
     pub flew: u64,
 }
 
-/// What the window grows by.
+/// Growth of the window.
 #[derive(Debug, Clone, Copy)]
 pub struct Growth {
     /// Bytes that were acknowledged, less those that were marked.
@@ -61,7 +61,7 @@ pub struct Growth {
 pub struct Window {
     /// Length of a full packet, in bytes.
     packet: u64,
-    /// In bytes, with [`BITS`].
+    /// Window in bytes, with [`BITS`].
     size: u64,
     /// Where congestion began last: the inflection point, in bytes; and whether the window grew since.
     inflection: u64,
@@ -74,7 +74,7 @@ pub struct Window {
 }
 
 impl Window {
-    /// The least window, for packets of so many bytes.
+    /// The least window, for packets of this many bytes.
     pub const fn new(packet: u64) -> Self {
         Self {
             packet,
@@ -93,7 +93,7 @@ impl Window {
         (self.size, self.inflection, self.grew) = (bytes << BITS, 1, false);
     }
 
-    /// In bytes.
+    /// Window in bytes.
     pub const fn bytes(&self) -> u64 {
         self.size >> BITS
     }
@@ -113,7 +113,7 @@ impl Window {
         self.congested = Some(now);
     }
 
-    /// It is no greater than so many bytes.
+    /// Limits the window to this many bytes.
     pub fn bound(&mut self, bytes: u64) {
         self.size = self.size.min(bytes << BITS).max(LEAST << BITS);
     }
@@ -218,7 +218,7 @@ mod tests {
         flew: 1_000_000,
     };
 
-    /// What remains of 100 000 bytes, in thousandths.
+    /// The remainder of 100 000 bytes, in thousandths.
     fn remains(signs: Signs) -> u64 {
         let mut window = window(100_000);
         window.reduce(&signs, MS(1));

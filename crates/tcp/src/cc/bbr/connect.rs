@@ -8,7 +8,7 @@ use super::{Ack, Lost, NO_RTT, Sock};
 use crate::ecn::FeedbackMode;
 use crate::ticks::Ticks;
 
-/// What a control has beside its machine.
+/// The state of a control beside its machine.
 #[derive(Debug, Clone)]
 pub(in super::super) struct Link {
     ticks: Ticks,
@@ -82,7 +82,7 @@ impl Link {
     }
 }
 
-/// What an ACK shows, in the machine's integers.
+/// The values of an ACK, in the machine's integers.
 #[inline]
 pub(in super::super) fn ack(sample: &AckSample) -> Ack {
     let rate = &sample.rate;
@@ -114,7 +114,7 @@ pub(in super::super) fn lost(segment: &LostSegment) -> Lost {
 fn micros(time: Time) -> u64 {
     time.as_nanos() / 1_000
 }
-/// In µs, at most an hour.
+/// Time in µs, at most an hour.
 fn short(time: Time) -> u32 {
     micros(time).min((NO_RTT - 1).into()) as u32
 }

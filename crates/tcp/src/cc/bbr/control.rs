@@ -20,7 +20,7 @@ use crate::ecn::FeedbackMode;
 pub trait Version: fmt::Debug + Clone + 'static {
     /// Its options.
     type Config: Table + fmt::Debug + Clone + Copy + PartialEq + Eq;
-    /// What others know of it.
+    /// The declaration of the control.
     const KIND: ControlKind;
     /// The rules that follow from the options.
     fn rules(config: &Self::Config, timing: Timing) -> Rules;

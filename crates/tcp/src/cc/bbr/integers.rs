@@ -20,7 +20,7 @@ pub fn bandwidth_down(delivered: u32, interval_us: u32) -> u32 {
     let scaled = u64::from(delivered) << BW_SCALE;
     scaled.checked_div(interval_us.into()).unwrap_or(0) as u32
 }
-/// The same, rounded up.
+/// That rate, rounded up.
 #[inline]
 pub fn bandwidth_up(delivered: u32, interval_us: u32) -> u32 {
     if interval_us == 0 {

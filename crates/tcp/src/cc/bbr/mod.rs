@@ -1,4 +1,4 @@
-//! What the BBRs share: their integers, what they see of a connection, and the two state machines.
+//! The common part of the BBRs: their integers, their view of a connection, and the two state machines.
 //!
 //! Linux reckons in packets, microseconds and jiffies. Bandwidth is in packets per microsecond, times
 //! 2²⁴, in 32 bits; gains and fractions are in 1/256. All products are in 64 bits and in a fixed order, so

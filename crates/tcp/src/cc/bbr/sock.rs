@@ -1,4 +1,4 @@
-//! What a state machine sees of its connection, in Linux's units: `struct tcp_sock` and `struct
+//! A state machine's view of its connection, in Linux's units: `struct tcp_sock` and `struct
 //! rate_sample`.
 //!
 //! The layout is that of `struct bbr_sock` and `struct bbr_ack` in `bpf/core/bbr.h`.
@@ -36,7 +36,7 @@ pub struct Sock {
     pub jiffies: u32,
     /// Segments delivered since the start.
     pub delivered: u32,
-    /// Of those, segments with CE.
+    /// Segments with CE among them.
     pub delivered_ce: u32,
     /// Segments found lost since the start.
     pub lost: u32,
@@ -67,7 +67,7 @@ pub struct Sock {
     pub limits_samples: u32,
 }
 
-/// What an ACK shows.
+/// The values of an ACK.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(C)]
 pub struct Ack {
@@ -75,7 +75,7 @@ pub struct Ack {
     pub interval_us: u32,
     /// Segments delivered in it.
     pub delivered: u32,
-    /// Of those, segments with CE.
+    /// Segments with CE among them.
     pub delivered_ce: u32,
     /// Segments delivered when the newest delivered segment left.
     pub prior_delivered: u32,

@@ -15,7 +15,7 @@ pub struct CompoundRules {
     pub gamma_high: u32,
     /// Window below which Reno is alone.
     pub low_window: u32,
-    /// What dwnd loses for each segment that waits.
+    /// Part of dwnd lost for each segment that waits.
     pub eta: u32,
     /// How fast `gamma` follows its samples, in 1/64.
     pub lambda: u32,
@@ -42,7 +42,7 @@ pub struct CompoundState {
     pub cwnd: u32,
     /// The delay-based part.
     pub dwnd: u32,
-    /// What Reno's part alone leaves in the network, in half segments.
+    /// Segments that Reno's part alone leaves in the network, in halves.
     pub diff_reno: Option<u32>,
     /// Segments that may wait in the network.
     pub gamma: u32,
@@ -55,7 +55,7 @@ pub struct CompoundState {
 }
 
 impl CompoundState {
-    /// Of a new connection (`tcp_compound_init`).
+    /// The state of a new connection (`tcp_compound_init`).
     pub fn new(rules: &CompoundRules, snd_nxt: u64, cwnd: u32) -> Self {
         Self {
             beg_snd_una: snd_nxt,

@@ -24,7 +24,7 @@ pub(super) struct HyStartPlus {
     current_round_min_rtt: Option<Time>,
     /// RTT samples of this round (rttSampleCount).
     rtt_sample_count: u32,
-    /// In conservative slow start: the RTT at which it began (cssBaselineMinRtt), and the number of
+    /// Conservative slow start: the RTT at which it began (cssBaselineMinRtt), and the number of
     /// rounds it has lasted.
     css: Option<(Time, u32)>,
     /// Segments acknowledged in conservative slow start towards the next increment.

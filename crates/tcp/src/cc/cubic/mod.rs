@@ -112,9 +112,9 @@ parameters! {
 /// CUBIC of one connection.
 #[derive(Debug, Clone)]
 pub enum Cubic {
-    /// In Linux's integers.
+    /// Linux's, in integers.
     Linux(LinuxCubic),
-    /// With fractions of segments.
+    /// The textbook's, in fractions of segments.
     Textbook(TextbookCubic),
 }
 

@@ -10,7 +10,7 @@ const ONE: u32 = 1 << 7;
 const BETA_MIN: u32 = 64;
 const BETA_MAX: u32 = 102;
 
-/// What an H-TCP is told at its start.
+/// Parameters of H-TCP, fixed at its start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HtcpRules {
     /// Jiffies per second, 1 to 1 000.
@@ -33,7 +33,7 @@ impl HtcpRules {
 pub struct HtcpState {
     /// Growth per round, in 1/128 of a segment.
     pub alpha: u32,
-    /// What a reduction leaves of the window, in 1/128.
+    /// Part of the window that remains after a reduction, in 1/128.
     pub beta: u8,
     /// Whether adaptive backoff is allowed.
     pub modeswitch: bool,
@@ -66,7 +66,7 @@ pub struct HtcpState {
 }
 
 impl HtcpState {
-    /// Of a new connection (`htcp_init`).
+    /// The state of a new connection (`htcp_init`).
     pub fn new(now: u32) -> Self {
         Self {
             alpha: ONE,
@@ -150,7 +150,7 @@ impl HtcpState {
     /// An ACK of `acked` segments may grow the window (`htcp_cong_avoid`).
     pub fn grow(&mut self, rules: &HtcpRules, acked: u32, now: u32, window: &mut Window) {
         if window.in_slow_start() {
-            // What is left over at the threshold is lost.
+            // The remainder at the threshold is lost.
             window.slow_start(acked);
             return;
         }

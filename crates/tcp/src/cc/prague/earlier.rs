@@ -1,6 +1,6 @@
 //! Version 0.6 of Prague as its project had it in 2021, in the integers of its `tcp_prague.c`: that of published measurements.
 //!
-//! What differs from [`PragueState`](super::PragueState): 1. the window is whole, and moves once a carry has reached a whole segment, up
+//! The differences from [`PragueState`](super::PragueState): 1. the window is whole, and moves once a carry has reached a whole segment, up
 //! or down; growth and reduction are reckoned from the whole window; 2. the pace is that of the whole window, so that it never falls
 //! below two packets per round trip; there is no rate in its place; 3. bursts have two segments at least (`tcp_min_tso_segs`); 4. alpha
 //! begins at 1, in 2⁻²⁰, and the first mark halves nothing; 5. round trips have steps of 128 µs where the target is concerned.
@@ -33,9 +33,9 @@ pub struct EarlierState {
     upscaled_alpha: u64,
     /// Growth per unmarked segment and window.
     ai_ack_increase: u64,
-    /// What the window has yet to move, in 2⁻²⁰ segments.
+    /// Growth that the window has yet to make, in 2⁻²⁰ segments.
     cwnd_cnt: i64,
-    /// The same before the last loss.
+    /// That value before the last loss.
     loss_cwnd_cnt: i64,
     /// The window before the last loss.
     loss_cwnd: u32,
@@ -53,7 +53,7 @@ pub struct EarlierState {
 }
 
 impl EarlierState {
-    /// Of a connection that has agreed on ECN (`prague_init`).
+    /// The state of a connection that has agreed on ECN (`prague_init`).
     pub(super) fn new(rules: &PragueRules, path: &PraguePath, window: &Window) -> Self {
         let mut state = Self {
             alpha_stamp: path.now_us,

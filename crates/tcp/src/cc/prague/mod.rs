@@ -47,7 +47,7 @@ words! {
 }
 
 words! {
-    /// What the first mark does.
+    /// Effect of the first mark.
     pub enum FirstCe {
         /// It halves the window unless slow start overwrites that in the same ACK.
         Linux = "linux",
@@ -153,14 +153,14 @@ parameters! {
 #[derive(Debug, Clone)]
 pub struct Prague {
     rules: PragueRules,
-    law: Law,
-    /// What waits for its pace fills the window.
+    state: VariantState,
+    /// Segments that wait for their pace fill the window.
     waits_outside: bool,
 }
 
 /// The state of either version.
 #[derive(Debug, Clone)]
-enum Law {
+enum VariantState {
     Current(PragueState),
     Earlier(EarlierState),
 }
@@ -196,13 +196,13 @@ impl Declared for Prague {
             burst_shift: per_second.next_power_of_two().trailing_zeros(),
             rate_mode: config.rate_mode,
         };
-        let law = match config.variant {
-            PragueVariant::Current => Law::Current(PragueState::default()),
-            PragueVariant::Earlier => Law::Earlier(EarlierState::default()),
+        let state = match config.variant {
+            PragueVariant::Current => VariantState::Current(PragueState::default()),
+            PragueVariant::Earlier => VariantState::Earlier(EarlierState::default()),
         };
         Self {
             rules,
-            law,
+            state,
             waits_outside: config.fq,
         }
     }
@@ -235,27 +235,27 @@ impl CongestionControl for Prague {
             return Some(Control::Reno(Reno::default()));
         }
         let path = path(connection);
-        match &mut self.law {
-            Law::Current(state) => *state = PragueState::new(&self.rules, &path, window),
-            Law::Earlier(state) => *state = EarlierState::new(&self.rules, &path, window),
+        match &mut self.state {
+            VariantState::Current(state) => *state = PragueState::new(&self.rules, &path, window),
+            VariantState::Earlier(state) => *state = EarlierState::new(&self.rules, &path, window),
         }
         None
     }
     fn set_state(&mut self, new: CaState, connection: &Connection, window: &mut Window) {
         if new != connection.state {
             let path = path(connection);
-            match &mut self.law {
-                Law::Current(state) => state.set_state(&self.rules, &path, window, new),
-                Law::Earlier(state) => state.set_state(&self.rules, &path, window, new),
+            match &mut self.state {
+                VariantState::Current(state) => state.set_state(&self.rules, &path, window, new),
+                VariantState::Earlier(state) => state.set_state(&self.rules, &path, window, new),
             }
         }
     }
     fn cwnd_event(&mut self, event: Event, connection: &Connection, window: &mut Window) {
         if event == Event::Loss {
             let path = path(connection);
-            match &mut self.law {
-                Law::Current(state) => state.on_loss(&self.rules, &path, window),
-                Law::Earlier(state) => state.on_loss(&self.rules, &path, window),
+            match &mut self.state {
+                VariantState::Current(state) => state.on_loss(&self.rules, &path, window),
+                VariantState::Earlier(state) => state.on_loss(&self.rules, &path, window),
             }
         }
     }
@@ -268,24 +268,24 @@ impl CongestionControl for Prague {
         let limited = ack.cwnd_limited || (self.waits_outside && waits);
         let path = path(connection);
         let (rules, acked, marked) = (&self.rules, ack.acked, ack.acked_ce);
-        match &mut self.law {
-            Law::Current(state) => state.on_ack(rules, &path, window, acked, marked, limited),
-            Law::Earlier(state) => state.on_ack(rules, &path, window, acked, marked, limited),
+        match &mut self.state {
+            VariantState::Current(state) => state.on_ack(rules, &path, window, acked, marked, limited),
+            VariantState::Earlier(state) => state.on_ack(rules, &path, window, acked, marked, limited),
         }
     }
     fn undo_cwnd(&mut self, connection: &Connection, window: &mut Window) -> u32 {
-        match &mut self.law {
-            Law::Current(state) => state.undo(&path(connection), window),
-            Law::Earlier(state) => state.undo(window),
+        match &mut self.state {
+            VariantState::Current(state) => state.undo(&path(connection), window),
+            VariantState::Earlier(state) => state.undo(window),
         }
     }
     fn has_cong_control(&self) -> bool {
         true
     }
     fn pacing_rate(&self) -> Option<Rate> {
-        let rate = match &self.law {
-            Law::Current(state) => state.pacing_rate,
-            Law::Earlier(state) => state.pacing_rate,
+        let rate = match &self.state {
+            VariantState::Current(state) => state.pacing_rate,
+            VariantState::Earlier(state) => state.pacing_rate,
         };
         (rate > 0).then(|| Rate::from_bps(rate.saturating_mul(8).min(u64::MAX - 1)))
     }
@@ -293,9 +293,9 @@ impl CongestionControl for Prague {
         1
     }
     fn tso_segs(&self, _bytes: u64, _mss: u32) -> u32 {
-        match &self.law {
-            Law::Current(state) => state.max_tso_burst.max(1),
-            Law::Earlier(state) => state.max_tso_burst.max(earlier::MIN_BURST),
+        match &self.state {
+            VariantState::Current(state) => state.max_tso_burst.max(1),
+            VariantState::Earlier(state) => state.max_tso_burst.max(earlier::MIN_BURST),
         }
     }
 }

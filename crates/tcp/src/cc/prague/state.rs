@@ -56,7 +56,7 @@ pub struct PraguePath {
     pub mtu: u32,
     /// Segments delivered since the start.
     pub delivered: u64,
-    /// Of those, with CE.
+    /// Segments with CE among them.
     pub delivered_ce: u64,
     /// First number not acknowledged.
     pub snd_una: u64,
@@ -96,7 +96,7 @@ pub struct PragueState {
     pub loss_cwnd: u32,
     /// Segments delivered when the round began.
     pub old_delivered: u64,
-    /// Of those, with CE.
+    /// Segments with CE among them.
     pub old_delivered_ce: u64,
     /// The round ends when this number is acknowledged.
     pub next_seq: u64,
@@ -115,7 +115,7 @@ pub struct PragueState {
 }
 
 impl PragueState {
-    /// Of a connection that has agreed on ECN (`prague_init`).
+    /// The state of a connection that has agreed on ECN (`prague_init`).
     pub fn new(rules: &PragueRules, path: &PraguePath, window: &Window) -> Self {
         let mut state = Self {
             alpha_stamp: path.now_us,

@@ -3,7 +3,7 @@
 
 use super::*;
 
-/// A request of the client and an answer of the server, so many times; each is written when the one before
+/// Repeats a request of the client and an answer of the server; each is written when the one before
 /// it has arrived.
 fn exchanges(path: &mut Path, count: u64, request: u64, answer: u64) {
     for n in 1..=count {
@@ -21,12 +21,9 @@ fn run_until_delivered(path: &mut Path, end: usize, bytes: u64) {
     }
 }
 fn bare(path: &Path, end: usize, from: Time) -> usize {
-    let of_end = path
-        .left
+    path.left
         .iter()
-        .filter(|(at, who, _)| *who == end && *at >= from);
-    of_end
-        .filter(|(_, _, segment)| segment.payload == 0)
+        .filter(|(at, who, segment)| *who == end && *at >= from && segment.payload == 0)
         .count()
 }
 
@@ -63,7 +60,7 @@ fn exchanges_after_first(path: &mut Path) {
     assert_eq!(path.sent(CLIENT, ms(201)), ["210 400 ack 900"]);
 }
 
-/// What is written in answer to a segment leaves after the ACK that the segment demands, even if the host
+/// Data written in answer to a segment leaves after the ACK that the segment demands, even if the host
 /// polls only once.
 #[test]
 fn an_ack_that_is_due_leaves_before_the_answer() {

@@ -15,11 +15,11 @@ fn the_fin_rides_on_what_has_not_left_and_is_alone_otherwise() {
     path.close(CLIENT);
     path.run_out(Time::from_secs(1));
     let fins = |path: &Path| -> Vec<u32> {
-        let fins = path
-            .left
+        path.left
             .iter()
-            .filter(|(_, _, segment)| segment.flags.has(Flags::FIN));
-        fins.map(|(_, _, segment)| segment.payload).collect()
+            .filter(|(_, _, segment)| segment.flags.has(Flags::FIN))
+            .map(|(_, _, segment)| segment.payload)
+            .collect()
     };
     assert_eq!(fins(&path), [1_448]);
     let mut path = Path::new(ms(20)).opened();

@@ -53,7 +53,7 @@ struct Plan {
 }
 
 impl Plan {
-    /// At least so many writes.
+    /// The least number of writes.
     fn new(random: &mut Random, least: u64) -> Self {
         let count = random.below(6).max(least);
         let mut writes: Vec<_> = (0..count)

@@ -22,7 +22,7 @@ fn ms(n: u64) -> Time {
     Time::from_millis(n)
 }
 
-/// What becomes of a segment.
+/// The fate of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Pass,
@@ -82,7 +82,7 @@ impl Path {
         self.script = Box::new(script);
         self
     }
-    /// The same, opened at time zero, after the handshake.
+    /// A path that is opened at time zero, after the handshake.
     fn opened(mut self) -> Self {
         self.open();
         self.run_until(self.rtt * 2);
@@ -183,13 +183,11 @@ impl Path {
             self.step(at);
         }
     }
-    /// What `end` sent since `from`, in words.
+    /// The segments that `end` sent since `from`, in words.
     fn sent(&self, end: usize, from: Time) -> Vec<String> {
-        let of_end = self
-            .left
+        self.left
             .iter()
-            .filter(|(at, who, _)| *who == end && *at >= from);
-        of_end
+            .filter(|(at, who, _)| *who == end && *at >= from)
             .map(|(at, _, segment)| describe(*at, segment))
             .collect()
     }

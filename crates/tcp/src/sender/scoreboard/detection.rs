@@ -153,7 +153,7 @@ mod tests {
         board.unmark_lost();
         board.push(SentSegment::new(1_000, 0, MS(22)), 1_100);
         board.mark_sacked(10);
-        // What has left again is listed again.
+        // A segment that has left again is listed again.
         assert_eq!(look(&mut board, 10, MS(21)).1, [1, 5, 6, 7, 8]);
     }
 

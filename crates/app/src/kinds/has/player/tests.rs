@@ -4,7 +4,7 @@
 use super::*;
 use crate::kinds::has::bola::Form;
 
-/// So long, in ns, it offers so many bit/s after so long a latency, in ns.
+/// A stretch in ns, its rate in bit/s, and its latency in ns.
 type Period = (u64, u64, u64);
 
 const MS: u64 = 1_000_000;
@@ -82,7 +82,7 @@ impl Network {
     }
 }
 
-/// What came of a session.
+/// The result of a session.
 struct Outcome {
     player: Player,
     /// Levels in the order in which they were asked for.
@@ -185,7 +185,7 @@ fn conserve(player: &Player, began: Time, now: Time) {
     assert_eq!(watched.played + player.buffer(), downloaded);
 }
 
-fn plan(rule: Kind) -> Plan {
+fn plan(rule: RuleKind) -> Plan {
     let rates = [500_000, 1_000_000, 2_000_000, 4_000_000, 8_000_000];
     Plan {
         ladder: Ladder::new(rates, Time::from_secs(4)),
@@ -199,16 +199,16 @@ fn plan(rule: Kind) -> Plan {
 }
 
 /// 30 segments of exactly 4 s times their rate.
-fn even(rule: Kind, periods: &[Period]) -> Outcome {
+fn even(rule: RuleKind, periods: &[Period]) -> Outcome {
     let plan = plan(rule);
     let ladder = plan.ladder.clone();
     play(plan, periods, |_, quality| ladder.bytes(quality) * 8)
 }
 
-const BASIC: Kind = Kind::BolaBasic;
-const BOLA_E: Kind = Kind::BolaE(Form::Sabre);
+const BASIC: RuleKind = RuleKind::BolaBasic;
+const BOLA_E: RuleKind = RuleKind::BolaE(Form::Sabre);
 /// Sabre's `dynamicdash`.
-const DYNAMIC: Kind = Kind::Dynamic {
+const DYNAMIC: RuleKind = RuleKind::Dynamic {
     form: Form::Sabre,
     high: Time::from_secs(10),
     low: Time::from_secs(5),
@@ -246,7 +246,7 @@ fn decides_as_sabre_does_at_a_constant_bandwidth() {
             0.316764,
             718.132855,
         ),
-        (800, Kind::Throughput, then('0', "0"), 0.0, 489.636037),
+        (800, RuleKind::Throughput, then('0', "0"), 0.0, 489.636037),
         (
             3_000,
             BASIC,
@@ -263,7 +263,7 @@ fn decides_as_sabre_does_at_a_constant_bandwidth() {
         ),
         (
             3_000,
-            Kind::Throughput,
+            RuleKind::Throughput,
             then('0', "2"),
             1.332239,
             1_938.583895,
@@ -291,7 +291,7 @@ fn decides_as_sabre_does_at_a_constant_bandwidth() {
         ),
         (
             6_000,
-            Kind::Throughput,
+            RuleKind::Throughput,
             then('0', "3"),
             2.003892,
             3_871.289322,
@@ -313,7 +313,7 @@ fn decides_as_sabre_does_at_a_constant_bandwidth() {
         (20_000, BOLA_E, then('0', "4"), 2.677046, 7_740.968870),
         (
             20_000,
-            Kind::Throughput,
+            RuleKind::Throughput,
             then('0', "4"),
             2.677046,
             7_740.968870,
@@ -370,7 +370,7 @@ fn follows_a_step_of_the_bandwidth_and_gives_downloads_up_as_sabre_means_to() {
             3_538.989809,
         ),
         (
-            Kind::Throughput,
+            RuleKind::Throughput,
             "0333333333333333333331211111111",
             1,
             1.566261,
@@ -391,7 +391,7 @@ fn follows_a_step_of_the_bandwidth_and_gives_downloads_up_as_sabre_means_to() {
 }
 
 /// Sabre's example: a film of 199 segments of 3 s in ten levels, with the sizes that it has.
-fn film(rule: Kind, periods: &[Period]) -> Outcome {
+fn film(rule: RuleKind, periods: &[Period]) -> Outcome {
     let rates = [230, 331, 477, 688, 991, 1_427, 2_056, 2_962, 5_027, 6_000];
     let segment = Time::from_secs(3);
     let lines = include_str!("movie.txt").lines();
@@ -435,7 +435,7 @@ fn plays_a_film_of_uneven_segments_as_sabre_does() {
             405.125290,
         ),
         (
-            Kind::Throughput,
+            RuleKind::Throughput,
             "0777777777777777777766666666555444444455555566666667777777776666666665444444444555555666666677777777666666665554444444455555566666677777777766666666555444444455555566666666777777776666666655544444445",
             2.066702,
             1_963.813375,
@@ -476,7 +476,7 @@ fn bola_e_reaches_the_top_at_once_where_bola_climbs() {
 /// and waits for 4 s, and for the latency.
 #[test]
 fn a_network_that_is_too_slow_stalls_before_every_segment() {
-    let outcome = even(Kind::Throughput, &[(1_000_000, 250, 40)]);
+    let outcome = even(RuleKind::Throughput, &[(1_000_000, 250, 40)]);
     let watched = outcome.player.watched();
     assert_eq!(watched.stalls, 29);
     assert_eq!(watched.stalled, Time::from_millis(29 * 4_040));
@@ -492,7 +492,7 @@ fn a_full_buffer_makes_on_and_off_periods_of_the_closed_form() {
     let fixed = Plan {
         ladder: Ladder::new([3_000_000], Time::from_secs(5)),
         segments: Some(60),
-        ..plan(Kind::Throughput)
+        ..plan(RuleKind::Throughput)
     };
     let bits = fixed.ladder.bytes(0) * 8;
     let outcome = play(fixed, &[(1_000_000, 8_000, 40)], |_, _| bits);
@@ -506,7 +506,7 @@ fn a_full_buffer_makes_on_and_off_periods_of_the_closed_form() {
 #[test]
 fn playback_begins_and_goes_on_with_what_was_asked_for() {
     for (startup, first) in [(0, 1), (4_000, 1), (4_001, 2), (12_000, 3), (25_000, 6)] {
-        let mut late = plan(Kind::Throughput);
+        let mut late = plan(RuleKind::Throughput);
         late.startup = Time::from_millis(startup);
         let bits = late.ladder.bytes(0) * 8;
         // 500 kbit/s segments of 4 s at 2 Mbit/s: one each second.
@@ -522,7 +522,7 @@ fn playback_begins_and_goes_on_with_what_was_asked_for() {
     }
     // 250 kbit/s for segments of 500, one each 8 s. A stall waits for three, which play 12 s; in these
     // and the 4 s of each that comes meanwhile, two more come: a stall each 40 s from 12 s on.
-    let mut patient = plan(Kind::Throughput);
+    let mut patient = plan(RuleKind::Throughput);
     patient.resume = Time::from_secs(12);
     let outcome = play(patient, &[(1_000_000, 250, 0)], |_, _| 2_000_000);
     let watched = outcome.player.watched();
@@ -534,11 +534,11 @@ fn every_rule_plays_on_any_network_and_stays_within_its_buffer() {
     let rules = [
         BASIC,
         BOLA_E,
-        Kind::BolaE(Form::DashJs),
+        RuleKind::BolaE(Form::DashJs),
         DYNAMIC,
-        Kind::Throughput,
-        Kind::Bba0,
-        Kind::RobustMpc,
+        RuleKind::Throughput,
+        RuleKind::Bba0,
+        RuleKind::RobustMpc,
     ];
     for rule in rules {
         for periods in [
@@ -557,7 +557,7 @@ fn every_rule_plays_on_any_network_and_stays_within_its_buffer() {
 /// BBA-0 with 25 s: the lowest rate up to 9.375 s, the highest from 22.5 s on.
 #[test]
 fn bba_follows_its_buffer_alone() {
-    let mut wide = plan(Kind::Bba0);
+    let mut wide = plan(RuleKind::Bba0);
     wide.buffer = Time::from_secs(60);
     let ladder = wide.ladder.clone();
     let outcome = play(wide, &[(1_000_000, 100_000, 1)], |_, quality| {
@@ -571,7 +571,7 @@ fn bba_follows_its_buffer_alone() {
 /// Two samples of 6 and 2 Mbit/s, and BOLA-E of dash.js: a stall takes the placeholder away.
 #[test]
 fn the_two_forms_of_bola_e_decide_differently() {
-    let of = |form| even(Kind::BolaE(form), &[(1_000_000, 3_000, 40)]).levels;
+    let of = |form| even(RuleKind::BolaE(form), &[(1_000_000, 3_000, 40)]).levels;
     let (sabre, dash) = (of(Form::Sabre), of(Form::DashJs));
     assert_ne!(sabre, dash);
     // Cut to what the throughput sustains, and not to one above it.

@@ -30,7 +30,7 @@ fn report(wire: &mut Wire) -> PagesReport {
     }
 }
 
-/// What of an event is planned.
+/// The planned part of an event.
 fn plan(wire: &Wire, kind: &str) -> Vec<(u64, u64)> {
     let events = wire.events.iter().filter(|event| event.kind == kind);
     let mut plan: Vec<_> = events.map(|event| (event.number, event.size)).collect();
@@ -125,7 +125,7 @@ fn a_page_over_http2_takes_four_rounds_whatever_it_holds() {
 fn responses_of_one_connection_are_interleaved() {
     let config = pages(r#", protocol = "http2", parse = "0s", pages = 5, reading = "5s""#);
     let mut wire = run(&config, Rate::from_mbps(20), 1_448, SECONDS(60));
-    let frames = wire
+    let frames: Vec<Message> = wire
         .log
         .iter()
         .filter_map(|(_, end, input, _)| match input {
@@ -133,8 +133,8 @@ fn responses_of_one_connection_are_interleaved() {
                 Some(*message)
             }
             _ => None,
-        });
-    let frames: Vec<Message> = frames.collect();
+        })
+        .collect();
     assert!(frames.iter().all(|frame| frame.length <= 16_384 + 24));
     let turns = frames
         .windows(2)

@@ -1,4 +1,4 @@
-//! What became of items: counts, and how long the complete ones took.
+//! The report of items: counts, and how long the complete ones took.
 
 use quell_units::{Bytes, Time};
 
@@ -15,7 +15,7 @@ pub const RANGES: [u64; 8] = [
 /// Parts of a normalised completion time.
 const PARTS: u128 = 1_000_000;
 
-/// What became of items.
+/// The report of items.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ItemsReport {
     /// Items that were asked for.
@@ -32,19 +32,19 @@ pub struct ItemsReport {
     pub oldest: Option<Time>,
     /// Payload of the complete items, in bytes.
     pub bytes: u64,
-    /// From the request for the connection to the end of the file.
+    /// Time from the request for the connection to the end of the file.
     pub completion: Durations,
-    /// From the request for the connection to the last byte.
+    /// Time from the request for the connection to the last byte.
     pub last_byte: Durations,
-    /// From the moment at which the connection was up to the end of the file.
+    /// Time from the moment at which the connection was up to the end of the file.
     pub without_handshake: Durations,
-    /// From the request for the connection, on a kept one from the item's request, to the first byte; also of items that did not complete.
+    /// Time from the request for the connection, on a kept one from the item's request, to the first byte; also of items that did not complete.
     pub flow_startup: Durations,
     /// Complete items that took 0.2 s or longer, and 1 s or longer.
     pub slower: [u64; 2],
     /// Why they did.
     pub causes: Causes,
-    /// By [`RANGES`].
+    /// Completion times by [`RANGES`].
     pub by_size: [BySize; RANGES.len()],
 }
 
@@ -254,7 +254,7 @@ macro_rules! of_cause {
     };
 }
 
-/// By the costliest repair of an item's connection.
+/// Counts by the costliest repair of an item's connection.
 const BY_CAUSE: [[Figure<ItemsReport>; 2]; 5] = [
     of_cause!(
         "handshake",

@@ -1,4 +1,4 @@
-//! What the web reports: of items, or of pages.
+//! The report of the web: about items, or about pages.
 
 mod items;
 mod pages;
@@ -10,12 +10,12 @@ pub use items::{BySize, ItemsReport, RANGES};
 pub(super) use pages::LoadedPage;
 pub use pages::PagesReport;
 
-/// What became of items or of pages.
+/// The report about items or about pages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WebReport {
-    /// Of items.
+    /// About items.
     Items(Box<ItemsReport>),
-    /// Of pages.
+    /// About pages.
     Pages(Box<PagesReport>),
 }
 
@@ -44,7 +44,7 @@ impl KindReport for WebReport {
             (Self::Items(_) | Self::Pages(_), _) => {}
         }
     }
-    /// What was in flight before has ended since, or still is.
+    /// An item or page that was in flight before has ended since, or still is.
     fn append(&mut self, next: &Self) {
         match (self, next) {
             (Self::Items(report), Self::Items(next)) => {

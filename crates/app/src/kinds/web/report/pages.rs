@@ -25,9 +25,9 @@ pub struct PagesReport {
     pub opened: u64,
     /// Objects that completed, also of pages that did not.
     pub objects: u64,
-    /// From the request for the document to the last byte of the last object.
+    /// Time from the request for the document to the last byte of the last object.
     pub load: Durations,
-    /// The same of pages that opened a connection for their document, and of those that did not.
+    /// That time for pages that opened a connection for their document, and for those that did not.
     pub by_start: [Durations; 2],
     /// To the last byte of the document.
     pub document: Durations,
@@ -37,9 +37,9 @@ pub struct PagesReport {
     pub network: Durations,
     /// To half of the page's bytes.
     pub half: Durations,
-    /// From the request for an object to its last byte.
+    /// Time from the request for an object to its last byte.
     pub object: Durations,
-    /// From the request for an object, with the connection that was opened for it, to its first byte.
+    /// Time from the request for an object, with the connection that was opened for it, to its first byte.
     pub flow_startup: Durations,
 }
 

@@ -1,4 +1,4 @@
-//! What the stack reports besides ACKs: losses, reductions, time-outs, undos, restarts.
+//! Reports of the stack besides ACKs: losses, reductions, time-outs, undos, restarts.
 
 use super::super::integers::UNIT;
 use super::{Ack, Draw, Lost, Mode, NO_RTT, Phase, Turn, UNSET, Undo, ca};
@@ -33,7 +33,7 @@ impl<D: Draw> Turn<'_, D> {
         self.s.loss_in_round = true;
         self.s.loss_in_cycle = true;
     }
-    /// What was in flight when loss became too much: solves (lost before + x) / (in flight before + x) =
+    /// Packets in flight when loss became too much: solves (lost before + x) / (in flight before + x) =
     /// threshold for x.
     fn level_at_loss(&self, lost: &Lost) -> u32 {
         if lost.tx_in_flight < 1 || lost.lost < 1 {

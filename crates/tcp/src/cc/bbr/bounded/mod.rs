@@ -32,7 +32,7 @@ pub const UNSET: u32 = u32::MAX;
 /// Least window in segments.
 const MIN_CWND: u32 = 4;
 
-/// What a call of the machine works on.
+/// The operands of a call of the machine.
 struct Turn<'a, D> {
     rules: &'a Rules,
     s: &'a mut BbrState,

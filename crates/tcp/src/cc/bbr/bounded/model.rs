@@ -1,4 +1,4 @@
-//! From the model of the path to pacing rate and window.
+//! Pacing rate and window from the model of the path.
 
 use super::super::integers::{self, UNIT, carried};
 use super::{Ack, Draw, MIN_CWND, Mode, Phase, Rules, Turn, UNSET};
@@ -42,7 +42,7 @@ impl<D: Draw> Turn<'_, D> {
     pub(super) fn inflight(&self, bw: u32, gain: u32) -> u32 {
         self.quantise(self.s.bdp(bw, gain))
     }
-    /// What should be in flight; less if the window is smaller.
+    /// Target of the packets in flight; less if the window is smaller.
     pub(super) fn target_inflight(&self) -> u32 {
         self.inflight(self.s.bw(), UNIT).min(self.sock.cwnd)
     }

@@ -1,4 +1,4 @@
-//! What distinguishes one BBR v2 or v3 from another; `struct bbr_rules` in `bpf/core/bbr.h`.
+//! The rules that distinguish one BBR v2 or v3 from another; `struct bbr_rules` in `bpf/core/bbr.h`.
 
 use super::super::integers::{LARGEST, UNIT};
 

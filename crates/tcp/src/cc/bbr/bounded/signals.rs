@@ -1,4 +1,4 @@
-//! What an ACK shows: rounds, bandwidth, marks, losses, bunches; and the lower bounds that follow.
+//! The signals of an ACK: rounds, bandwidth, marks, losses, bunches; and the lower bounds that follow.
 
 use super::super::integers::{UNIT, after, bandwidth_up, carried, part};
 use super::{Ack, Draw, Marks, Turn, UNSET};
@@ -9,7 +9,7 @@ const ALPHA_GAIN: u32 = UNIT / 16;
 const ECN_FACTOR: u32 = UNIT / 3;
 /// Share of marks that is too much.
 const ECN_THRESHOLD: u32 = UNIT / 2;
-/// Rounds in a row with so many marks that end start-up.
+/// Number of marked rounds in a row that ends start-up.
 const FULL_ECN_COUNT: u8 = 2;
 /// Rounds after which the slot of extra ACKs changes; one before the pipe is full.
 const EXTRA_ACKED_ROUNDS: u8 = 5;
@@ -91,7 +91,7 @@ impl<D: Draw> Turn<'_, D> {
     fn is_observation(ack: &Ack) -> bool {
         ack.interval_us > 0 && ack.acked > 0
     }
-    /// What the last round delivered, and whether another round of loss begins.
+    /// Takes up the deliveries of the last round, and whether another round of loss begins.
     pub(super) fn update_latest(&mut self, ack: &Ack, sample: u32) {
         self.s.loss_round_start = false;
         if !Self::is_observation(ack) {
@@ -133,7 +133,7 @@ impl<D: Draw> Turn<'_, D> {
         }
     }
 
-    /// What is left by a round with marks.
+    /// The remainder of a value after a round with marks.
     pub(super) fn after_marks(&self, number: u32) -> u32 {
         part(number, UNIT - part(self.s.ecn_alpha, ECN_FACTOR))
     }

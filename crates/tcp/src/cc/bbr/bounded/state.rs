@@ -91,7 +91,7 @@ pub struct BbrState {
     pub extra_acked: [u32; 2],
     /// Packets acknowledged in this epoch, 20 bits.
     pub ack_epoch_acked: u32,
-    /// The same as `next_rtt_delivered` for rounds of loss.
+    /// As `next_rtt_delivered`, for rounds of loss.
     pub loss_round_delivered: u32,
     /// The bounds before the last losses.
     pub undo_bw_lo: u32,
@@ -137,7 +137,7 @@ pub struct BbrState {
     pub prev_ca_state: u8,
     /// Phase of `PROBE_BW`.
     pub phase: Phase,
-    /// What ACKs show.
+    /// The signals of ACKs.
     pub ack_phase: AckPhase,
     /// Rounds without growth.
     pub full_bw_cnt: u8,

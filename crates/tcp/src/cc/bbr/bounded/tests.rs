@@ -397,7 +397,7 @@ fn a_probe_after_marks_begins_steep() {
     assert!(bench.s().is_in(Phase::Cruise), "not in v2");
 }
 
-/// What Linux keeps in few bits.
+/// Fields that Linux keeps in few bits.
 #[test]
 fn narrow_counters_keep_their_width() {
     let mut bench = Bench::cruising(both()[0], 100);

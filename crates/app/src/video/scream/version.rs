@@ -1,6 +1,6 @@
 //! Which SCReAM v2: that of the draft, or that of the program whose shares beside others are published.
 //!
-//! What moves these shares, in this order: how α is averaged, which marks count, the room in the target, and how fast a frame
+//! The rules that move these shares, in this order: how α is averaged, which marks count, the room in the target, and how fast a frame
 //! leaves. The rest of the control is the draft's in both.
 
 use quell_units::{Time, words};
@@ -17,15 +17,15 @@ words! {
     }
 }
 
-/// In what the versions differ.
+/// The differences of the versions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Law {
+pub struct VersionRules {
     /// α rises by 2 to the power of minus the first of the distance to the newest part. It falls by the second of itself, or,
     /// without one, as it rises.
     pub gains: (u32, Option<u32>),
     /// A mark between two reactions leads to the next one. Without it only marks of the newest report do.
     pub remembers: bool,
-    /// A reaction at most once in so long, or in an RTT if that is less.
+    /// Least time between reactions; an RTT if that is less.
     pub hold: Time,
     /// A reaction is less in an RTT that has several.
     pub splits: bool,
@@ -37,7 +37,7 @@ pub struct Law {
     pub pace: u64,
 }
 
-impl Law {
+impl VersionRules {
     /// That of a version.
     pub const fn of(version: Version) -> Self {
         match version {

@@ -16,8 +16,8 @@
 use quell_units::parameter::{Domain, Preset};
 use quell_units::{Bytes, Parameter, Random, Rate, Time, parameters, words};
 
-use crate::course::Course;
-use crate::video::frames::{self, Frame, PlannedFrame, Renderer, SizeLaw, mean_size};
+use crate::timed_value::TimedValue;
+use crate::video::frames::{self, Frame, PlannedFrame, Renderer, FrameSizes, mean_size};
 use crate::video::inputs::{self, Acting, Inputs};
 use crate::video::report::VideoReport;
 use crate::video::viewer::{self, FRAMES, Seen, Viewer, Viewing};
@@ -27,7 +27,7 @@ use crate::{
 };
 
 words! {
-    /// What becomes of a frame that is ready before the earlier one has left.
+    /// Treatment of a frame that is ready before the earlier one has left.
     pub enum Late {
         /// It waits until the next one is ready, and is left out then.
         Skip = "skip",
@@ -73,14 +73,14 @@ pub struct Panorama {
     /// Mean rate of the video.
     pub rate: Rate,
     /// How the lengths of frames vary.
-    pub sizes: SizeLaw,
-    /// From a tick of the frame clock to a frame.
+    pub sizes: FrameSizes,
+    /// Time from a tick of the frame clock to a frame.
     pub residence: Time,
-    /// What becomes of a frame that cannot leave.
+    /// Treatment of a frame that cannot leave.
     pub late: Late,
     /// How frames are shown.
     pub viewing: Viewing,
-    /// What the user does.
+    /// The user's behaviour.
     pub acting: Acting,
     /// Payload of an input.
     pub input_size: Bytes,
@@ -111,7 +111,7 @@ impl ApplicationKind for Panorama {
     fn new(parameters: Parameters) -> Self {
         Self {
             rate: parameters.rate,
-            sizes: SizeLaw {
+            sizes: FrameSizes {
                 deviation: parameters.deviation,
                 smallest: parameters.smallest,
                 largest: parameters.largest,
@@ -169,7 +169,7 @@ impl Panorama {
 
 const ONLY: ConnectionId = ConnectionId::ONLY;
 
-/// What a message is.
+/// The kind of a message.
 mod kind {
     /// An input; its number in [`Message::stream`](crate::Message::stream).
     pub(super) const INPUT: u8 = 1;
@@ -185,9 +185,9 @@ const SHORTEST: u64 = 2 * Message::HEADER;
 /// Two times in one number of 64 bits. What is longer counts as the longest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Held {
-    /// From the arrival of the input to the hand-over of the frame: up to 17 s.
+    /// Time from the arrival of the input to the hand-over of the frame: up to 17 s.
     input: Time,
-    /// From the end of rendering to the hand-over: up to 1.07 s, which is longer than an interval
+    /// Time from the end of rendering to the hand-over: up to 1.07 s, which is longer than an interval
     /// between frames. A skipped one does not wait longer than that, and a queued one does not wait.
     frame: Time,
 }
@@ -213,14 +213,14 @@ impl Held {
 #[derive(Debug, Clone)]
 pub struct Server {
     /// Mean length of the frames of each tick, in bytes.
-    mean: Course<u64>,
-    sizes: SizeLaw,
+    mean: TimedValue<u64>,
+    sizes: FrameSizes,
     residence: Time,
     late: Late,
     renderer: Renderer,
     random: Random,
     is_up: bool,
-    /// With [`Late::Skip`]: a frame has been handed over and has not left.
+    /// A frame has been handed over and has not left; only for [`Late::Skip`].
     is_leaving: bool,
     /// The frame that follows it.
     waiting: Option<Frame>,
@@ -231,7 +231,7 @@ pub struct Server {
 impl Server {
     fn new(panorama: &Panorama, mut clock: Random, random: Random) -> Self {
         Self {
-            mean: Course::new(panorama.mean()),
+            mean: TimedValue::new(panorama.mean()),
             sizes: panorama.sizes,
             residence: panorama.residence,
             late: panorama.late,
@@ -321,7 +321,7 @@ impl Application for Server {
     }
 }
 
-/// From the failure of a connection to the next attempt.
+/// Time from the failure of a connection to the next attempt.
 const RETRY: Time = Time::from_secs(1);
 
 /// A frame of which a part has arrived.

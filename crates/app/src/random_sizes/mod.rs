@@ -29,16 +29,16 @@ const MOST_DRAWS: u32 = 10_000;
 /// 2^(point / 256) in units of 2^-62.
 static POWERS: [u64; 256] = powers();
 
-/// A law from which sizes are drawn.
+/// A random size.
 #[derive(Debug, Clone)]
-pub struct SizeLaw {
-    law: Law,
+pub struct RandomSize {
+    shape: Shape,
     /// The smallest size, and the largest.
     range: (u64, u64),
 }
 
 #[derive(Debug, Clone)]
-enum Law {
+enum Shape {
     Fixed,
     Pareto {
         /// log2 of the smallest size.
@@ -58,28 +58,28 @@ enum Law {
     Steps(Vec<(u128, i64)>),
 }
 
-impl SizeLaw {
-    /// The law of `sizes`.
+impl RandomSize {
+    /// The distribution of `sizes`.
     pub fn new(sizes: &Sizes) -> Self {
         let (low, high) = sizes.range();
         let log = |size: Bytes| log2(size.get());
-        let law = match sizes {
-            Sizes::Fixed(_) => Law::Fixed,
+        let shape = match sizes {
+            Sizes::Fixed(_) => Shape::Fixed,
             Sizes::Pareto { alpha, min, max } => {
                 let alpha = i128::from((*alpha).max(1));
                 let beyond = i128::from(log(*min) - log(*max)) * alpha / 1_000_000;
-                Law::Pareto {
+                Shape::Pareto {
                     from: log(*min),
                     beyond: exp2(i64::try_from(beyond).unwrap_or(i64::MIN), 64),
                     per_deviate: (LOG2_E * 1_000_000 / alpha) as i64,
                 }
             }
             Sizes::LogNormal { spread, .. } => match spread {
-                Spread::Median { median, sigma } => Law::LogNormal {
+                Spread::Median { median, sigma } => Shape::LogNormal {
                     median: log(*median),
                     sigma: (LOG2_E * i128::from(*sigma) / 1_000_000) as i64,
                 },
-                Spread::Percentiles { p5, p95 } => Law::LogNormal {
+                Spread::Percentiles { p5, p95 } => Shape::LogNormal {
                     median: (log(*p5) + log(*p95)) / 2,
                     sigma: (i128::from(log(*p95) - log(*p5)) * 1_000_000_000 / BETWEEN_P5_AND_P95)
                         as i64,
@@ -90,11 +90,11 @@ impl SizeLaw {
                     let share = (u128::from(share) << 64) / 1_000_000;
                     (share, log2(size.into()))
                 };
-                Law::Steps(steps.points().iter().map(point).collect())
+                Shape::Steps(steps.points().iter().map(point).collect())
             }
         };
         Self {
-            law,
+            shape,
             range: (low.get(), high.get()),
         }
     }
@@ -103,7 +103,7 @@ impl SizeLaw {
     /// `sigma` of the natural logarithm, both in units of 10^-4.
     pub(crate) const fn log_normal(mu: i64, sigma: i64, (low, high): (u64, u64)) -> Self {
         Self {
-            law: Law::LogNormal {
+            shape: Shape::LogNormal {
                 median: (mu as i128 * LOG2_E / 10_000) as i64,
                 sigma: (sigma as i128 * LOG2_E / 10_000) as i64,
             },
@@ -115,7 +115,7 @@ impl SizeLaw {
     /// 20 times the mean, which makes them 0.6 % smaller on average.
     pub(crate) fn around(mean: u64) -> Self {
         Self {
-            law: Law::LogNormal {
+            shape: Shape::LogNormal {
                 median: log2(mean) - (LOG2_E / 2) as i64,
                 sigma: LOG2_E as i64,
             },
@@ -126,9 +126,9 @@ impl SizeLaw {
     /// A size, in bytes.
     pub fn draw(&self, random: &mut Random) -> u64 {
         let (low, high) = self.range;
-        match &self.law {
-            Law::Fixed => low,
-            Law::Pareto {
+        match &self.shape {
+            Shape::Fixed => low,
+            Shape::Pareto {
                 from,
                 beyond,
                 per_deviate,
@@ -139,7 +139,7 @@ impl SizeLaw {
                 let deviate = i128::from(minus_ln(kept)) * i128::from(*per_deviate);
                 exp2(from + (deviate >> LOG_BITS) as i64, 0).clamp(low, high)
             }
-            Law::LogNormal { median, sigma } => {
+            Shape::LogNormal { median, sigma } => {
                 let size = || {
                     let deviate = i128::from(normal::deviate(random)) * i128::from(*sigma);
                     exp2(median + (deviate >> normal::FRACTION_BITS) as i64, 0)
@@ -148,7 +148,7 @@ impl SizeLaw {
                 let fitting = sizes.find(|size| (low..=high).contains(size));
                 fitting.unwrap_or_else(|| exp2(*median, 0).clamp(low, high))
             }
-            Law::Steps(points) => {
+            Shape::Steps(points) => {
                 let draw = u128::from(random.u64());
                 let after = points.partition_point(|(share, _)| *share <= draw);
                 let after = after.min(points.len() - 1);
@@ -167,7 +167,7 @@ impl SizeLaw {
 /// Sizes by number: the same at both ends, and whichever of them are asked for.
 #[derive(Debug, Clone)]
 pub struct NumberedSizes {
-    law: SizeLaw,
+    size: RandomSize,
     seed: u64,
 }
 
@@ -175,14 +175,14 @@ impl NumberedSizes {
     /// Draws the seed of all sizes.
     pub fn new(sizes: &Sizes, random: &mut Random) -> Self {
         Self {
-            law: SizeLaw::new(sizes),
+            size: RandomSize::new(sizes),
             seed: random.u64(),
         }
     }
     /// The size of this number, in bytes.
     pub fn of(&self, number: u64) -> u64 {
         let mut own = Random::new(self.seed.wrapping_add(number), "size");
-        self.law.draw(&mut own)
+        self.size.draw(&mut own)
     }
 }
 

@@ -20,11 +20,11 @@ use quell_units::{Bytes, Interval, Parameter, ParameterError, Random, Rate, Time
 use quell_units::{parameters, words};
 
 use crate::video::beat;
-use crate::video::frames::{self, SizeLaw, mean_size};
+use crate::video::frames::{self, FrameSizes, mean_size};
 use crate::video::inputs::{self, Acting};
 use crate::video::packets::MOST_PACKETS;
 use crate::video::report::VideoReport;
-use crate::video::scream::law::Version;
+use crate::video::scream::version::Version;
 use crate::video::source::{self, Model};
 use crate::video::viewer::{self, FRAMES, Viewing};
 use crate::{ApplicationKind, Datagrams, Ends, EventInfo, MAX_DATAGRAM, PresetSettings, Role};
@@ -46,7 +46,7 @@ words! {
 }
 
 words! {
-    /// What controls the rate.
+    /// The control of the rate.
     pub enum Control {
         /// Nothing.
         None = "none",
@@ -145,19 +145,19 @@ pub struct Rtc {
     pub model: Model,
     /// Mean rate of the video, or the most that it sends.
     pub rate: Rate,
-    /// From a tick of the frame clock to a frame.
+    /// Time from a tick of the frame clock to a frame.
     pub residence: Time,
     /// IP length of a full packet, in bytes.
     pub packet: u64,
     /// Over how much of the frame interval a frame is spread, in thousandths.
     pub pace: u32,
-    /// What controls the rate.
+    /// The control of the rate.
     pub control: Control,
     /// Which SCReAM v2.
     pub law: Version,
     /// How frames are shown.
     pub viewing: Viewing,
-    /// What the user does.
+    /// The user's behaviour.
     pub acting: Acting,
     /// IP length of an input.
     pub input_size: Bytes,
@@ -241,7 +241,7 @@ impl ApplicationKind for Rtc {
         Self {
             model: match parameters.model {
                 Encoder::Gaussian => Model::Gaussian {
-                    sizes: SizeLaw {
+                    sizes: FrameSizes {
                         deviation: parameters.deviation,
                         smallest: parameters.smallest,
                         largest: parameters.largest,

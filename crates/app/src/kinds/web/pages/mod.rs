@@ -16,7 +16,7 @@ use quell_units::{Period, Random, Time};
 use super::recipe::{Laws, Planned};
 use super::report::{LoadedPage, PagesReport};
 use super::{Protocol, Web};
-use crate::course::Course;
+use crate::timed_value::TimedValue;
 use crate::exchange::{Delays, Incoming, REQUEST, RESPONSE};
 use crate::exponential::draw;
 use crate::{Action, Carrier, ConnectionId, Data, Event, Input, Message, Outcome};
@@ -24,9 +24,9 @@ use crate::{Action, Carrier, ConnectionId, Data, Event, Input, Message, Outcome}
 /// Streams of an HTTP/2 connection that are open at once (RFC 9113 recommends at least 100).
 const MOST_STREAMS: usize = 100;
 
-/// What the flow's connections had repaired when the page began.
+/// Repairs of the flow's connections before the page began.
 const OF_PAGE: u32 = 0;
-/// What the connection of an object had repaired when its request left.
+/// Repairs of an object's connection before its request left.
 const fn of_object(index: usize) -> u32 {
     1 + index as u32
 }
@@ -40,7 +40,7 @@ pub struct Browser {
     contents: u64,
     parsing: Random,
     /// How long reading takes, from the end of a page on.
-    period: Course<Period>,
+    period: TimedValue<Period>,
     reading: Random,
     delays: Delays,
     /// Pages that have begun.
@@ -105,7 +105,7 @@ struct Object {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum ConnectionState {
     Free,
     /// Not ready for requests.
     Opening,
@@ -116,7 +116,7 @@ enum State {
 
 #[derive(Debug, Clone, Copy)]
 struct Connection {
-    state: State,
+    state: ConnectionState,
     incoming: Incoming,
     /// Whether a request over HTTP/1.1 is not answered.
     is_busy: bool,
@@ -126,7 +126,7 @@ struct Connection {
 
 impl Connection {
     const FREE: Self = Self {
-        state: State::Free,
+        state: ConnectionState::Free,
         incoming: Incoming::NONE,
         is_busy: false,
         asked: None,
@@ -140,7 +140,7 @@ impl Browser {
             laws: Laws::new(web.recipe, web.objects, web.object_size),
             contents: random.u64(),
             parsing: Random::new(random.u64(), "parse"),
-            period: Course::new(web.reading),
+            period: TimedValue::new(web.reading),
             reading: Random::new(random.u64(), "reading"),
             delays,
             pages: 0,
@@ -170,7 +170,7 @@ impl Browser {
                 };
                 known.asked = Some(asked);
                 if tls.begin(connection, actions) {
-                    known.state = State::Ready;
+                    known.state = ConnectionState::Ready;
                 }
             }
             Input::Message {
@@ -200,8 +200,8 @@ impl Browser {
                     return;
                 };
                 // A server that closes first has been stopped.
-                if known.state != State::Closing {
-                    known.state = State::Closing;
+                if known.state != ConnectionState::Closing {
+                    known.state = ConnectionState::Closing;
                     actions.push(Action::Finish(connection));
                     self.give_up(now, Outcome::Unfinished, actions);
                 }
@@ -218,7 +218,7 @@ impl Browser {
 
     fn known(&mut self, connection: ConnectionId) -> Option<&mut Connection> {
         let known = self.connections.get_mut(connection.0 as usize)?;
-        (known.state != State::Free).then_some(known)
+        (known.state != ConnectionState::Free).then_some(known)
     }
 
     fn free(&mut self, connection: ConnectionId) {
@@ -309,7 +309,7 @@ impl Browser {
         }
         let protocol = self.web.protocol;
         for (number, connection) in self.connections.iter_mut().enumerate() {
-            if connection.state != State::Ready {
+            if connection.state != ConnectionState::Ready {
                 continue;
             }
             let number = ConnectionId(number as u32);
@@ -337,15 +337,15 @@ impl Browser {
             }
         }
         let in_state = |state| self.connections.iter().filter(|c| c.state == state).count();
-        let mut opening = in_state(State::Opening);
-        let mut open = opening + in_state(State::Ready);
+        let mut opening = in_state(ConnectionState::Opening);
+        let mut open = opening + in_state(ConnectionState::Ready);
         let most = self.web.most_connections();
         let wanted = |opening: usize| match protocol {
             Protocol::Http1 => page.waiting.len() > opening,
             Protocol::Http2 => opening == 0 && !page.waiting.is_empty(),
         };
         while open < most && wanted(opening) {
-            let free = self.connections.iter().position(|c| c.state == State::Free);
+            let free = self.connections.iter().position(|c| c.state == ConnectionState::Free);
             let number = match free {
                 Some(number) => number,
                 None if self.connections.len() < 2 * most => {
@@ -355,7 +355,7 @@ impl Browser {
                 // Those of the page before are not closed yet.
                 None => break,
             };
-            self.connections[number].state = State::Opening;
+            self.connections[number].state = ConnectionState::Opening;
             actions.push(Action::Open(ConnectionId(number as u32)));
             page.opened += 1;
             page.is_cold |= page.document.is_none();
@@ -397,7 +397,7 @@ impl Browser {
         let is_response = message.kind == RESPONSE;
         if let Some(known) = self.known(connection) {
             if is_ready {
-                known.state = State::Ready;
+                known.state = ConnectionState::Ready;
             }
             known.is_busy &= !is_response;
         }
@@ -433,7 +433,7 @@ impl Browser {
     /// The page is complete with the object `last`.
     fn complete(&mut self, now: Time, last: usize, actions: &mut Vec<Action>) {
         let Some(page) = self.page.take() else { return };
-        // What was waited for besides the network: on the way to the last object.
+        // The waits besides the network: on the way to the last object.
         let mut besides = Time::ZERO;
         let mut step = Some(last);
         while let Some(index) = step {
@@ -471,7 +471,7 @@ impl Browser {
         }
         actions.push(Action::Record(page.event(outcome)));
         for (number, connection) in self.connections.iter_mut().enumerate() {
-            if matches!(connection.state, State::Opening | State::Ready) {
+            if matches!(connection.state, ConnectionState::Opening | ConnectionState::Ready) {
                 *connection = Connection::FREE;
                 actions.push(Action::Abort(ConnectionId(number as u32)));
             }
@@ -493,8 +493,8 @@ impl Browser {
 
     fn close_idle(&mut self, actions: &mut Vec<Action>) {
         for (number, connection) in self.connections.iter_mut().enumerate() {
-            if matches!(connection.state, State::Ready) {
-                connection.state = State::Closing;
+            if matches!(connection.state, ConnectionState::Ready) {
+                connection.state = ConnectionState::Closing;
                 actions.push(Action::Finish(ConnectionId(number as u32)));
             }
         }
@@ -575,7 +575,7 @@ impl Object {
         (self.carrier != Carrier::Nothing).then(|| self.asked - self.known)
     }
 
-    /// What to say of the object `index` of a page, whose first one has the number `first`.
+    /// The event of the object `index` of a page, whose first one has the number `first`.
     fn event(&self, index: usize, first: u64, page: u64) -> Event {
         Event {
             kind: "object",

@@ -5,11 +5,11 @@ use super::*;
 const DRAWS: usize = 1_000_000;
 
 fn sorted(sizes: &str) -> Vec<u64> {
-    let law = SizeLaw::new(&Sizes::parse(sizes).unwrap());
+    let law = RandomSize::new(&Sizes::parse(sizes).unwrap());
     draws(&law)
 }
 
-fn draws(law: &SizeLaw) -> Vec<u64> {
+fn draws(law: &RandomSize) -> Vec<u64> {
     let mut random = Random::new(11, "sizes");
     let mut sizes: Vec<u64> = (0..DRAWS).map(|_| law.draw(&mut random)).collect();
     sizes.sort_unstable();
@@ -112,7 +112,7 @@ fn percentiles_define_a_log_normal_law() {
 /// 3GPP's pages, as ns-3 draws them: both ends cut off.
 #[test]
 fn objects_of_3gpp_have_the_means_of_their_truncated_laws() {
-    let law = SizeLaw::log_normal(83_459, 13_660, (100, 2_000_000));
+    let law = RandomSize::log_normal(83_459, 13_660, (100, 2_000_000));
     let main = draws(&law);
     has_quantiles(&main, &[(0.5, 4_235.0), (0.9, 24_317.0)]);
     assert!(
@@ -120,7 +120,7 @@ fn objects_of_3gpp_have_the_means_of_their_truncated_laws() {
         "{}",
         mean(&main)
     );
-    let embedded = draws(&SizeLaw::log_normal(61_657, 23_625, (50, 2_000_000)));
+    let embedded = draws(&RandomSize::log_normal(61_657, 23_625, (50, 2_000_000)));
     has_quantiles(&embedded, &[(0.5, 790.0), (0.9, 12_524.0)]);
     let found = mean(&embedded);
     assert!((found / 8_212.0 - 1.0).abs() < 0.02, "{found}");
@@ -141,7 +141,7 @@ fn an_empirical_law_has_its_points_and_is_even_in_the_logarithm_between_them() {
 #[test]
 fn a_fixed_size_draws_nothing_and_a_number_has_its_size_whatever_was_asked_before() {
     let mut random = Random::new(1, "fixed");
-    let law = SizeLaw::new(&Sizes::parse("7kB").unwrap());
+    let law = RandomSize::new(&Sizes::parse("7kB").unwrap());
     assert_eq!(law.draw(&mut random), 7_000);
     assert_eq!(random.u64(), Random::new(1, "fixed").u64());
 
@@ -168,7 +168,7 @@ fn the_widest_laws_stay_in_their_range() {
         r#"{ p5 = "1B", p95 = "490kB" }"#,
     ] {
         let sizes = Sizes::parse(text).unwrap();
-        let (law, (low, high)) = (SizeLaw::new(&sizes), sizes.range());
+        let (law, (low, high)) = (RandomSize::new(&sizes), sizes.range());
         let mut random = Random::new(5, "wide");
         for _ in 0..20_000 {
             let size = law.draw(&mut random);

@@ -1,6 +1,6 @@
 //! Logarithms and powers of one half in fixed point, by integer series.
 //!
-//! What a player decides must not depend on a machine's libm. Everything here is exact to the last or
+//! The decisions of a player must not depend on a machine's libm. Everything here is exact to the last or
 //! the last but one of its fraction bits.
 
 use quell_units::Time;

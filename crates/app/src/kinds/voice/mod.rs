@@ -26,7 +26,7 @@ use crate::voice::talker::{Speech, Talker};
 use crate::{Action, Application, ApplicationKind, Datagrams, Event, EventInfo, Input, Role};
 
 words! {
-    /// What encodes speech.
+    /// The encoder of speech.
     pub enum Codec {
         /// G.711 with 20 ms in a packet.
         G711 = "g711",
@@ -127,7 +127,7 @@ const fn turn(default: &'static str, help: &'static str) -> Parameter {
 /// A call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Voice {
-    /// What one who talks sends.
+    /// The packets of one who talks.
     pub speech: Speech,
     /// How it suffers from loss.
     pub impairment: Impairment,
@@ -135,9 +135,9 @@ pub struct Voice {
     pub both: bool,
     /// When the listener plays a packet.
     pub rule: Rule,
-    /// Of [`Rule::Fixed`].
+    /// For [`Rule::Fixed`].
     pub buffer: Time,
-    /// Of [`Rule::Adaptive`].
+    /// For [`Rule::Adaptive`].
     pub most: Time,
     /// See [`Parameters`].
     pub look_ahead: Time,

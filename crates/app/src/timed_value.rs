@@ -5,14 +5,14 @@ use quell_units::Time;
 
 /// A value, and what it becomes.
 #[derive(Debug, Clone)]
-pub(crate) struct Course<T> {
+pub(crate) struct TimedValue<T> {
     value: T,
-    /// What follows, the latest first.
+    /// Later values, the latest first.
     later: Vec<(Time, T)>,
 }
 
-impl<T: Copy> Course<T> {
-    /// The same value at all times.
+impl<T: Copy> TimedValue<T> {
+    /// A value that never changes.
     pub(crate) const fn new(value: T) -> Self {
         Self {
             value,
@@ -20,7 +20,7 @@ impl<T: Copy> Course<T> {
         }
     }
 
-    /// From `at` on it is `to`. These times never fall.
+    /// The value becomes `to` at `at`. These times never fall.
     pub(crate) fn change(&mut self, at: Time, to: T) {
         self.later.insert(0, (at, to));
     }
@@ -43,7 +43,7 @@ impl<T: Copy> Course<T> {
         self.later.is_empty()
     }
 
-    /// When something is over that begins at `from` and has `left` parts. `span` is how long so many
+    /// End of something that begins at `from` and has `left` parts. `span` is how long this many
     /// parts take under a value, [`Time::MAX`] where they never pass; `parts` is the reverse.
     pub(crate) fn pass(
         &mut self,
@@ -73,28 +73,28 @@ mod tests {
 
     #[test]
     fn a_value_holds_until_the_next_and_changes_that_have_passed_are_skipped() {
-        let mut course = Course::new(1);
-        assert!(course.is_settled());
+        let mut value = TimedValue::new(1);
+        assert!(value.is_settled());
         for (at, to) in [(10, 2), (20, 3), (20, 4), (30, 5)] {
-            course.change(MS(at), to);
+            value.change(MS(at), to);
         }
         let found: Vec<_> = [0, 9, 10, 19, 20, 29, 35]
             .into_iter()
-            .map(|at| course.at(MS(at)))
+            .map(|at| value.at(MS(at)))
             .collect();
         assert_eq!(found, [1, 1, 2, 2, 4, 4, 5]);
-        assert!(course.is_settled());
+        assert!(value.is_settled());
     }
 
     #[test]
     fn what_is_left_at_a_change_passes_at_the_new_pace() {
         // Ten parts of 10 ms, then of 1 ms, then never, then of 2 ms.
         let pass = |from, left| {
-            let mut course = Course::new(Some(MS(10)));
+            let mut value = TimedValue::new(Some(MS(10)));
             for (at, to) in [(40, Some(MS(1))), (43, None), (100, Some(MS(2)))] {
-                course.change(MS(at), to);
+                value.change(MS(at), to);
             }
-            course.pass(
+            value.pass(
                 MS(from),
                 left,
                 |pace, left| pace.map_or(Time::MAX, |pace| pace * left as u64),
@@ -105,7 +105,7 @@ mod tests {
         assert_eq!(pass(0, 7), MS(43));
         assert_eq!(pass(0, 10), MS(106));
         assert_eq!(pass(50, 1), MS(102));
-        let mut never = Course::new(());
+        let mut never = TimedValue::new(());
         assert_eq!(
             never.pass(MS(1), 1, |(), _| Time::MAX, |(), _| 0),
             Time::MAX

@@ -14,14 +14,14 @@
 //! N is the normal law, LEV the law of the largest extreme value, Exp an exponential interval. Over TCP a
 //! size is that of a message, from 24 to 1 500 bytes, and [`stream`](crate::game::stream) has the rest.
 //! Sizes of datagrams are drawn from 60 to 1 500 bytes: a
-//! smaller one has no room for what the ends tell each other. That leaves out 0.6 % of the commands of
+//! smaller one has no room for the contents of a datagram. That leaves out 0.6 % of the commands of
 //! `docsis` and of `status-sync`, and the mean grows by 0.3 %.
 
 use quell_units::parameter::{Domain, Preset};
 use quell_units::{Bytes, Interval, Parameter, Random, Time, parameters, words};
 
 use crate::datagrams::{self, MAX_DATAGRAM, Receiver};
-use crate::game::law::Law;
+use crate::game::random_value::RandomValue;
 use crate::game::report::GameReport;
 use crate::game::round::{Inbox, Outbox};
 use crate::game::source::{Flow, LEAST, Source};
@@ -118,7 +118,7 @@ impl Traffic {
     fn flows(self) -> (Flow, Flow) {
         let ethernet = |mean: u64, stddev: u64| {
             (
-                Law::Normal {
+                RandomValue::Normal {
                     mean: mean * 1_000,
                     stddev: stddev * 1_000,
                 },
@@ -127,26 +127,26 @@ impl Traffic {
         };
         let udp = |from: u64, scale| {
             (
-                Law::Extreme {
+                RandomValue::Extreme {
                     from: from * 1_000,
                     scale,
                 },
                 28,
             )
         };
-        let fixed = |size: u64| (Law::Fixed(size * 1_000), 0);
-        let normal = |mean: u64, stddev: u64| Law::Normal {
+        let fixed = |size: u64| (RandomValue::Fixed(size * 1_000), 0);
+        let normal = |mean: u64, stddev: u64| RandomValue::Normal {
             mean: mean * 1_000_000,
             stddev: stddev * 1_000_000,
         };
-        let extreme = |from: u64, micros: u64| Law::Extreme {
+        let extreme = |from: u64, micros: u64| RandomValue::Extreme {
             from: from * 1_000_000,
             scale: micros * 1_000,
         };
-        let exponential = |micros: u64| Law::Exponential {
+        let exponential = |micros: u64| RandomValue::Exponential {
             mean: micros * 1_000,
         };
-        let ticks = |per_second: u64| Law::Fixed(1_000_000_000 / per_second);
+        let ticks = |per_second: u64| RandomValue::Fixed(1_000_000_000 / per_second);
         let flow = |size, interval| Flow { size, interval };
         match self {
             Self::Docsis => (
@@ -164,11 +164,11 @@ impl Traffic {
             Self::Fps64 => (flow(fixed(100), ticks(64)), flow(fixed(300), ticks(64))),
             Self::Fps128 => (flow(fixed(100), ticks(128)), flow(fixed(300), ticks(128))),
             Self::Desktop => {
-                let up = Law::Normal {
+                let up = RandomValue::Normal {
                     mean: 50_600,
                     stddev: 5_080,
                 };
-                let down = Law::Either {
+                let down = RandomValue::Either {
                     first: 706,
                     laws: [(41_000, 3_200), (1_478_300, 11_600)],
                 };
@@ -187,10 +187,10 @@ impl Traffic {
 
 /// `flow`, with what a scenario gives instead.
 fn with(flow: Flow, size: Option<Bytes>, interval: Option<Interval>) -> Flow {
-    let own = |size: Bytes| (Law::Fixed(size.get() * 1_000), 0);
+    let own = |size: Bytes| (RandomValue::Fixed(size.get() * 1_000), 0);
     let spaced = |interval: Interval| match interval.stddev.as_nanos() {
-        0 => Law::Fixed(interval.mean.as_nanos()),
-        stddev => Law::Normal {
+        0 => RandomValue::Fixed(interval.mean.as_nanos()),
+        stddev => RandomValue::Normal {
             mean: interval.mean.as_nanos(),
             stddev,
         },
@@ -217,7 +217,7 @@ impl ApplicationKind for Game {
         let is_typed = parameters.traffic == Traffic::Ssh;
         let echo = parameters.tick.map_or(is_typed, Time::is_zero);
         if let Some(tick) = parameters.tick.filter(|tick| !tick.is_zero()) {
-            down.interval = Law::Fixed(tick.as_nanos());
+            down.interval = RandomValue::Fixed(tick.as_nanos());
         }
         Self {
             up,
@@ -279,7 +279,7 @@ impl ApplicationKind for Game {
             return None;
         }
         let sizes = [self.up.size, self.down.size].map(|(law, headers)| match law {
-            Law::Fixed(size) => {
+            RandomValue::Fixed(size) => {
                 let size = (size / 1_000).saturating_add_signed(headers);
                 (size, size)
             }
@@ -317,7 +317,7 @@ pub enum End {
     StreamClient(Box<OverStream<Client>>),
 }
 
-/// The same call of whichever end it is.
+/// A call of whichever end it is.
 macro_rules! of_end {
     ($end:ident, $inner:ident => $call:expr) => {
         match $end {
@@ -395,9 +395,9 @@ impl Application for Server {
     }
 }
 
-/// A state that takes so much longer than the quickest is late.
+/// A state is late if it takes this much longer than the quickest.
 const SPIKE: Time = Time::from_millis(100);
-/// So many late ones in a row are a lag spike.
+/// Number of late states in a row that make a lag spike.
 const SPIKE_STATES: u32 = 3;
 
 /// The end that plays.

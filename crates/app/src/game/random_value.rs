@@ -15,7 +15,7 @@ const MOST_DRAWS: u32 = 1_000;
 
 /// How a value varies, in units that its owner chooses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Law {
+pub enum RandomValue {
     /// Always the same.
     Fixed(u64),
     /// Normal.
@@ -47,7 +47,7 @@ pub enum Law {
     },
 }
 
-impl Law {
+impl RandomValue {
     /// A value from `low` to `high`: what is outside is drawn again.
     pub fn draw(&self, (low, high): (u64, u64), random: &mut Random) -> u64 {
         let mut value = || match *self {
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     /// Mean and standard deviation of many draws.
-    fn moments(law: Law) -> (f64, f64) {
+    fn moments(law: RandomValue) -> (f64, f64) {
         let mut random = Random::new(4, "law");
         let draws: Vec<f64> = (0..400_000)
             .map(|_| law.draw((0, u64::MAX), &mut random) as f64)
@@ -110,16 +110,16 @@ mod tests {
 
     #[test]
     fn laws_have_their_means_and_deviations() {
-        let normal = Law::Normal {
+        let normal = RandomValue::Normal {
             mean: 1_000_000,
             stddev: 100_000,
         };
-        let extreme = Law::Extreme {
+        let extreme = RandomValue::Extreme {
             from: 1_000_000,
             scale: 100_000,
         };
-        let exponential = Law::Exponential { mean: 1_000_000 };
-        let either = Law::Either {
+        let exponential = RandomValue::Exponential { mean: 1_000_000 };
+        let either = RandomValue::Either {
             first: 700,
             laws: [(1_000_000, 100_000), (2_000_000, 200_000)],
         };
@@ -136,12 +136,12 @@ mod tests {
             assert!((found.1 / stddev - 1.0).abs() < 0.01, "{law:?} {found:?}");
         }
         assert_eq!((extreme.mean(), either.mean()), (1_057_720, 1_300_000));
-        assert_eq!(moments(Law::Fixed(7)), (7.0, 0.0));
+        assert_eq!(moments(RandomValue::Fixed(7)), (7.0, 0.0));
     }
 
     #[test]
     fn the_tail_of_extremes_is_exponential_and_bounds_hold() {
-        let law = Law::Extreme {
+        let law = RandomValue::Extreme {
             from: 0,
             scale: 1_000_000,
         };
@@ -157,6 +157,6 @@ mod tests {
             let value = law.draw((500_000, 600_000), &mut random);
             assert!((500_000..=600_000).contains(&value));
         }
-        assert_eq!(Law::Fixed(5).draw((7, 9), &mut random), 7);
+        assert_eq!(RandomValue::Fixed(5).draw((7, 9), &mut random), 7);
     }
 }

@@ -372,8 +372,7 @@ impl Machine {
     }
     /// Room for three super-segments; an even number, so that delayed ACKs come in time.
     fn quantise(&self, sock: &Sock, cwnd: u32) -> u32 {
-        let cwnd = cwnd.wrapping_add(3 * Self::tso_goal(sock));
-        let cwnd = cwnd.wrapping_add(1) & !1;
+        let cwnd = cwnd.wrapping_add(3 * Self::tso_goal(sock)).wrapping_add(1) & !1;
         let probes = self.mode == Mode::ProbeBw && self.cycle == 0;
         cwnd.wrapping_add(if probes { 2 } else { 0 })
     }
@@ -416,7 +415,7 @@ impl Machine {
         };
         cwnd.max(MIN_CWND)
     }
-    /// In the first round of fast recovery a packet leaves for each that arrived; its end restores the
+    /// A packet leaves for each that arrived in the first round of fast recovery; its end restores the
     /// window. Returns `Ok` if this decides the window.
     fn recover_or_restore(&mut self, sock: &Sock, ack: &Ack) -> Result<u32, u32> {
         let (before, now) = (self.prev_ca_state, sock.ca_state);
