@@ -7,8 +7,9 @@ use std::sync::atomic::AtomicBool;
 use quell_lab::World;
 use quell_measure::{Estimate, Summary};
 
-use crate::document::{digits, estimate};
+use crate::document::estimate;
 use crate::error::Error;
+use crate::sheet::digits;
 use crate::worlds::case::Case;
 use crate::worlds::figures::{APP_FIGURES, Difference, Figure, Reference, values};
 use crate::worlds::live;
