@@ -25,18 +25,18 @@ use quell_units::parameter::{Parameter, Preset, condition};
 const HEAD: &str = "\
 # Queue disciplines
 
-Every queue discipline, with its parameters and their defaults. `quell queues NAME` prints the allowed values and the sources too. Generated
-from the registry of `quell-aqm`. A *live* parameter can change during a run, in an `[[at]]`; one with a condition in brackets exists only under it. Times, rates and amounts are written with their
-unit (`15ms`, `40mbit`, `64kB`, `100p`). A limit in time follows the link's rate. At any rate a default holds four packets of 1500 bytes at
-least; one that is written must hold one at the start, and holds one where the link becomes slower.
+Generated from the registry of `quell-aqm`: every queue discipline, with its parameters and their defaults. `quell queues NAME` prints the allowed
+values and the sources too. A *live* parameter can change during a run, in an `[[at]]`; one with a condition in brackets exists only under it.
+Times, rates and amounts are written with their unit (`15ms`, `40mbit`, `64kB`, `100p`). A limit in time follows the link's rate. At any rate a
+default holds four packets of 1500 bytes at least; one that is written must hold one at the start, and holds one where the link becomes slower.
 [speed.md](../evidence/speed.md#queue-disciplines) lists what a packet costs in each.
 ";
 
 const CONTROLS_HEAD: &str = "\
 # Congestion controls
 
-The congestion controls of the simulator, with their options and defaults. `quell cc` prints the allowed values and the sources too. Generated
-from the tables of `quell-tcp`. A scenario names a control, or gives a table with its options:
+Generated from the tables of `quell-tcp`: the congestion controls of the simulator, with their options and defaults. `quell cc` prints the allowed
+values and the sources too. A scenario names a control, or gives a table with its options:
 
 ```toml
 congestion-control = \"cubic\"
@@ -168,7 +168,7 @@ pub(crate) fn sentence(help: &str) -> &str {
     let first = first.unwrap_or(help).trim_end_matches('.');
     let words = |text: &str| text.split_whitespace().count();
     match first.split_once(": ") {
-        Some((short, rest)) if words(short) > 3 && words(rest) > 8 => short,
+        Some((short, rest)) if words(short) > 3 && words(rest) > 24 => short,
         _ => first,
     }
 }

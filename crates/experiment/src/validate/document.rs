@@ -11,7 +11,7 @@ use std::path::Path;
 
 use quell_measure::Estimate;
 
-use crate::validate::sheet::{Sheet, rows};
+use crate::validate::sheet::{Sheet, digits, rows};
 
 /// The file of misses, and its head.
 const MISSES: &str = "misses.csv";
@@ -119,16 +119,6 @@ impl Explanations {
     /// The explanation of what `key` says, if a person has given one.
     pub(crate) fn of(&self, key: [&str; 3]) -> Option<&str> {
         self.0.get(&key.map(str::to_owned)).map(String::as_str)
-    }
-}
-
-/// Three significant digits of `value`, of which at most three are behind the point.
-pub(crate) fn digits(value: f64) -> usize {
-    match value.abs() {
-        value if value >= 100.0 => 0,
-        value if value >= 10.0 => 1,
-        value if value >= 1.0 => 2,
-        _ => 3,
     }
 }
 

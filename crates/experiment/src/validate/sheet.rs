@@ -6,8 +6,6 @@ use std::path::{Path, PathBuf};
 
 use quell_measure::Estimate;
 
-use crate::validate::document::digits;
-
 /// The rows of a file.
 #[derive(Debug)]
 pub(crate) struct Sheet {
@@ -84,6 +82,16 @@ fn quoted(cell: &str) -> String {
         format!("\"{}\"", cell.replace('"', "\"\""))
     } else {
         cell.to_owned()
+    }
+}
+
+/// Three significant digits of `value`, of which at most three are behind the point.
+pub(crate) fn digits(value: f64) -> usize {
+    match value.abs() {
+        value if value >= 100.0 => 0,
+        value if value >= 10.0 => 1,
+        value if value >= 1.0 => 2,
+        _ => 3,
     }
 }
 

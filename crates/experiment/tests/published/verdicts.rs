@@ -27,37 +27,37 @@ verdict. [reproduce-virtual.md](evidence/reproduce-virtual.md) says what came ou
 
 ## Results in a sentence each
 
-| experiments | result |
-| --- | --- |
-| DualQ of 2015 and successors | the square law and the L4S delay hold, except the P99 of Curvy RED with its own scheduler |
-| slides of 2015 | signals in a round trip, shapes of queues and what small queues cost are as said; DCTCP does not treat unlike RTTs fairly, and rates are not equal |
-| queue protection | no published figures; the promise of RFC 9957 holds, except with a time-shifted FIFO |
-| DualPI2: overload and coupling | within 15 % of the source, short delays within 20 %; the coupling holds to 3 % |
-| DualPI2: pairs with unlike RTTs | within 15 %, but for CUBIC with a long RTT beside a short Prague, and marks on the step |
-| Prague: independence of the RTT | the shares beside CUBIC agree at every RTT, with and without a target |
-| PIE: with and without ECN | within 15 % or the counting error of the source, except the drops in one row, which are just beyond it |
-| FQ-CoDel: with and without ECN | within 15 %, except seven figures with 100 ms of RTT; in six of them Linux 7.2 differs from the source too |
-| VDQ-CSAQM | the statements of the slides hold; their 98.4 % utilisation is met, but C_v was derived from it |
-| VDQ-CSAQM with BBR | the statements on rates hold if BBRv2 responds to marks; as shipped it does not, and starves Classic; with few flows L4S waits longer than 1 ms |
-| independence of the control | Jain's index of every pair of six controls is at least 0.97 behind VDQ-CSAQM, and falls to 0.5 behind DualPI2 and drop-tail |
-| step marking | the queue of DCTCP agrees with its closed form within 10 %; marks are fewer than derived |
-| global synchronisation | N/2 excess packets agree; the drop ratio is too high, because a reduction loses 1.8 packets |
-| GSP | single drops agree with the basic form; with 80 flows the adaptive queue is 28 times shorter than drop-tail |
-| home gateway | the published order of rules, sizes and controls holds where it is tested; the plotted values are lost |
-| CUBIC | the time back to the last maximum is within 1.4 % of the equation |
-| Compound, H-TCP and LEDBAT | they do as their authors claim, in direction; the papers' figures are not at hand |
-| BBR v1 | three of nine figures are off, and `bbr` of Linux 7.2 gives the same; random loss is tolerated as published |
-| BBR beside CUBIC | v1 has the share that it has in Linux 7.2, which is below the published model: unexplained |
-| BBR v2 and v3 | the statements that could be read hold |
-| RED, Adaptive RED, Curvy RED | the average queue and the drops follow the laws of each form |
-| web items beside a download | medians and geometric means are within 30 % of single runs on real hosts; harm falls with the RTT |
-| browsing of 2015 | the tails of 0.2 s and 1 s are those of lost last and set-up packets; behind a DualQ DCTCP has neither |
-| streaming as set up in 2015 | the source has no figures; drop-tail is worst and FQ-CoDel steadiest, but FQ-CoDel does not give the highest level, as was expected |
-| panorama of 2015 | nine of ten packets have 7 to 10 ms with DCTCP, as on the slide, and P99 is 10.2 to 10.9 ms; a whole view takes 33 ms, as long as behind FQ-CoDel |
-| rendered video under Prague | rate and queue are those of SCReAM's logs; the share beside TCP Prague is smaller |
-| rendered video under SCReAM | queues and rates alone as published; the shares beside TCP Prague under the law of their program too, but for 25 ms; under the draft's law they are far smaller |
+* DualQ of 2015 and successors: the square law and the L4S delay hold, except the P99 of Curvy RED with its own scheduler
+* slides of 2015: signals in a round trip, shapes of queues and what small queues cost are as said; DCTCP does not treat unlike RTTs fairly, and rates are not equal
+* queue protection: no published figures; the promise of RFC 9957 holds, except with a time-shifted FIFO
+* DualPI2: overload and coupling: within 15 % of the source, short delays within 20 %; the coupling holds to 3 %
+* DualPI2: pairs with unlike RTTs: within 15 %, but for CUBIC with a long RTT beside a short Prague, and marks on the step
+* Prague: independence of the RTT: the shares beside CUBIC agree at every RTT, with and without a target
+* PIE: with and without ECN: within 15 % or the counting error of the source, except the drops in one row, which are just beyond it
+* FQ-CoDel: with and without ECN: within 15 %, except seven figures with 100 ms of RTT; in six of them Linux 7.2 differs from the source too
+* VDQ-CSAQM: the statements of the slides hold; their 98.4 % utilisation is met, but C_v was derived from it
+* VDQ-CSAQM with BBR: the statements on rates hold if BBRv2 responds to marks; as shipped it does not, and starves Classic; with few flows L4S waits longer than 1 ms
+* independence of the control: Jain's index of every pair of six controls is at least 0.97 behind VDQ-CSAQM, and falls to 0.5 behind DualPI2 and drop-tail
+* step marking: the queue of DCTCP agrees with its closed form within 10 %; marks are fewer than derived
+* global synchronisation: N/2 excess packets agree; the drop ratio is too high, because a reduction loses 1.8 packets
+* GSP: single drops agree with the basic form; with 80 flows the adaptive queue is 28 times shorter than drop-tail
+* home gateway: the published order of rules, sizes and controls holds where it is tested; the plotted values are lost
+* CUBIC: the time back to the last maximum is within 1.4 % of the equation
+* Compound, H-TCP and LEDBAT: they do as their authors claim, in direction; the papers' figures are not at hand
+* BBR v1: three of nine figures are off, and `bbr` of Linux 7.2 gives the same; random loss is tolerated as published
+* BBR beside CUBIC: v1 has the share that it has in Linux 7.2, which is below the published model: unexplained
+* BBR v2 and v3: the statements that could be read hold
+* RED, Adaptive RED, Curvy RED: the average queue and the drops follow the laws of each form
+* web items beside a download: medians and geometric means are within 30 % of single runs on real hosts; harm falls with the RTT
+* browsing of 2015: the tails of 0.2 s and 1 s are those of lost last and set-up packets; behind a DualQ DCTCP has neither
+* streaming as set up in 2015: the source has no figures; drop-tail is worst and FQ-CoDel steadiest, but FQ-CoDel does not give the highest level, as was expected
+* panorama of 2015: nine of ten packets have 7 to 10 ms with DCTCP, as on the slide, and P99 is 10.2 to 10.9 ms; a whole view takes 33 ms, as long as behind FQ-CoDel
+* rendered video under Prague: rate and queue are those of SCReAM's logs; the share beside TCP Prague is smaller
+* rendered video under SCReAM: queues and rates alone as published; the shares beside TCP Prague under the law of their program too, but for 25 ms; under the draft's law they are far smaller
 
 ## Verdicts
+
+Below, each experiment has the number of its statements that are reproduced, of all, and under it those that are not, with the reason.
 
 ";
 
@@ -102,33 +102,24 @@ fn anchor(title: &str) -> String {
         .collect()
 }
 
+/// The experiments of a chapter, each with how many of its statements come out and why the others do not.
 fn chapter(text: &mut String, chapter: &Chapter) {
-    let _ = write!(
-        text,
-        "\n## {}\n\nSource: {}.\n\n| experiment | what | reproduced | differ | cannot be judged |\n| --- | --- | --- | --- | --- |\n",
-        chapter.title, chapter.source
-    );
-    let mut reasons = String::new();
+    let (title, source) = (&chapter.title, &chapter.source);
+    let _ = write!(text, "\n## {title}\n\nSource: {source}.\n\n");
     for experiment in chapter.experiments() {
         let rows = rows(&experiment.id);
-        let title = experiment.title.replace('|', "\\|");
-        let _ = write!(
+        let reproduced = rows.iter().filter(|row| row.verdict == VERDICTS[0]);
+        let _ = writeln!(
             text,
-            "| {} | {title} | {}",
+            "* **{}**, {} of {}: {}",
             experiment.id,
-            counts(rows.iter())
+            reproduced.count(),
+            rows.len(),
+            experiment.title
         );
         for row in rows.iter().filter(|row| !row.why.is_empty()) {
-            let (_, name) = experiment.id.split_once('/').unwrap();
-            let _ = writeln!(
-                reasons,
-                "* {name} *{}* {}: {}.",
-                row.statement, row.verdict, row.why
-            );
+            let _ = writeln!(text, "  * *{}* {}: {}", row.statement, row.verdict, row.why);
         }
-    }
-    if !reasons.is_empty() {
-        let _ = write!(text, "\n{reasons}");
     }
 }
 

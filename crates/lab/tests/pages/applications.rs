@@ -9,10 +9,9 @@ use crate::docs::{Known, compare, parameters};
 const HEAD: &str = "\
 # Applications
 
-Every application, with its presets and parameters and their defaults. `quell apps NAME` prints the allowed values, what a preset sets, and
-every figure and event too. The [guide](../guides/applications.md) explains what each is for. [files.csv](files.csv) lists the figures (in
-`groups[].app` of `summary.json`) and the events (in `events.parquet`). A key beside a preset overrides it. Generated from the table of
-`quell-app`.
+Generated from the table of `quell-app`: every application, with its presets and parameters and their defaults. `quell apps NAME` prints an example,
+the allowed values, what a preset sets, and every figure and event too. The [guide](../guides/applications.md) explains what each is for.
+[files.csv](files.csv) lists the figures (in `groups[].app` of `summary.json`) and the events (in `events.parquet`). A key beside a preset overrides it.
 ";
 
 fn rendered() -> String {
@@ -27,10 +26,9 @@ fn rendered() -> String {
 fn section(out: &mut String, entry: &'static Entry, known: &mut Known) {
     let _ = write!(
         out,
-        "\n## {}\n\n{}: `{}`\n",
+        "\n## {}\n\n{}.\n",
         entry.name,
-        capital(entry.summary.trim_end_matches('.')),
-        entry.example
+        capital(entry.summary.trim_end_matches('.'))
     );
     if !entry.presets.is_empty() || !entry.parameters.is_empty() {
         out.push('\n');

@@ -135,6 +135,7 @@ fn page() -> String {
         let _ = writeln!(out, "* `quell new {}`: {}", start.name, start.summary);
     }
     let _ = write!(out, "\nA whole file:\n\n```toml\n{EXAMPLE}```\n\n{UNITS}");
+    let mut known: Vec<String> = Vec::new();
     for section in Section::ALL {
         let _ = write!(out, "\n## {}\n", title(*section));
         if !introduction(*section).is_empty() {
@@ -145,15 +146,25 @@ fn page() -> String {
             continue;
         }
         out.push('\n');
+        let mut shared = Vec::new();
         for key in section.keys() {
-            line(&mut out, key);
+            let line = line(key);
+            if known.contains(&line) {
+                shared.push(format!("`{}`", key.name));
+            } else {
+                let _ = writeln!(out, "{line}");
+                known.push(line);
+            }
+        }
+        if !shared.is_empty() {
+            let _ = writeln!(out, "* as above: {}.", shared.join(", "));
         }
     }
     out
 }
 
 /// What a key is, in a line.
-fn line(out: &mut String, key: &Key) {
+fn line(key: &Key) -> String {
     let only = key.only.map_or(String::new(), |kind| format!(" ({kind})"));
     let default = match key.default.words() {
         Some(words) => format!(" = {words}"),
@@ -172,12 +183,11 @@ fn line(out: &mut String, key: &Key) {
             format!("; only in the {} world", names.join(" and "))
         }
     };
-    let _ = writeln!(
-        out,
+    format!(
         "* `{}`{only}{default}{words}{live}: {}{worlds}.",
         key.name,
         sentence(key.help)
-    );
+    )
 }
 
 /// The example under its heading.

@@ -1,9 +1,10 @@
-//! The house as docs/architecture.md shows it: which crate depends on which, and what the portable ones may name.
+//! The house as docs/architecture.md shows it: which crate depends on which, what the portable ones may name, and how long its pages are.
 #![allow(clippy::unwrap_used)]
 
 mod circles;
 mod crates;
 mod graph;
+mod pages;
 mod portable;
 
 use std::fs;

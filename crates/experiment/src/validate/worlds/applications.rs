@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use crate::validate::document::{Explanations, digits};
+use crate::validate::document::Explanations;
 use crate::validate::error::Error;
-use crate::validate::sheet::{self, Sheet};
+use crate::validate::sheet::{self, Sheet, digits};
 use crate::validate::worlds::case::{Base, Case};
 use crate::validate::worlds::figures::{APP_FIGURES, Difference, Figure};
 use crate::validate::worlds::sim_and_virtual::{self, PointRuns};
@@ -217,7 +217,6 @@ pub(crate) fn part(
     let mut text = summary(measured, arguments);
     text.push_str(&means_of_applications(measured));
     text.push_str("[applications.csv](data/applications.csv) has each figure of each point.\n\n");
-    text.push_str("### Misses of applications\n\n");
     let all: Vec<_> = measured
         .iter()
         .flat_map(|(point, of_point)| sim_and_virtual::named(&point.case(), of_point))

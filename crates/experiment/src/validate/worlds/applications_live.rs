@@ -7,8 +7,9 @@ use std::sync::atomic::AtomicBool;
 use quell_lab::World;
 use quell_measure::{Estimate, Summary};
 
-use crate::validate::document::{digits, estimate};
+use crate::validate::document::estimate;
 use crate::validate::error::Error;
+use crate::validate::sheet::digits;
 use crate::validate::worlds::case::Case;
 use crate::validate::worlds::figures::{APP_FIGURES, Difference, Figure, Reference, values};
 use crate::validate::worlds::live;

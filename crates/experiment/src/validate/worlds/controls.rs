@@ -214,7 +214,6 @@ pub(crate) fn part(
 ) -> String {
     let mut text = summary(measured, arguments);
     text.push_str("[controls.csv](data/controls.csv) has each figure of each point.\n\n");
-    text.push_str("### Misses of the newer controls\n\n");
     let all: Vec<_> = measured
         .iter()
         .flat_map(|(point, of_point)| sim_and_virtual::named(&point.case(), of_point))

@@ -195,7 +195,6 @@ pub(crate) fn part(
 ) -> String {
     let mut text = summary(measured, arguments);
     text.push_str("[recovery.csv](data/recovery.csv) has each figure of each point.\n\n");
-    text.push_str("### Misses of loss recovery\n\n");
     text.push_str(&misses::misses(&differences(measured), explanations));
     text
 }

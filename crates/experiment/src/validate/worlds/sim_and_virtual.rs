@@ -129,7 +129,6 @@ pub(crate) fn part(
         "[grid.csv](data/grid.csv) has each figure of each point of the grid: the means of the runs in both worlds, their standard errors, \
          and whether the bound is missed.\n\n",
     );
-    text.push_str("### Misses beside the virtual world\n\n");
     let mut all = differences(alone);
     all.extend(differences(beside));
     text.push_str(&misses::misses(&all, explanations));

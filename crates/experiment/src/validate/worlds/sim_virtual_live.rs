@@ -134,7 +134,6 @@ pub(crate) fn part(
 ) -> String {
     let mut text = facts(measured, arguments, store);
     table(&mut text, measured);
-    text.push_str("### Misses\n\n");
     text.push_str(&misses::misses(&differences(measured), explanations));
     text
 }
