@@ -8,12 +8,25 @@
 
 use alloc::format;
 
-use crate::parameter::{Amount, ParameterError};
+use crate::parameter::{Amount, Domain, Parameter, ParameterError, Preset};
 use crate::qdisc::{Backlog, Gauge, Link};
 use crate::units::Bytes;
 
 /// The parameter that most disciplines limit themselves by.
 pub(crate) const LIMIT: &str = "limit";
+
+/// The row of [`LIMIT`] in a discipline where a number without a unit counts packets.
+pub(crate) const fn limit_row(default: &'static str, source: &'static str) -> Parameter {
+    Parameter {
+        domain: Domain::Limit {
+            plain_is_packets: true,
+        },
+        default: Preset::Is(default),
+        source,
+        help: "What may wait: packets, bytes, or a time at the link's rate.",
+        ..Parameter::LIVE
+    }
+}
 
 /// A limit of what waits, in its own unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -51,7 +51,7 @@ pub enum Spread {
         /// Standard deviation of the natural logarithm, in millionths.
         sigma: u32,
     },
-    /// By two of its percentiles.
+    /// Two of its percentiles define it.
     Percentiles {
         /// 5th percentile.
         p5: Bytes,

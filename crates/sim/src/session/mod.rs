@@ -94,7 +94,7 @@ pub(crate) struct Session<A> {
     repaired: Repairs,
     /// Notes of the application, by end.
     notes: [Notes; 2],
-    /// By end, the slot of the connection whose end its application learnt last, until the slot is free.
+    /// The slot of the connection whose end the application learnt last, by end, until the slot is free.
     leaving: [Option<u32>; 2],
 }
 

@@ -264,13 +264,7 @@ impl ControlLaw for PieController {
             PieForm::Rfc8033(form) => form.configure(Config::of(parameters, link)),
         }
     }
-    fn drain<P: Packet>(
-        &mut self,
-        queue: &mut SingleQueue<P>,
-        now: Time,
-        obs: &mut impl Observer<P>,
-    ) {
-        queue.drain(now, obs);
+    fn drained<P: Packet>(&mut self, _queue: &SingleQueue<P>, _now: Time) {
         match &mut self.state {
             PieForm::Linux(form) => {
                 form.vars.restart();
