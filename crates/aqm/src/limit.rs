@@ -1,4 +1,4 @@
-//! The limit of what waits in a discipline.
+//! The limit of a discipline's backlog.
 //!
 //! A limit in time follows the rate of the link, but never below what lets packets through:
 //!
@@ -28,7 +28,7 @@ pub(crate) const fn limit_row(default: &'static str, source: &'static str) -> Pa
     }
 }
 
-/// A limit of what waits, in its own unit.
+/// A limit of the backlog, in its own unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum QueueLimit {
     /// A packet is accepted while fewer than this wait.

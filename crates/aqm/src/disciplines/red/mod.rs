@@ -119,7 +119,7 @@ impl RedForm {
             _ => false,
         }
     }
-    /// Inherits the average of `other`, if both count in the same unit, and what it adapted to.
+    /// Inherits the average of `other`, if both count in the same unit, and its adapted probability.
     fn inherit(&mut self, other: &Self, adapted: bool) {
         match (self, other) {
             (Self::Linux(law), Self::Linux(other)) => law.inherit(other, adapted),
