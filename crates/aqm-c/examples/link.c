@@ -148,7 +148,7 @@ int main(int argc, char **argv)
             printf("dropped, %s %" PRIu64 "\n", quell_drop_reason(reason), totals->drops[reason]);
     check(quell_link_status(link, now, gauge, NULL));
 
-    /* What waits is told as dropped when the link is freed: each packet comes out exactly once. */
+    /* Waiting packets are reported as dropped when the link is freed: each packet comes out exactly once. */
     quell_link_free(link);
     int lost = 0;
     for (size_t number = 0; number < PACKETS; number++)

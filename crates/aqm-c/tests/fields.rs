@@ -203,7 +203,7 @@ fn every_field_of_packets_and_configurations_changes_something() {
         ..config(c"fifo")
     };
     assert_ne!(overload(large, |_, _: &mut Packet| {}), plain(c"fifo"));
-    // A packet is told with its own number, whatever else it has.
+    // A packet is reported with its own number, whatever else it has.
     let numbers = |log: &Log| {
         let departed = log.departed.iter().map(|d| d.0);
         let mut all: Vec<u64> = departed.chain(log.dropped.iter().map(|d| d.0)).collect();

@@ -137,7 +137,7 @@ impl<P: Packet, Q: Qdisc<P>, O: Observer<P>> Bottleneck<P, Q, O> {
         moves.turn(self.busy_until.is_some() || still, waiting)
     }
 
-    /// Performs what the link does by itself at `at`; `false` if there is nothing to do, or an update of the discipline comes first.
+    /// Moves the link by itself at `at`; `false` if there is nothing to do, or an update of the discipline comes first.
     #[cold]
     fn moved(&mut self, at: Time, sink: &mut impl FnMut(P, Departure)) -> bool {
         // A medium that was free while the link stood still is free now.
@@ -232,7 +232,7 @@ impl<P: Packet, Q: Qdisc<P>, O: Observer<P>> Bottleneck<P, Q, O> {
         &mut self.observer
     }
 
-    /// Gives the observer back at the end; what is still queued goes with the discipline.
+    /// Gives the observer back at the end; queued packets go with the discipline.
     pub fn into_observer(self) -> O {
         self.observer
     }
@@ -298,7 +298,7 @@ impl<P: Packet, Q: Qdisc<P>, O: Observer<P>> Bottleneck<P, Q, O> {
         }
     }
 
-    /// Sends what the open chance carries. The last packet may take further ones.
+    /// Sends the packets that the open chance carries. The last one may take further chances.
     fn use_chance(&mut self, now: Time, sink: &mut impl FnMut(P, Departure)) {
         while self.busy_until.is_none() {
             let moves = self.moves.as_deref_mut();

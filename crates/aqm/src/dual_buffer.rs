@@ -43,7 +43,7 @@ pub struct Arrival {
     pub(crate) mtu: Bytes,
 }
 
-/// The native AQM of the L4S queue, without what is coupled from Classic. Queue protection asks for it.
+/// The native AQM of the L4S queue, without the coupling from Classic. Queue protection asks for it.
 pub trait Native {
     /// The marking probability at a delay and a number of packets, the new one included.
     fn probability(&self, delay: Time, packets: u64) -> Probability;
@@ -110,7 +110,7 @@ pub trait DualLaw: QueueKind + Sized {
         now: Time,
         obs: &mut impl Observer<P>,
     ) -> Option<DropReason>;
-    /// Whether the native threshold may mark a packet that finds so many in the L4S queue.
+    /// Whether the native threshold may mark a packet that finds `l4s_packets` in the L4S queue.
     fn may_step(&self, _l4s_packets: u64) -> bool {
         true
     }

@@ -10,7 +10,7 @@ use crate::units::{Bytes, Time};
 /// Names of the queues, in the order of [`QueueId::L4S`] and [`QueueId::CLASSIC`].
 pub(crate) const NAMES: &[&str] = &["l4s", "classic"];
 
-/// A packet and what its discipline remembers of it.
+/// A packet and its discipline's notes about it.
 #[derive(Debug)]
 pub(crate) struct Queued<P> {
     pub(crate) packet: P,

@@ -1,4 +1,4 @@
-//! The limit of what waits in a discipline.
+//! The limit of a discipline's backlog.
 //!
 //! A limit in time follows the rate of the link, but never below what lets packets through:
 //!
@@ -8,14 +8,27 @@
 
 use alloc::format;
 
-use crate::parameter::{Amount, ParameterError};
+use crate::parameter::{Amount, Domain, Parameter, ParameterError, Preset};
 use crate::qdisc::{Backlog, Gauge, Link};
 use crate::units::Bytes;
 
 /// The parameter that most disciplines limit themselves by.
 pub(crate) const LIMIT: &str = "limit";
 
-/// A limit of what waits, in its own unit.
+/// The row of [`LIMIT`] in a discipline where a number without a unit counts packets.
+pub(crate) const fn limit_row(default: &'static str, source: &'static str) -> Parameter {
+    Parameter {
+        domain: Domain::Limit {
+            plain_is_packets: true,
+        },
+        default: Preset::Is(default),
+        source,
+        help: "What may wait: packets, bytes, or a time at the link's rate.",
+        ..Parameter::LIVE
+    }
+}
+
+/// A limit of the backlog, in its own unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum QueueLimit {
     /// A packet is accepted while fewer than this wait.

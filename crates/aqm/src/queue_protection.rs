@@ -169,7 +169,7 @@ impl QueueProtection {
         });
     }
 
-    /// Adopts the link's rate, and what is derived from it.
+    /// Adopts the link's rate, and the values that are derived from it.
     pub(crate) fn set_rate(
         &mut self,
         rate: Rate,

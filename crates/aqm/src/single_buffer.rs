@@ -155,15 +155,8 @@ pub trait ControlLaw: QueueKind + Sized {
         self.adopt(parameters, link);
         Ok(())
     }
-    /// Drops all that is queued.
-    fn drain<P: Packet>(
-        &mut self,
-        queue: &mut SingleQueue<P>,
-        now: Time,
-        obs: &mut impl Observer<P>,
-    ) {
-        queue.drain(now, obs);
-    }
+    /// All that was queued has been dropped.
+    fn drained<P: Packet>(&mut self, _queue: &SingleQueue<P>, _now: Time) {}
     /// Named gauges besides the delay of the head.
     fn status<P: Packet>(
         &self,
@@ -280,7 +273,8 @@ impl<P: Packet, L: ControlLaw> Qdisc<P> for SingleBuffer<P, L> {
     }
 
     fn drain(&mut self, now: Time, obs: &mut impl Observer<P>) {
-        self.law.drain(&mut self.queue, now, obs);
+        self.queue.drain(now, obs);
+        self.law.drained(&self.queue, now);
     }
     #[inline]
     fn backlog(&self) -> Backlog {

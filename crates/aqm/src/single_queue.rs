@@ -16,7 +16,7 @@ pub(crate) const NAMES: &[&str] = &["queue"];
 pub struct SingleQueue<P> {
     packets: VecDeque<P>,
     bytes: Bytes,
-    /// The limit on what waits. The control law applies it; the queue itself takes everything.
+    /// The limit of the backlog. The control law applies it; the queue itself takes everything.
     pub limit: QueueLimit,
 }
 

@@ -113,7 +113,7 @@ fn ecn_packets_are_marked_until_every_packet_is_signalled() {
     assert!(marks > 50 && (aqm, overload) == (0, 0), "{marks}");
     let (marks, aqm, overload) = burst(near, Ecn::NotEct);
     assert!(aqm > 50 && (marks, overload) == (0, 0), "{aqm}");
-    // What came in marked is not told again, and not dropped.
+    // A packet that came in marked is not reported again, and not dropped.
     assert_eq!(burst(near, Ecn::Ce), (0, 0, 0));
     // Without ECN all are dropped alike.
     let without: Vec<_> = near.iter().copied().chain([("ecn", "false")]).collect();

@@ -115,7 +115,7 @@ struct Account {
     queue: Vec<u64>,
     phase: Phase,
     history: Vec<Stretch>,
-    /// In ns, not rounded.
+    /// The time in ns, not rounded.
     expiry: Option<BigRational>,
 }
 
@@ -288,7 +288,7 @@ fn every_decision_and_every_nanosecond_agrees_with_an_exact_account() {
     );
 }
 
-/// With alpha = 1 and no overflow, cumulative time is the largest excess of time above over time below of any stretch up to now: it
+/// If alpha = 1 and there is no overflow, cumulative time is the largest excess of time above over time below of any stretch up to now: it
 /// is positive exactly while time above exceeds time below, the criterion of the slides.
 #[test]
 fn with_alpha_1_cumulative_time_tells_whether_time_above_exceeds_time_below() {

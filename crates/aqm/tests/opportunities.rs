@@ -53,7 +53,7 @@ fn reference(schedule: &[u64], repeat: bool, packets: &[(u64, u64)], until: u64)
     left
 }
 
-/// The same by a bottleneck. `ask` says how often somebody looks in between.
+/// The departures of a bottleneck. `ask` says how often somebody looks in between.
 fn played(link_trace: LinkTrace, packets: &[(u64, u64)], until: u64, ask: u64) -> Vec<u64> {
     let rate = link_trace.first_rate();
     let mut settings = Settings::new(disciplines::find("fifo").unwrap().parameters);

@@ -182,7 +182,7 @@ fn a_drained_queue_forgets_its_delay_and_the_probability_decays() {
         assert!(probability > 0.01, "{form:?}");
         assert!(story.gauge("measured_delay") > 0.0, "{form:?}");
         story.qdisc.drain(story.now, &mut story.ledger);
-        // At once, not with the next update: what is emptied tells nothing of the packets to come.
+        // At once, not with the next update: an emptied queue says nothing about the packets to come.
         assert_eq!(story.gauge("measured_delay"), 0.0, "{form:?}");
         story.wait(Time::from_secs(10));
         assert_eq!(story.gauge("probability"), 0.0, "{form:?}");

@@ -51,7 +51,7 @@ impl Observer<TestPacket> for Sent {
 type Flow = (f64, &'static str);
 
 #[derive(Debug)]
-struct Told {
+struct Reported {
     /// Mbit/s of each flow.
     goodput: Vec<f64>,
     value: u128,
@@ -68,7 +68,7 @@ fn share(
     flows: &[Flow],
     lens: &[u64],
     (settling, seconds): (u64, u64),
-) -> Told {
+) -> Reported {
     let rate = Rate::from_mbps(LINK as u64);
     let from = Time::from_secs(settling);
     let sent = Sent {
@@ -102,7 +102,7 @@ fn share(
     }
     let sent = link.observer();
     let time = (seconds - settling) as f64;
-    Told {
+    Reported {
         goodput: sent
             .bits
             .iter()
@@ -162,14 +162,14 @@ fn assert_fair(kind: &str, given: &[(&str, &str)], time: (u64, u64), within: f64
     let mut delays = (0.0, 0.0);
     for flows in [SEVEN, WEIGHTED] {
         for lens in [EQUAL, MIXED] {
-            let told = share(kind, given, flows, lens, time);
-            let of = format!("{kind} {given:?} {} lengths: {told:.1?}", lens.len());
-            for (got, fair) in told.goodput.iter().zip(fair(flows)) {
+            let reported = share(kind, given, flows, lens, time);
+            let of = format!("{kind} {given:?} {} lengths: {reported:.1?}", lens.len());
+            for (got, fair) in reported.goodput.iter().zip(fair(flows)) {
                 assert!((got - fair).abs() < within * fair, "{fair} Mbit/s, {of}");
             }
-            let all: f64 = told.goodput.iter().sum();
+            let all: f64 = reported.goodput.iter().sum();
             assert!((all - LINK).abs() < 0.0005 * LINK, "{all} Mbit/s, {of}");
-            delays = (told.delay_ms, told.longest_ms);
+            delays = (reported.delay_ms, reported.longest_ms);
         }
     }
     delays

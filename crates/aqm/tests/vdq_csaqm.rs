@@ -232,7 +232,7 @@ fn silver_gets_half_of_gold() {
 }
 
 /// Section 2.9 of the specification has a model's figures for the first four sources, with true rates and codes that begin at 10 Gbit/s.
-/// The gap is that of another random stream and of its jitter, which is not told; b, which swings all the way, feels it most. b_smooth needs that scale: it moves by an eighth of the code,
+/// The gap is that of another random stream and of its jitter, which is not published; b, which swings all the way, feels it most. b_smooth needs that scale: it moves by an eighth of the code,
 /// so that a scale which begins higher makes it swing wider (above: 175 instead of 183 Mbit/s for the fourth source).
 #[test]
 fn it_comes_out_as_in_the_model_of_the_specification() {

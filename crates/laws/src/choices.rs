@@ -16,7 +16,7 @@ impl Choices<'_> {
         self.0 = rest;
         u64::from(*first)
     }
-    /// Big-endian, of so many bytes.
+    /// A big-endian number of `bytes` bytes.
     pub fn number(&mut self, bytes: u32) -> u64 {
         (0..bytes).fold(0, |number, _| number << 8 | self.byte())
     }

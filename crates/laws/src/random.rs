@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 
-/// Calls `law` with so many lists of up to `most` bytes. Where it panics, the shortest such list is in the message.
+/// Calls `law` with `cases` lists of up to `most` bytes. If it panics, the shortest such list is in the message.
 pub(crate) fn bytes(cases: u32, most: usize, law: impl Fn(&[u8])) {
     let config = ProptestConfig {
         cases,

@@ -220,7 +220,7 @@ pub struct LinkConfig {
     pub noise: Noise,
     /// Changes with their times, in any order.
     pub changes: Vec<(Time, LinkChange)>,
-    /// The fastest that a direction becomes by [`Link::change`](crate::Link::change); zero where that is no faster than what is planned.
+    /// The highest rate of a direction by [`Link::change`](crate::Link::change); zero if that is no faster than the planned rates.
     pub fastest: Rate,
     /// Slots of the frame pool, at least [`LinkConfig::FEWEST_FRAMES`]: as many as the queues, the
     /// delay lines and a few batches hold. When all are in use, frames wait in the sockets.
@@ -278,7 +278,7 @@ impl LinkConfig {
         Bytes::new(u64::from(frames) * each as u64)
     }
 
-    /// Returns an error for what cannot work.
+    /// Returns an error for a configuration that cannot work.
     pub(crate) fn check(&self) -> Result<(), ConfigError> {
         if self.frames < Self::FEWEST_FRAMES {
             return Err(ConfigError::Frames(self.frames));
@@ -335,7 +335,7 @@ pub enum ConfigError {
     /// No packet, or no slot, has this size.
     #[error("an MTU of {0} is not between {least} and {most}", least = LinkConfig::LEAST_MTU, most = Pool::MAX_MTU)]
     Mtu(u16),
-    /// A descriptor cannot number so many groups.
+    /// There are more groups than a descriptor can number.
     #[error("{0} groups are too many: at most {most}", most = LinkConfig::MOST_GROUPS)]
     Groups(usize),
     /// [`LinkConfig::others`] is no index of a group.

@@ -217,7 +217,7 @@ impl<O: Observer<Descriptor>> Link<O> {
         self.last_look.more || (self.last_look.starved && self.pool.free() >= BATCH / 2)
     }
 
-    /// Reads what has arrived and decides what can be decided.
+    /// Reads the frames that have arrived and decides all that can be decided.
     fn look(&mut self) -> Result<(), Error> {
         self.looks += 1;
         let now = self.clock.resample();
@@ -498,7 +498,7 @@ impl<O: Observer<Descriptor>> Link<O> {
     }
 }
 
-/// The links of each direction in a row, with what changes and who observes.
+/// The links of each direction in a row, with their changes and observers.
 fn members<O>(
     links: impl Iterator<Item = NextLink>,
     changes: Vec<(Time, LinkChange)>,

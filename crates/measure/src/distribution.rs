@@ -351,11 +351,11 @@ mod tests {
             let mut values: Vec<u64> = values.iter().map(|&v| (v >> shift).min(1_000_000_000_000)).collect();
             let dist = of(&values).dist(1.0).unwrap();
             values.sort_unstable();
-            let told = [dist.p1, dist.p25, dist.p50, dist.p75, dist.p90, dist.p99, dist.p999];
-            for (told, thousandths) in told.into_iter().zip(QUANTILES) {
+            let reported = [dist.p1, dist.p25, dist.p50, dist.p75, dist.p90, dist.p99, dist.p999];
+            for (reported, thousandths) in reported.into_iter().zip(QUANTILES) {
                 let rank = (values.len() * thousandths as usize).div_ceil(1_000);
                 let exact = values[rank - 1] as f64;
-                prop_assert!((told - exact).abs() <= exact / 2_000.0, "{told} {exact}");
+                prop_assert!((reported - exact).abs() <= exact / 2_000.0, "{reported} {exact}");
             }
             let sum: u64 = values.iter().sum();
             prop_assert_eq!(dist.mean, sum as f64 / values.len() as f64);

@@ -169,7 +169,7 @@ impl FlowRecorder {
         }
     }
 
-    /// Plans the life of `flow` anew; what was measured of it stays.
+    /// Plans the life of `flow` anew; its figures stay.
     pub fn set_life(&mut self, flow: FlowId, start: Time, end: Time) {
         if let Some(flow) = self.flows.get_mut(flow.index()) {
             flow.life = Span { start, end };

@@ -17,7 +17,7 @@ pub(crate) struct LinkTally {
     busy_until: Time,
     /// When it began, and its link bytes; those of an aggregate are together on the link.
     last: (Time, u64),
-    /// Whether use is judged by what the link offers.
+    /// Whether use is judged by the link's offer.
     by_offer: bool,
     segment: LinkUse,
     whole: LinkUse,
@@ -56,7 +56,7 @@ impl LinkTally {
     pub(crate) fn judge_by_offer(&mut self) {
         self.by_offer = true;
     }
-    /// The share of what the link offered that it carried; `None` where its time is what counts, or nothing was offered.
+    /// The share of its offer that the link carried; `None` if time counts instead, or nothing was offered.
     pub(crate) fn share(&self, used: &LinkUse) -> Option<f64> {
         let offered = used.capacity as f64 / 8e9;
         (self.by_offer && offered > 0.0).then(|| used.carried as f64 / offered)

@@ -87,7 +87,7 @@ impl Recorder {
         let group = TALLY_MEMORY + 2 * group_resolution(groups).memory();
         let queue =
             QUEUE_MEMORY + 2 * delay_resolution().memory() + 3 * backlog_resolution().memory();
-        // Results are a copy of what counts for the whole.
+        // Results are a copy of the counters of the whole.
         2 * (queues as u64 * queue + groups as u64 * group)
     }
 

@@ -44,7 +44,7 @@ impl Schedule {
         self.next
     }
 
-    /// Takes what closes next, if it is due by `now`.
+    /// Takes the next closing, if it is due by `now`.
     pub(crate) fn due(&mut self, now: Time) -> Option<Due> {
         let open = *self.timeline.segments().get(self.segment)?;
         let at = self.next;

@@ -57,7 +57,7 @@ impl Several {
         self.since = now;
     }
 
-    /// A packet of `group` has waited so long in all queues of its way.
+    /// A packet of `group` has `waited` in all queues of its way.
     pub(crate) fn cross(&mut self, group: Option<GroupId>, waited: Time) {
         let crossing = group.and_then(|group| self.crossings.get_mut(group.index())?.as_mut());
         if let Some(crossing) = crossing {

@@ -423,7 +423,7 @@ impl GroupSummary {
         let goodput_bps = flows.map_or_else(Vec::new, |flows| flows.goodput_bps.clone());
         let sum =
             |count: fn(&GroupPackets) -> u64| crossed.iter().map(|(_, seen)| count(seen)).sum();
-        // What leaves the last link is delivered, and there the sum of the delays is known.
+        // Packets that leave the last link are delivered, and there the sum of the delays is known.
         let (first, last) = (crossed.first(), crossed.last());
         let exit = match last {
             Some((link, _)) if link.direction == Direction::Reverse => first,

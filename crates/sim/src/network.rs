@@ -34,9 +34,9 @@ pub(crate) struct Network<O> {
     /// The first source that is a lane to hosts.
     first_lane: usize,
     timers: usize,
-    /// Wakes late for what is due at the ends of wires; `None` is never late.
+    /// The thread that wakes late for packets due at the ends of wires; `None` is never late.
     pub(crate) wakeup_delay: Option<WakeupDelay>,
-    /// Room for what an application asks for, so that none is allocated each time.
+    /// Room for the actions of an application, so that none is allocated each time.
     pub(crate) actions: Vec<Action>,
     /// Events that applications have recorded and nobody has taken.
     pub(crate) events: Vec<(FlowId, Recorded)>,
@@ -204,7 +204,7 @@ impl<O: Observer<Packet>> Network<O> {
         self.wires.pop(lane, now, &mut self.sources)
     }
 
-    /// The packet of a lane that has so many `others` in front of it.
+    /// The packet of a lane that has a number of `others` in front of it.
     #[inline]
     pub(crate) fn behind(&self, lane: usize, others: usize) -> Option<&Packet> {
         self.wires.behind(lane, others)
@@ -217,7 +217,7 @@ impl<O: Observer<Packet>> Network<O> {
         paths.map(|(index, path)| (wires.lost(index), path.observer_mut()))
     }
 
-    /// Gives back what lost packets held.
+    /// Gives back the options of lost packets.
     #[inline]
     pub(crate) fn free_lost(&mut self, options: &mut OptionStore) {
         while let Some(place) = self.wires.take_lost() {
@@ -287,7 +287,7 @@ impl<O: Observer<Packet>> Path<O> {
         self.plan(sources);
     }
 
-    /// Shows the observer what packets have waited that start their last transmission of several.
+    /// Shows the observer the waiting times of packets that start their last transmission of several.
     #[inline]
     fn report(&mut self, wires: &mut Wires, now: Time) {
         while let Some((packet, waited)) = wires.waited() {
@@ -318,7 +318,7 @@ impl<O: Observer<Packet>> Path<O> {
         done
     }
 
-    /// Gives back what dropped packets held.
+    /// Gives back the options of dropped packets.
     #[inline]
     pub(crate) fn free_dropped(&mut self, options: &mut OptionStore) {
         let dropped = &mut self.queue.observer_mut().dropped;
@@ -345,7 +345,7 @@ impl<O: Observer<Packet>> Path<O> {
     }
 }
 
-/// The caller's observer, and what dropped packets leave behind.
+/// The caller's observer, and the options of dropped packets.
 #[derive(Debug)]
 struct Collector<O> {
     observer: O,

@@ -278,7 +278,7 @@ impl<O: Observer<Packet>> Simulator<O> {
     /// Follows up an event at an end of a flow.
     #[inline]
     fn settle(&mut self, id: u32, end: End) {
-        // What is due was done just now: a timer never rings twice at one instant.
+        // All that is due was done just now: a timer never rings twice at one instant.
         if let Member::Plain(flow) = &self.flows[id as usize] {
             let at = flow.next_timer(end).max(self.now + Time::from_nanos(1));
             self.timers.set(2 * id + end as u32, at, self.now);
@@ -302,7 +302,7 @@ impl<O: Observer<Packet>> Simulator<O> {
                 match &mut self.flows[id as usize] {
                     Member::Plain(flow) => {
                         flow.start(self.now, &mut self.network, &mut self.options);
-                        // The receiver of most kinds waits for what comes.
+                        // The receiver of most kinds only waits.
                         if flow.next_timer(End::Receiver) < Time::MAX {
                             self.settle(id, End::Receiver);
                         }
@@ -346,7 +346,7 @@ impl<O: Observer<Packet>> Simulator<O> {
             Member::Session(session) => session.take_report(self.now),
         }
     }
-    /// Takes what applications have recorded since the last call, in the order in which they did.
+    /// Takes the events that applications have recorded since the last call, in their order.
     pub fn drain_events(&mut self) -> impl Iterator<Item = (FlowId, Recorded)> + '_ {
         self.network.events.drain(..)
     }

@@ -126,7 +126,7 @@ impl Wires {
         Some((wires, layout.ways))
     }
 
-    /// From now on packets behind the queue of `path` are lost, delayed and overtaken.
+    /// Makes packets behind the queue of `path` be lost, delayed and overtaken from now on.
     pub(crate) fn impair(&mut self, path: usize, impairer: Impairer) {
         for lane in self.lanes.iter_mut().filter(|lane| lane.behind == path) {
             lane.is_impaired = true;

@@ -7,7 +7,7 @@ use quell_sim::FlowConfig;
 use quell_units::{Rate, Time};
 use support::*;
 
-/// With and without links of their own for the senders, some slower than their share.
+/// Runs with and without links of their own for the senders, some slower than their share.
 #[test]
 fn nothing_is_allocated_per_packet() {
     for access in [Rate::UNLIMITED, Rate::from_mbps(1_000), Rate::from_mbps(5)] {

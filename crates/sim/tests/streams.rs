@@ -31,7 +31,7 @@ fn tcp_sees_exactly_the_base_rtt_and_serialisation() {
 }
 
 /// DCTCP learns of every mark that the queue has made, with its own feedback and with AccECN, whose
-/// options travel beside the packets. What is on its way at the end is not known yet.
+/// options travel beside the packets. Packets on their way at the end are not known yet.
 #[test]
 fn every_mark_of_the_queue_reaches_the_sender() {
     for feedback in ["dctcp", "accecn"] {
@@ -191,21 +191,24 @@ fn coexistence_is_that_of_real_hosts() {
     let coupled = share(counter.marks[MarkReason::Coupled.index()]);
     let step = share(counter.marks[MarkReason::Step.index()]);
     let dropped = counter.dropped as f64 / (counter.queues[1].0 + counter.dropped) as f64;
-    let told = format!(
+    let reported = format!(
         "{goodput:.2?} Mbit/s, {:.2} and {:.2} ms, {coupled:.3} coupled, {step:.3} step, {dropped:.4} dropped",
         ms(0),
         ms(1)
     );
     let mean = |flows: &[f64]| flows.iter().sum::<f64>() / flows.len() as f64;
-    assert!((0.4..0.7).contains(&ms(0)), "{told}");
-    assert!((13.5..16.5).contains(&ms(1)), "{told}");
+    assert!((0.4..0.7).contains(&ms(0)), "{reported}");
+    assert!((13.5..16.5).contains(&ms(1)), "{reported}");
     // Segments of 12 000 bit in a round of 7 ms, the delay and 0.3 ms of serialisation.
     let window = mean(&goodput[4..]) * 1e6 * (7.3 + ms(1)) / 1e3 / (8.0 * 1_448.0);
     let constant = window * dropped.sqrt();
-    assert!((0.85..1.10).contains(&constant), "{constant:.2}: {told}");
+    assert!(
+        (0.85..1.10).contains(&constant),
+        "{constant:.2}: {reported}"
+    );
     // Nobody gets twice what another gets; how near they are is for the validation to judge.
     let ratio = mean(&goodput[..4]) / mean(&goodput[4..]);
-    assert!((0.5..2.0).contains(&ratio), "{told}");
+    assert!((0.5..2.0).contains(&ratio), "{reported}");
 }
 
 #[test]

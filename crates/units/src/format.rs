@@ -7,7 +7,7 @@ use core::fmt;
 pub(crate) type Unit = (&'static str, u64);
 
 /// Writes `value` in the largest of `units` (largest first) that it reaches, with the exact decimal fraction; with a precision,
-/// `{:.3}`, rounded to so many significant digits.
+/// `{:.3}`, rounded to a number of significant digits.
 pub(crate) fn format_in(f: &mut fmt::Formatter<'_>, value: u64, units: &[Unit]) -> fmt::Result {
     let value = f.precision().map_or(value, |digits| rounded(value, digits));
     let (name, size) = units
@@ -44,7 +44,7 @@ pub(crate) fn format_in(f: &mut fmt::Formatter<'_>, value: u64, units: &[Unit]) 
     }
 }
 
-/// `value` to so many significant digits.
+/// `value`, rounded to a number of significant digits.
 fn rounded(value: u64, digits: usize) -> u64 {
     let mut place = 1_u64;
     while value / place >= 10_u64.saturating_pow(digits.clamp(1, 19) as u32) {

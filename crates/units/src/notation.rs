@@ -11,7 +11,7 @@ use core::fmt;
 use crate::format::Unit;
 use crate::{Bytes, Frequency, Rate, Time};
 
-/// Why a quantity cannot be read; `allowed` says what would be right.
+/// The error for a quantity that cannot be read; `allowed` has the right notation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotationError {
     /// The notation that is allowed here.

@@ -24,7 +24,7 @@ pub enum OriginError {
     Taken(&'static str),
     /// The name does not begin with a small letter, or has something else in it than small letters, digits and underscores.
     Name(&'static str),
-    /// A row of its table of parameters: the kind, the row, and what is wrong with it.
+    /// A row of its table of parameters is wrong: the kind, the row, and the fault.
     Row(&'static str, &'static str, &'static str),
     /// Kinds were registered before, or their list was read: they are registered once, at the start of the program.
     Late,

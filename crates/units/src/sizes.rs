@@ -18,7 +18,7 @@ const MILLION: u64 = 1_000_000;
 pub enum Sizes {
     /// Each is this one.
     Fixed(Bytes),
-    /// Pareto from `min` on, without what lies at `max` or above:
+    /// Pareto from `min` on, cut off at `max`:
     /// P(size > x) is proportional to x^−α − max^−α.
     Pareto {
         /// α, in millionths.
@@ -28,7 +28,7 @@ pub enum Sizes {
         /// Above all sizes.
         max: Bytes,
     },
-    /// Log-normal, without what lies below `min`, or at `max` or above.
+    /// Log-normal, cut off below `min` and from `max` on.
     LogNormal {
         /// Median and width, before the ends are cut off.
         spread: Spread,
@@ -51,7 +51,7 @@ pub enum Spread {
         /// Standard deviation of the natural logarithm, in millionths.
         sigma: u32,
     },
-    /// By two of its percentiles.
+    /// Two of its percentiles define it.
     Percentiles {
         /// 5th percentile.
         p5: Bytes,

@@ -74,7 +74,7 @@ pub struct Standing {
     flows: u64,
     /// Packets that come for each that leaves.
     arrivals: u64,
-    /// Of the packets' values.
+    /// Bits of the packets' values.
     value_bits: u32,
 }
 
@@ -274,7 +274,7 @@ pub struct Crowded {
 
 #[allow(dead_code, reason = "likewise")]
 impl Crowded {
-    /// In `variant`, after the first update.
+    /// A queue in `variant`, after the first update.
     pub fn new(variant: &str, packets: u64) -> Self {
         let given = [
             ("variant", variant),

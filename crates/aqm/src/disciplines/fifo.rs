@@ -123,7 +123,7 @@ impl Tested for DropTail {
 #[derive(Debug)]
 pub struct DropTail {
     rule: Rule,
-    /// The rule and the limit as what is compared for each packet.
+    /// The rule and the limit as the numbers that are compared for each packet.
     room: Room,
     count_in_service: bool,
     /// The packet in service; empty if there is none, or if it does not count.
@@ -142,7 +142,7 @@ impl Rule {
 }
 
 /// The rules of the table at the head, without a branch: a packet is accepted if there are fewer packets than `packets`, and if
-/// the bytes with so much of the packet as counts are not above `bytes`.
+/// the bytes, with the part of the packet that counts, are not above `bytes`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Room {
     packets: u64,

@@ -32,6 +32,7 @@
 //! | what DCTCP makes of it | `docs/evidence/published.md` |
 
 use crate::kind::{Entry, QueueKind};
+use crate::limit::limit_row;
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::{Ecn, Packet};
 use crate::parameter::{self, Amount, Domain, Parameter, ParameterError, Preset, Table as _};
@@ -66,15 +67,7 @@ words! {
 parameters! {
     /// The parameters of step marking.
     pub struct Parameters {
-        limit: Amount = Parameter {
-            domain: Domain::Limit {
-                plain_is_packets: true,
-            },
-            default: Preset::Is("1000p"),
-            source: "quell; as pie",
-            help: "What may wait: packets, bytes, or a time at the link's rate.",
-            ..ROW
-        },
+        limit: Amount = limit_row("1000p", "quell; as pie"),
         threshold: Threshold = Parameter {
             threshold: Some(parameter::Threshold::EachPacket { spares: None }),
             domain: Domain::TimeOrPackets((Time::ZERO, LONGEST), (0, u32::MAX as u64)),

@@ -112,7 +112,7 @@ pub(crate) struct Chances {
     sending: Walk,
     /// The rest of the chance whose time it is, in bytes.
     left: u64,
-    /// Counts what is offered, in front of what is sent.
+    /// The position up to which chances are counted, in front of those that are sent.
     counting: Walk,
     /// When the next window begins.
     window: Time,
@@ -183,7 +183,7 @@ impl Chances {
         self.left > 0
     }
 
-    /// Nobody uses what is left.
+    /// Loses the rest of the open chance, because nobody uses it.
     pub(crate) fn lose(&mut self) {
         self.left = 0;
     }

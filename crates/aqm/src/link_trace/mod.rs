@@ -157,7 +157,7 @@ impl LinkTrace {
         }
     }
 
-    /// The size of what is shared, in memory.
+    /// The memory of the shared entries.
     pub fn memory(&self) -> Bytes {
         Bytes::new(match &self.trace {
             Trace::Rates(rates) => rates.steps().len() as u64 * 16,
@@ -183,7 +183,7 @@ impl LinkTrace {
     }
 }
 
-/// `rate` times so many thousandths. Only an outage becomes an outage.
+/// `rate` times `scale` thousandths. Only an outage becomes an outage.
 fn scaled(rate: Rate, scale: u32) -> Rate {
     if rate.is_zero() || scale == UNSCALED {
         return rate;

@@ -46,7 +46,7 @@ parameters! {
 /// Rates are kept in units of 2⁻¹⁶ bit/s and stay below 2⁴² bit/s.
 const RATE_BITS: u32 = 16;
 const LARGEST: u64 = 1 << (42 + RATE_BITS);
-/// Tokens are kept in 10⁻⁹ bit: what 1 bit/s earns in a nanosecond.
+/// Tokens are kept in 10⁻⁹ bit, which 1 bit/s earns in a nanosecond.
 const BYTE: i64 = 8_000_000_000;
 
 /// The law of the fast-adapting marker.

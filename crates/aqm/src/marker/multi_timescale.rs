@@ -53,7 +53,7 @@ parameters! {
     }
 }
 
-/// A place must outlive what the longest timescale remembers.
+/// A place must outlive the memory of the longest timescale.
 const IDLE_LONG: Parameter = Parameter {
     default: Preset::Is("30s"),
     source: "ours: three times the longest timescale",

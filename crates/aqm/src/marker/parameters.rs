@@ -30,7 +30,7 @@ pub(super) const PER: Parameter = Parameter {
     ..Parameter::FIXED
 };
 
-/// Places for flows, at most so many that no scenario asks for more memory than there is.
+/// Places for flows; the most is so low that no scenario asks for more memory than there is.
 pub(super) const fn flows(default: &'static str, most: u64) -> Parameter {
     Parameter {
         domain: Domain::Integer(16, most),

@@ -7,7 +7,7 @@
 //! have, and what was worth more within it stays worth more.
 //!
 //! Deviations: 1. a bin is `width` codes, by default one, instead of a fifth of all: order is kept to the code, not only between five
-//! classes. 2. What the P4 program does besides (a threshold, moved by a policer's colours) is a bottleneck's part and left to disciplines.
+//! classes. 2. The P4 program's other part (a threshold, moved by a policer's colours) belongs to a bottleneck and is left to disciplines.
 //! 3. A packet whose bin was empty stands right behind all that was worth more (high = low): so order is kept strictly, and up to a packet per
 //! period more survives than the function says, half of one in the mean (0.6 Mbit/s with 1 500 bytes); wider bins are rarely empty. In the
 //! first period, and in one after a silent one, nothing is known, and packets get the highest value. 4. Packets without a value count as worth

@@ -5,7 +5,7 @@
 //! here per function, gives the value of the region.
 //! Derived, as the contents of the tables are not known: with u = (j + ½)/N the offset of entry j is floor(log_q(1/u)), because a rate drawn evenly
 //! below R is u·R. A region is worth what its lower boundary is: then what survives is right in the mean of all thresholds and rates,
-//! and off by less than one region for each (1.1 % with 64 regions per octave). What is rarer than one in N is never drawn: no packet of a flow of
+//! and off by less than one region for each (1.1 % with 64 regions per octave). A region that is rarer than one in N is never drawn: no packet of a flow of
 //! R is worth more than the bit at R/(2N).
 //! Ours: 1. the region comes from the leading bits of the rate by a table too, so nothing is divided or looked up in a tree. 2. The rate is the
 //! time-decaying average of `rate.rs`.

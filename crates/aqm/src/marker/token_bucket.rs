@@ -135,7 +135,7 @@ impl Clone for Buckets {
 }
 
 impl TokenBucketLaw {
-    /// Lets time pass: what was full and has not been refilled since the last packet is written down, what is full is forgotten.
+    /// Lets time pass: writes down the buckets that have not filled again since the last packet, and forgets those that have.
     #[inline]
     fn fill(&self, flow: &mut Buckets, since: u64) {
         let before = flow.clock;

@@ -11,7 +11,7 @@ use crate::parameter::ParameterError;
 use crate::qdisc::{Backlog, Gauge, Qdisc};
 use crate::units::{Rate, Time};
 
-/// [`Qdisc`] of handles without generics: what can stand behind a box.
+/// [`Qdisc`] of handles without generics, so that it can stand behind a box.
 pub(super) trait Erased: fmt::Debug + Send {
     fn queues(&self) -> &'static [&'static str];
     fn enqueue(&mut self, packet: Handle, now: Time, obs: &mut dyn Observer<Handle>);
@@ -127,7 +127,7 @@ impl<P: Packet> Slots<P> {
         self.slots[slot as usize] = Some(packet);
         handle
     }
-    /// The packet, with what the discipline has written into its handle.
+    /// The packet, with the mark and the value that the discipline has written into its handle.
     fn at(&mut self, handle: &Handle) -> &P {
         let packet = self.slots[handle.slot as usize]
             .as_mut()
@@ -157,7 +157,7 @@ fn write_back(handle: &Handle, packet: &mut impl Packet) {
     }
 }
 
-/// Passes on what the discipline reports of handles as what happens to packets.
+/// Passes on the discipline's reports about handles as reports about packets.
 struct Bridge<'a, P, O> {
     packets: &'a mut Slots<P>,
     obs: &'a mut O,

@@ -3,7 +3,7 @@
 use crate::packet::{Ecn, Packet};
 use crate::units::{Bytes, Time};
 
-/// A packet of any world: what a discipline may know of it, and the place of the packet itself.
+/// A packet of any world: its properties for a discipline, and the place of the packet itself.
 ///
 /// It cannot be copied or made, so a discipline can only give back what it was given.
 #[derive(Debug)]

@@ -29,7 +29,7 @@ pub use handle::Handle;
 
 use foreign::Erased;
 
-/// A discipline of another crate: what [`Discipline::new`](crate::Discipline::new) needs besides the contract of every discipline.
+/// A discipline of another crate: besides the contract of every discipline it has what [`Discipline::new`](crate::Discipline::new) needs.
 ///
 /// A [`SingleBuffer`] with a law of one's own is one already.
 pub trait OwnQueue: QueueKind + Qdisc<Handle> + fmt::Debug + Send + Sized + 'static {

@@ -230,7 +230,7 @@ impl ValueFunction {
         let to = self.rate_above(code.saturating_sub(1)).as_bps();
         Rate::from_bps(from + (to - from) / 2)
     }
-    /// v(x / `factor`): each value at a rate so many times as high; a factor of 0 counts as 1.
+    /// v(x / `factor`): each value at a rate `factor` times as high; a factor of 0 counts as 1.
     pub fn stretched(&self, factor: u64) -> Self {
         let codes = &self.0.rates[..=self.highest().into()];
         let stretched = codes.iter().map(|&rate| rate.saturating_mul(factor.max(1)));

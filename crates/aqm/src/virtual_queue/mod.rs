@@ -65,10 +65,10 @@ pub(crate) struct VirtualQueue {
     /// Values of the records; without those that [`ThresholdLaw`] condemned.
     present: ValueHistogram,
     law: ThresholdLaw,
-    /// CTV: what is worth no more is signalled. 0 signals nothing.
+    /// CTV: packets that are worth no more are signalled. 0 signals nothing.
     threshold: u16,
     server: Server,
-    /// C_v, or what it was before the link stood still.
+    /// C_v, or its value before the link stood still.
     last_rate: Rate,
     target_bytes: u64,
     most_bytes: u64,
@@ -130,7 +130,7 @@ impl VirtualQueue {
         queue
     }
 
-    /// Changes everything but what is inside. `link` has the present rate.
+    /// Changes everything but the records inside. `link` has the present rate.
     pub(crate) fn configure(&mut self, shape: Shape, link: Link, now: Time) {
         self.drain(now);
         self.reshape(shape, link);
@@ -247,7 +247,7 @@ impl VirtualQueue {
         }
     }
 
-    /// Serves what is due until `now`.
+    /// Serves everything that is due until `now`.
     #[inline]
     pub(crate) fn drain(&mut self, now: Time) {
         if self.shape.serving_rate.is_none() {

@@ -5,7 +5,7 @@ use alloc::format;
 use crate::parameter::{Domain, Parameter, ParameterError, Preset, Table as _};
 use crate::units::{Frequency, Time, parameters, words};
 
-/// C_v and the like are kept in so many parts of the link's rate: 63/64 is exact.
+/// The parts of the link's rate in which C_v and the like are kept: 63/64 is exact.
 pub(crate) const PARTS: u64 = 1 << 16;
 
 const SHORTEST: Time = Time::from_micros(1);

@@ -237,7 +237,7 @@ proptest! {
 }
 
 impl VirtualQueue {
-    /// With another law, for what the law has no part in.
+    /// A virtual queue with another law, for tests in which the law plays no part.
     fn clone_for_looking(&self) -> Self {
         Self {
             shape: self.shape,
@@ -275,7 +275,7 @@ fn what_comes_above_the_serving_rate_stays() {
     assert!(queue.overflows());
 }
 
-/// By a second method, over the whole list of arrivals: an arrival weighs half as much with every update that has passed since.
+/// A second method, over the whole list of arrivals: an arrival weighs half as much with every update that has passed since.
 #[test]
 fn the_rates_give_the_threshold_of_a_list_of_arrivals() {
     let whole = |n: u64| BigRational::from_integer(n.into());
@@ -399,7 +399,7 @@ fn the_smoothed_threshold_goes_an_eighth_of_the_way_and_arrives() {
     assert_eq!(queue.threshold, 0);
 }
 
-/// C_v·D is 5000 bytes: a sixth packet makes the lowest go, and what is no better than the lowest goes itself. What goes is still
+/// C_v·D is 5000 bytes: a sixth packet makes the lowest go, and a packet that is no better than the lowest goes itself. It is still
 /// paid for until its packet is dropped.
 #[test]
 fn the_highest_value_that_a_full_virtual_queue_drops_is_the_threshold_of_v() {

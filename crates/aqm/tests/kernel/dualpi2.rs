@@ -61,7 +61,7 @@ const CHANGES: Given<'static> = &[
     ("drop_enqueue", "false", 0),
 ];
 
-/// Memory, probability and credit, which the gauges tell exactly.
+/// Memory, probability and credit, which the gauges report exactly.
 fn state(queue: &DualPi2<TestPacket>) -> String {
     let mut state = String::new();
     queue.status(Time::ZERO, &mut |name, gauge| match (name, gauge) {

@@ -20,7 +20,7 @@ pub(crate) struct Tree {
 /// What is compiled: a C file of the shim with a file of the kernel.
 #[derive(Debug)]
 pub(crate) struct Source {
-    /// In `shim/`, without `.c`.
+    /// The file in `shim/`, without `.c`.
     pub(crate) shim: &'static str,
     /// The file that the shim includes as `KERNEL_FILE`.
     pub(crate) file: &'static str,

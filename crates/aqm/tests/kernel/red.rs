@@ -165,7 +165,7 @@ const QDISC: Source = Source {
     changed: &[],
 };
 
-/// Where the qdisc starts. With ECN the limit is out of reach: a packet that the kernel marks and then refuses is not told as marked here.
+/// Settings with which the qdisc starts. With ECN the limit is out of reach: a packet that the kernel marks and then refuses is not reported as marked here.
 #[rustfmt::skip]
 const FORMS: &[Given<'static>] = &[
     &[("min", "30kB", 30_000), ("max", "90kB", 90_000), ("limit", "200kB", 200_000)],

@@ -123,7 +123,7 @@ pub struct WatchedSender {
     mss: u32,
     pub written: u64,
     pub is_closed: bool,
-    /// Payload bytes by first number, of what was sent above what is acknowledged.
+    /// Payload bytes by first number, of data that was sent and not acknowledged.
     outstanding: BTreeMap<u64, u64>,
     acknowledged: u64,
     retransmitted: u64,
@@ -163,7 +163,7 @@ impl WatchedSender {
                 .saturating_add(segment.window.into()),
         );
     }
-    /// Serves the timers that are due, and polls; gives what leaves.
+    /// Serves the timers that are due, and polls; returns the segments that leave.
     pub fn serve(&mut self, now: Time, mut sink: impl FnMut(Segment)) {
         for round in 0.. {
             assert!(
@@ -237,7 +237,7 @@ impl WatchedSender {
     }
 }
 
-/// A receiver, and what follows from what has arrived at it.
+/// A receiver, with the state that follows from its arrivals.
 pub struct WatchedReceiver {
     pub tcp: Receiver,
     /// Ranges of numbers that have arrived, FIN included: the first, and the first that is not part of it.
@@ -276,7 +276,7 @@ impl WatchedReceiver {
     fn complete(&self) -> u64 {
         self.arrived.get(&0).copied().unwrap_or(0)
     }
-    /// Serves the timers that are due, and polls; gives what leaves.
+    /// Serves the timers that are due, and polls; returns the segments that leave.
     pub fn serve(&mut self, now: Time, mut sink: impl FnMut(Segment)) {
         for round in 0.. {
             assert!(
@@ -326,7 +326,7 @@ impl WatchedReceiver {
             );
         }
     }
-    /// Whether it has delivered a stream of so many bytes, each once, and knows that it ends there.
+    /// Whether it has delivered a stream of `written` bytes, each once, and knows that it ends there.
     pub fn has_all_of(&self, written: u64) -> bool {
         self.tcp.delivered() == written && self.tcp.is_finished() && self.complete() == written + 1
     }

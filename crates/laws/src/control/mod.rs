@@ -20,7 +20,7 @@ const ENDS: usize = 60;
 
 /// Over a path that loses, marks, repeats, delays and overtakes, with any settings of both ends: nothing negative is in flight, the window has at
 /// least one segment, no timer is in the past, nothing is sent that was not written or not allowed, every byte is delivered once, the
-/// connection ends, and the same calls give the same fate. Tries so many random lists of operations.
+/// connection ends, and the same calls give the same fate. Tries `cases` random lists of operations.
 pub fn delivers_every_byte_once_whatever_the_path_does(subject: &Subject, cases: u32) {
     crate::random::bytes(cases, 700, |bytes| replay(subject, bytes));
 }

@@ -25,7 +25,7 @@ pub fn replay(subject: &Subject, bytes: &[u8]) {
     }
 }
 
-/// Beyond what 32 bits hold in microseconds, and in CoDel's ticks of 1 024 ns.
+/// A time beyond 32 bits of microseconds, and of CoDel's ticks of 1 024 ns.
 const HOUR_AND_MORE: Time = Time::from_secs(80 * 60);
 
 /// Random operations end their jumps early where control is frequent; here are more than five hours, with a backlog that stands and without.
@@ -213,7 +213,7 @@ fn impossible(entry: &quell_aqm::kind::Entry) -> Vec<(String, String)> {
     values
 }
 
-/// The rate of a link is what it is: where a limit or a threshold no longer suits it, no other parameter is to blame.
+/// If a limit or a threshold no longer suits the rate of the link, changes of other parameters are not refused for it.
 pub fn rates_make_no_parameter_unchangeable(subject: &Subject) {
     let entry = subject.entry;
     for given in subject.test_cases.forms {

@@ -54,7 +54,7 @@ pub enum Operation {
         parameter: u64,
         value: Candidate,
     },
-    /// Everything called a limit falls to a part of what waits.
+    /// Every limit falls to a part of the backlog.
     Shrink {
         part: u64,
     },

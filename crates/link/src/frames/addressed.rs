@@ -10,7 +10,7 @@ const UDP_HEADER: u64 = 8;
 const LEAST_TCP_HEADER: u64 = 20;
 const LEAST_IP_HEADER: usize = 20;
 
-/// The groups with addresses of their own, and what has passed of each.
+/// The groups with addresses of their own, and the payload that has passed of each.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Addressed {
     /// Address and group, sorted by the address.

@@ -110,7 +110,7 @@ impl Pool {
     ///
     /// # Errors
     ///
-    /// The system does not give so much memory.
+    /// The system refuses the memory.
     pub(crate) fn new(slots: u32, mtu: usize) -> Result<Self, OutOfMemory> {
         let slot = slot(mtu);
         let size = u64::from(slots).saturating_mul(slot as u64);

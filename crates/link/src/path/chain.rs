@@ -9,7 +9,7 @@
 //!
 //! [`HeaderValues`]: super::header_values::HeaderValues
 //!
-//! With one link there is only its [`Path`].
+//! A single link is only its [`Path`].
 
 use quell_aqm::{Discipline, Observer};
 use quell_measure::{Direction, Hop, Hops};

@@ -5,7 +5,7 @@ use quell_units::{Rate, Time};
 
 use crate::frames::{Descriptor, FrameId};
 
-/// Passes everything on to `observer`, and keeps what was dropped.
+/// Passes everything on to `observer`, and keeps the dropped frames.
 #[derive(Debug)]
 pub(crate) struct Collector<O> {
     observer: O,
@@ -38,7 +38,7 @@ impl<O> Collector<O> {
         let waited = Vec::new();
         self.waits = Some(Waits { waited, ends });
     }
-    /// A packet arrives that has waited so long in queues before.
+    /// A packet arrives that has waited for `before` in earlier queues.
     pub(crate) fn has_waited(&mut self, frame: FrameId, before: Time) {
         if let Some(waits) = &mut self.waits {
             let index = frame.index();

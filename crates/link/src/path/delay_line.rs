@@ -26,7 +26,7 @@ pub(crate) struct DelayLine<T> {
 #[derive(Debug)]
 struct Lane<T> {
     delay: Time,
-    /// The longest random time beside it, in nanoseconds below 2³², and what it is drawn from.
+    /// The longest random time besides it, in nanoseconds below 2³², and the stream of random times.
     noise: u64,
     random: Random,
     /// The last release: packets keep their order.

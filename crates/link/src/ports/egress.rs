@@ -131,7 +131,7 @@ impl Egress {
         }
     }
 
-    /// Sends what waits, as far as the kernel takes it.
+    /// Sends the frames that wait, as far as the kernel takes them.
     pub(crate) fn flush(&mut self, socket: BorrowedFd<'_>, pool: &mut Pool, clock: &Clock) {
         match self.blocked {
             Some(Blocked::UntilWritable) => return,

@@ -56,7 +56,7 @@ impl Ingress {
         self.truncated
     }
 
-    /// Receives one batch into `frames`, behind what is there.
+    /// Appends one received batch to `frames`.
     pub(crate) fn receive(
         &mut self,
         socket: BorrowedFd<'_>,

@@ -52,7 +52,7 @@ impl Waiting {
         })
     }
 
-    /// Sleeps until `wake` or until one of `ports` is ready for what `wanted` says; returns which port is
+    /// Sleeps until `wake` or until one of `ports` is ready as `wanted`; returns which port is
     /// ready for what. An error of a port makes it readable if anything is watched, and reading returns
     /// the error.
     pub(crate) fn wait(

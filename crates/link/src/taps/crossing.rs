@@ -112,7 +112,7 @@ impl Crossing {
         self.config.until = until;
     }
 
-    /// The taps watch what travels forward.
+    /// The taps watch packets that travel forward.
     fn group(&self, seen: &Seen) -> Option<u16> {
         let ports = seen.ports?;
         self.classifier.group_of_ports(ports, Direction::Forward)

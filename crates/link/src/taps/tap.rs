@@ -13,7 +13,7 @@ use crate::ports::{BATCH, Messages, Port};
 
 /// Ethernet (14), the longest IPv4 header (60) and the first 8 bytes above it.
 const HEADERS: usize = 82;
-/// Buffer for what arrives between two looks, as the kernel counts it.
+/// Buffer for arrivals between two looks, as the kernel counts it.
 const BUFFER: Bytes = Bytes::new(32 << 20);
 
 /// The fields of a packet that do not change in flight and that nearly no other packet shares: addresses, protocol,

@@ -213,7 +213,7 @@ fn marks(test: &str, run: &mut Run) -> Result<(), Missed> {
             (report.forward.marked, report.forward.ect1_rewritten),
             (ce, 100)
         );
-        // What came and what left are told apart.
+        // Arrivals and departures are distinguished.
         let came = CodePoints {
             ect0: 100,
             ..CodePoints::default()

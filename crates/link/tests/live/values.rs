@@ -14,7 +14,7 @@ use quell_link::{
 use quell_testing::{Missed, Run, Turn, bound, live};
 use quell_units::{Random, Rate, Settings, Time};
 
-/// The values that the queue sees of our packets, told from others' by their size.
+/// The values that the queue sees of our packets, which their size distinguishes from others'.
 #[derive(Default)]
 struct Values(Vec<u16>);
 

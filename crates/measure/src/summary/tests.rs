@@ -206,7 +206,7 @@ fn shared(groups: &[(&[f64], [bool; 3])]) -> Figures {
 #[test]
 fn fairness_is_that_of_flows_that_compete() {
     let (down, up) = ([true, false, false], [false, true, false]);
-    let told = |figures: &Figures| -> Vec<(String, Direction, usize, f64)> {
+    let reported = |figures: &Figures| -> Vec<(String, Direction, usize, f64)> {
         let all = figures.fairness.iter();
         all.map(|one| (one.hop.clone(), one.direction, one.flows, one.jain.unwrap()))
             .collect()
@@ -222,18 +222,21 @@ fn fairness_is_that_of_flows_that_compete() {
         wifi(Direction::Forward, 2, 1.0),
         wifi(Direction::Reverse, 1, 1.0),
     ];
-    assert_eq!(told(&figures), both);
+    assert_eq!(reported(&figures), both);
     // Uploads alone compete with each other.
     let figures = shared(&[(&[3.0, 1.0], up)]);
     assert_eq!(figures.jain, Some(0.8));
-    assert_eq!(told(&figures), [wifi(Direction::Reverse, 2, 0.8)]);
+    assert_eq!(reported(&figures), [wifi(Direction::Reverse, 2, 0.8)]);
     // A group without flows competes with nobody.
     assert_eq!(shared(&[(&[3.0, 1.0], down), (&[], up)]).jain, Some(0.8));
     // Over two links: one flow crosses both, one the first only.
     let figures = shared(&[(&[3.0], [true, false, true]), (&[1.0], down)]);
     assert_eq!(figures.jain, None);
     let access = ("access".to_owned(), Direction::Forward, 1, 1.0);
-    assert_eq!(told(&figures), [wifi(Direction::Forward, 2, 0.8), access]);
+    assert_eq!(
+        reported(&figures),
+        [wifi(Direction::Forward, 2, 0.8), access]
+    );
 }
 
 #[test]

@@ -86,7 +86,7 @@ enum ConnectionState {
     Up,
     /// Its application has finished; TCP still owes something.
     Closing,
-    /// Stopped from outside; what is in flight still arrives.
+    /// Stopped from outside; packets in flight still arrive.
     Stopped,
 }
 
@@ -518,7 +518,7 @@ impl Flow {
         network.actions = actions;
     }
 
-    /// Does what the application of `end` asks for. An action of the other transport cannot come: its
+    /// Performs the actions of the application of `end`. An action of the other transport cannot come: its
     /// applications are refused before anything starts. Nor does the receiver of a stream ask for
     /// anything.
     fn obey<O: Observer<Packet>>(
@@ -531,7 +531,7 @@ impl Flow {
     ) {
         let label = self.label(end);
         match (action, &mut self.transport) {
-            // What arrives at a flow that was stopped is not answered.
+            // Packets that arrive at a flow that was stopped are not answered.
             (Action::WakeAt(_) | Action::Datagram { .. }, _)
                 if self.state == ConnectionState::Stopped => {}
             (Action::WakeAt(at), _) => self.wishes[end as usize] = at,

@@ -150,7 +150,7 @@ impl<A: Application> Session<A> {
         }
     }
 
-    /// An event of the application at `end`, with what TCP has repaired for it.
+    /// An event of the application at `end`, with TCP's repairs for it.
     pub(super) fn recorded(&self, event: Event, end: End) -> Recorded {
         let now = At { session: self, end }.of(event.carrier);
         let repairs = self.notes[end as usize].repairs(&event, now);
@@ -174,7 +174,7 @@ impl<A: Application> Session<A> {
         self.slots.release(slot);
     }
 
-    /// Polls the application at `end`, and does what it asks for.
+    /// Polls the application at `end`, and performs its actions.
     pub(super) fn notify<O: Observer<Packet>>(
         &mut self,
         end: End,

@@ -69,7 +69,7 @@ pub(crate) struct Session<A> {
     opener: End,
     framed: bool,
     is_up: bool,
-    /// Stopped from outside: what the applications ask for is not done.
+    /// Stopped from outside: actions of the applications are not performed.
     is_stopped: bool,
     apps: [A; 2],
     /// When each application wishes to be polled.
@@ -94,7 +94,7 @@ pub(crate) struct Session<A> {
     repaired: Repairs,
     /// Notes of the application, by end.
     notes: [Notes; 2],
-    /// By end, the slot of the connection whose end its application learnt last, until the slot is free.
+    /// The slot of the connection whose end the application learnt last, by end, until the slot is free.
     leaving: [Option<u32>; 2],
 }
 
@@ -264,7 +264,7 @@ impl<A: Application> Session<A> {
         }
     }
 
-    /// Sends what an end of a connection has to send now.
+    /// Sends everything that an end of a connection has to send now.
     fn transmit<O: Observer<Packet>>(&mut self, slot: u32, end: End, world: &mut World<'_, O>) {
         while let Some(segment) = self.slots[slot].sides[end as usize].tcp.poll(world.now) {
             self.send(slot, end, &segment, world);

@@ -388,8 +388,8 @@ fn a_lost_reset_is_repeated_for_what_still_arrives_or_made_up_for_when_the_numbe
         });
         // While 1 MB takes 200 ms at full speed, something is in flight at 400 ms only if it is slowed.
         bench.run(Time::from_secs(2));
-        let told = bench.failures(End::Sender);
-        assert_eq!(told, 0, "{size}: idle, or all there");
+        let reported = bench.failures(End::Sender);
+        assert_eq!(reported, 0, "{size}: idle, or all there");
         bench.run(Time::from_secs(10));
         assert_eq!(bench.failures(End::Sender), usize::from(again), "{size}");
         assert_eq!(bench.ends(End::Receiver).len(), usize::from(again));
@@ -443,7 +443,7 @@ fn an_end_is_told_when_all_has_been_sent() {
     let mut bench = Bench::new(Role::Receiver, false, server, opens(1));
     bench.run(MS(500));
     let sent = |&&(_, input): &&(Time, Input)| matches!(input, Input::Sent { .. });
-    let told: Vec<Time> = bench
+    let reported: Vec<Time> = bench
         .log(End::Sender)
         .iter()
         .filter(sent)
@@ -451,7 +451,7 @@ fn an_end_is_told_when_all_has_been_sent() {
         .collect();
     // Accepted after 1.5 rounds; the tenth ACK of the first flight lets the last two segments go.
     let accepted = takes(BARE) + RTT + RTT / 2;
-    assert_eq!(told, [accepted + takes(10 * FULL) + RTT]);
+    assert_eq!(reported, [accepted + takes(10 * FULL) + RTT]);
     // The FIN could not ride.
     assert_eq!(bench.session.stats().sent, 31);
     assert!(bench.has_nothing_left());
@@ -471,14 +471,14 @@ fn a_wish_to_know_ends_with_its_connection() {
     bench.run(MS(500));
     let sent = |&&(_, input): &&(Time, Input)| matches!(input, Input::Sent { .. });
     // As soon as it is up; the second time with its end, or not at all.
-    let told: Vec<Time> = bench
+    let reported: Vec<Time> = bench
         .log(End::Receiver)
         .iter()
         .filter(sent)
         .map(|entry| entry.0)
         .collect();
-    assert_eq!(told[0], takes(BARE) + RTT);
-    assert!(told.len() <= 2);
+    assert_eq!(reported[0], takes(BARE) + RTT);
+    assert!(reported.len() <= 2);
     assert_eq!(bench.ends(End::Receiver).len(), 1);
     assert!(bench.has_nothing_left());
 }

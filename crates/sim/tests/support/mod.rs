@@ -27,7 +27,7 @@ pub(crate) struct Counter {
     pub(crate) sojourn: u128,
     pub(crate) longest: Time,
     pub(crate) last_end: Time,
-    /// A mixture of all that was told, in order.
+    /// A hash of all events, in order.
     pub(crate) digest: u64,
 }
 

@@ -360,7 +360,7 @@ pub const fn joined<const N: usize>(groups: &[&[Parameter]]) -> [Parameter; N] {
     rows
 }
 
-/// The rows, if what they say of each other is true.
+/// Returns the rows, if their statements about each other are true.
 #[doc(hidden)]
 pub const fn checked(rows: &'static [Parameter]) -> &'static [Parameter] {
     let mut index = 0;

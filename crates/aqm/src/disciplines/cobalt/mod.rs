@@ -32,6 +32,7 @@ pub mod law;
 mod test_cases;
 
 use crate::kind::{Entry, QueueKind};
+use crate::limit::limit_row;
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::Packet;
 use crate::parameter::{self, Amount, Domain, Parameter, ParameterError, Preset, Table as _};
@@ -61,14 +62,7 @@ const LONGEST: Time = Time::from_secs(4);
 parameters! {
     /// The parameters of COBALT.
     pub struct Parameters {
-        limit: Amount = Parameter {
-            domain: Domain::Limit {
-                plain_is_packets: true,
-            },
-            default: Preset::Is("10240p"),
-            help: "What may wait: packets, bytes, or a time at the link's rate.",
-            ..ROW
-        },
+        limit: Amount = limit_row("10240p", "sch_cake.c"),
         memlimit: Option<Bytes> = Parameter {
             domain: Domain::Bytes(1, u32::MAX as u64),
             default: Preset::Derived("4 × rate × interval, from 4 MiB to 10240 × MTU"),
@@ -290,13 +284,7 @@ impl ControlLaw for CobaltController {
         self.memory_limit = memory_limit_of(parameters, link);
         self.ecn = parameters.ecn;
     }
-    fn drain<P: Packet>(
-        &mut self,
-        queue: &mut SingleQueue<P>,
-        now: Time,
-        obs: &mut impl Observer<P>,
-    ) {
-        queue.drain(now, obs);
+    fn drained<P: Packet>(&mut self, _queue: &SingleQueue<P>, _now: Time) {
         self.memory = Bytes::ZERO;
     }
 

@@ -44,9 +44,10 @@ mod rfc8289;
 mod test_cases;
 
 use crate::kind::{Entry, QueueKind};
+use crate::limit::limit_row;
 use crate::observer::{Observer, QueueId};
 use crate::packet::Packet;
-use crate::parameter::{Amount, Domain, Parameter, ParameterError, Preset, Table as _};
+use crate::parameter::{Amount, Parameter, ParameterError, Preset, Table as _};
 use crate::qdisc::{Gauge, Link};
 use crate::random::Random;
 use crate::single_buffer::{ControlLaw, SingleBuffer};
@@ -73,15 +74,7 @@ parameters! {
             help: "Linux's CoDel to the integer, or the pseudocode of RFC 8289.",
             ..Parameter::FIXED
         },
-        limit: Amount = Parameter {
-            domain: Domain::Limit {
-                plain_is_packets: true,
-            },
-            default: Preset::Is("1000p"),
-            source: "tc-codel(8)",
-            help: "What may wait: packets, bytes, or a time at the link's rate.",
-            ..Parameter::LIVE
-        },
+        limit: Amount = limit_row("1000p", "tc-codel(8)"),
         ..codel: self::parameters::Parameters = self::parameters::rows(LINUX),
     }
 }
@@ -220,13 +213,7 @@ impl ControlLaw for CodelController {
         }
         Ok(())
     }
-    fn drain<P: Packet>(
-        &mut self,
-        queue: &mut SingleQueue<P>,
-        now: Time,
-        obs: &mut impl Observer<P>,
-    ) {
-        queue.drain(now, obs);
+    fn drained<P: Packet>(&mut self, _queue: &SingleQueue<P>, _now: Time) {
         match &mut self.0 {
             CodelForm::Linux(_, vars) => *vars = linux::Vars::default(),
             CodelForm::Rfc8289(_, vars) => *vars = rfc8289::Vars::default(),

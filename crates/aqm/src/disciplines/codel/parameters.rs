@@ -3,7 +3,7 @@
 use crate::parameter::{self, Domain, Given, Parameter, ParameterError, Preset, Table as _};
 use crate::units::{Time, name_of, parameters};
 
-/// Linux takes longer times, but distinguishes no more than 2 199 s, half of what its clock counts before it wraps.
+/// Linux takes longer times, but distinguishes no more than 2 199 s, half the time until its clock wraps.
 const LONGEST: Time = Time::from_secs(2_000);
 const SHORTEST: Time = Time::from_micros(1);
 /// The ECN field: the part of the DS field that a discipline sees.

@@ -27,13 +27,14 @@ mod test_cases;
 use alloc::collections::VecDeque;
 
 use crate::kind::{Entry, QueueKind};
+use crate::limit::limit_row;
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::{Ecn, Packet};
-use crate::parameter::{Amount, Domain, Parameter, ParameterError, Preset, Table as _};
+use crate::parameter::{Amount, Parameter, ParameterError, Preset, Table as _};
 use crate::qdisc::{Backlog, Gauge, Link, mark};
 use crate::random::Random;
 use crate::single_buffer::{ControlLaw, SingleBuffer};
-use crate::single_queue::{SingleQueue, drop_queued};
+use crate::single_queue::SingleQueue;
 use crate::units::{Frequency, Rate, Time, name_of, parameters, words};
 use crate::virtual_queue::law::{self, Gains};
 use crate::virtual_queue::parameters::{
@@ -81,15 +82,7 @@ parameters! {
         recovery: Time = RECOVERY,
         alpha: Frequency = ALPHA,
         beta: Frequency = BETA,
-        limit: Amount = Parameter {
-            domain: Domain::Limit {
-                plain_is_packets: true,
-            },
-            default: Preset::Is("250ms"),
-            source: "quell; as vdq_csaqm",
-            help: "What may wait: packets, bytes, or a time at the link's rate.",
-            ..ROW
-        },
+        limit: Amount = limit_row("250ms", "quell; as vdq_csaqm"),
         ecn: bool = Parameter {
             opposite: Some("noecn"),
             default: Preset::Is("true"),
@@ -262,15 +255,9 @@ impl ControlLaw for CsaqmController {
         self.measured.set_gains(gains(parameters));
         Ok(())
     }
-    fn drain<P: Packet>(
-        &mut self,
-        queue: &mut SingleQueue<P>,
-        now: Time,
-        obs: &mut impl Observer<P>,
-    ) {
-        while let (Some(packet), Some((_, record))) = (queue.pop(), self.records.pop_front()) {
+    fn drained<P: Packet>(&mut self, _queue: &SingleQueue<P>, now: Time) {
+        for (_, record) in self.records.drain(..) {
             self.measured.cancel(record, now);
-            drop_queued(packet, DropReason::Drained, now, obs);
         }
     }
 

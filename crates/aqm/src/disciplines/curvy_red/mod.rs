@@ -34,6 +34,7 @@
 mod test_cases;
 
 use crate::kind::{Entry, QueueKind};
+use crate::limit::limit_row;
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::Packet;
 use crate::parameter::{Amount, Domain, Parameter, ParameterError, Preset, Table as _};
@@ -55,15 +56,7 @@ const ROW: Parameter = Parameter {
 parameters! {
     /// The parameters of Curvy RED.
     pub struct Parameters {
-        limit: Amount = Parameter {
-            domain: Domain::Limit {
-                plain_is_packets: true,
-            },
-            default: Preset::Is("250ms"),
-            source: "RFC 9332 figure 9 (MAX_LINK_RATE × 250 ms)",
-            help: "What may wait: packets, bytes, or a time at the link's rate.",
-            ..ROW
-        },
+        limit: Amount = limit_row("250ms", "RFC 9332 figure 9 (MAX_LINK_RATE × 250 ms)"),
         range: Time = Parameter {
             domain: Domain::Time(Time::from_nanos(1), LONGEST),
             default: Preset::Is("500ms"),

@@ -103,7 +103,7 @@ impl<P: Packet> Packets<P> {
         self.queue.push_back((packet, value));
     }
 
-    /// Condemns what there is of `value`, up to `amount` units.
+    /// Condemns packets of `value`, up to `amount` units.
     #[inline]
     pub(super) fn condemn(&mut self, value: u16, amount: u64) {
         let amount = amount.min(self.kept.bytes_of(value));
@@ -130,7 +130,7 @@ impl<P: Packet> Packets<P> {
         Some((packet, condemned > 0))
     }
 
-    /// Counts in `unit` from now on: what would be dropped at the head is condemned, and nothing else.
+    /// Counts in `unit` from now on: condemns exactly the packets that would be dropped at the head.
     pub(super) fn count_in(&mut self, unit: Unit) {
         if unit == self.unit {
             return;

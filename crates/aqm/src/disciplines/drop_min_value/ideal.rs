@@ -144,7 +144,7 @@ impl<P: Packet> Packets<P> {
         Some(packet)
     }
 
-    /// Gives a slot a key, and the nodes above it what follows.
+    /// Gives a slot a key, and updates the nodes above it.
     #[inline]
     fn set(&mut self, slot: u32, key: u64) {
         let mut node = self.slots.len() + slot as usize;

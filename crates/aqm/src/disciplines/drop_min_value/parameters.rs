@@ -1,5 +1,6 @@
 //! The parameters of drop-minimum-value.
 
+use crate::limit::limit_row;
 use crate::parameter::{Amount, Domain, Parameter, Preset};
 use crate::units::{parameters, words};
 use crate::virtual_queue::parameters::{ValueParameters, value_rows};
@@ -30,13 +31,8 @@ parameters! {
             ..ROW
         },
         limit: Amount = Parameter {
-            domain: Domain::Limit {
-                plain_is_packets: true,
-            },
-            default: Preset::Is("100ms"),
-            source: "quell; as fifo",
             help: "What may wait to be sent: packets, bytes, or a time at the link's rate.",
-            ..ROW
+            ..limit_row("100ms", "quell; as fifo")
         },
         buffer: u64 = Parameter {
             domain: Domain::Integer(1, 1_024),

@@ -75,8 +75,8 @@ impl Story {
     }
     fn gauge(&self, name: &str) -> Option<Gauge> {
         let mut found = None;
-        self.queue.status(Time::ZERO, &mut |told, gauge| {
-            if told == name {
+        self.queue.status(Time::ZERO, &mut |reported, gauge| {
+            if reported == name {
                 found = Some(gauge);
             }
         });
@@ -102,9 +102,9 @@ fn judge(rows: &[Row]) {
             let mut story = Story::new(&[("form", form), ("limit", row.limit)]);
             let before = story.arrive(row.arrive).dropped();
             let left = story.send(99);
-            let told = (before.as_str(), story.dropped(), left.as_slice());
+            let reported = (before.as_str(), story.dropped(), left.as_slice());
             let expected = (expected[0], String::from(expected[1]), sent);
-            assert_eq!(told, expected, "{form} {:?}", row.arrive);
+            assert_eq!(reported, expected, "{form} {:?}", row.arrive);
             assert_eq!(story.queue.backlog(), Backlog::default());
             assert_eq!(story.gauge("lowest_value"), Some(Gauge::Count(0)));
         }

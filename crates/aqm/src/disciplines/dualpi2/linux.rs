@@ -188,7 +188,7 @@ impl Linux {
             None
         }
     }
-    /// Whether the step may mark a packet that finds so many in the L4S queue.
+    /// Whether the step may mark a packet that finds `l4s_packets` in the L4S queue.
     pub(super) fn may_step(&self, l4s_packets: u64) -> bool {
         l4s_packets >= self.min_qlen_step
     }

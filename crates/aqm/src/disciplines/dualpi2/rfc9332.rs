@@ -296,7 +296,7 @@ mod tests {
     use super::*;
     use crate::units::Frequency;
 
-    /// With the gains of Linux, which the golden vectors have beside those of the RFC.
+    /// The controller with the gains of Linux, which the golden vectors have besides those of the RFC.
     fn pi(overflow: bool) -> Coupling {
         coupling(2, overflow)
     }

@@ -39,7 +39,7 @@ use crate::dual_buffer::{Arrival, Common, DualBuffer, DualLaw};
 use crate::dual_queue::{DualQueue, Queued};
 use crate::ewma::Ewma;
 use crate::kind::{Entry, QueueKind};
-use crate::limit::QueueLimit;
+use crate::limit::{QueueLimit, limit_row};
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::{Ecn, Packet};
 use crate::parameter::{self, Amount, Domain, Parameter, ParameterError, Preset, Table as _};
@@ -67,13 +67,8 @@ parameters! {
     /// The parameters of the DualQ of 2015.
     pub struct Parameters {
         limit: Amount = Parameter {
-            domain: Domain::Limit {
-                plain_is_packets: true,
-            },
-            default: Preset::Is("1000p"),
-            source: "olgabo/dualpi2 sch_pi2.c (2016); the slides give none",
             help: "What both queues together may hold.",
-            ..ROW
+            ..limit_row("1000p", "olgabo/dualpi2 sch_pi2.c (2016); the slides give none")
         },
         unit: Unit = Parameter {
             domain: Unit::DOMAIN,

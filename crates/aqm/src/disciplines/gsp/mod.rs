@@ -241,14 +241,8 @@ impl ControlLaw for GspController {
         self.moved(queue);
         Ok(())
     }
-    fn drain<P: Packet>(
-        &mut self,
-        queue: &mut SingleQueue<P>,
-        now: Time,
-        obs: &mut impl Observer<P>,
-    ) {
+    fn drained<P: Packet>(&mut self, queue: &SingleQueue<P>, now: Time) {
         self.touch(now);
-        queue.drain(now, obs);
         self.moved(queue);
     }
 

@@ -37,6 +37,7 @@
 mod test_cases;
 
 use crate::kind::{Entry, QueueKind};
+use crate::limit::limit_row;
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::{Ecn, Packet};
 use crate::parameter::{self, Amount, Domain, Parameter, ParameterError, Preset, Table as _};
@@ -60,14 +61,7 @@ const ROW: Parameter = Parameter {
 parameters! {
     /// The parameters of PI2.
     pub struct Parameters {
-        limit: Amount = Parameter {
-            domain: Domain::Limit {
-                plain_is_packets: true,
-            },
-            default: Preset::Is("1000p"),
-            help: "What may wait: packets, bytes, or a time at the link's rate.",
-            ..ROW
-        },
+        limit: Amount = limit_row("1000p", "sch_pi2.c"),
         target: Time = Parameter {
             threshold: Some(parameter::Threshold::Standing),
             domain: Domain::Time(SHORTEST, LONGEST),

@@ -87,7 +87,7 @@ enum PieForm {
     Rfc8033(Rfc8033),
 }
 
-/// One controller of the Linux form and what one queue adds.
+/// One controller of the Linux form, with its parameters and its randomness.
 #[derive(Debug)]
 struct Linux {
     params: linux::Params,
@@ -123,7 +123,7 @@ impl Linux {
     }
 }
 
-/// A probability of the Linux form for reports: what exceeds 1 signals as much as 1 does.
+/// A probability of the Linux form for reports: above 1 it signals as much as at 1.
 pub(crate) fn linux_ratio(probability: u64) -> f64 {
     (probability as f64 / linux::MAX_PROB as f64).min(1.0)
 }
@@ -264,13 +264,7 @@ impl ControlLaw for PieController {
             PieForm::Rfc8033(form) => form.configure(Config::of(parameters, link)),
         }
     }
-    fn drain<P: Packet>(
-        &mut self,
-        queue: &mut SingleQueue<P>,
-        now: Time,
-        obs: &mut impl Observer<P>,
-    ) {
-        queue.drain(now, obs);
+    fn drained<P: Packet>(&mut self, _queue: &SingleQueue<P>, _now: Time) {
         match &mut self.state {
             PieForm::Linux(form) => {
                 form.vars.restart();

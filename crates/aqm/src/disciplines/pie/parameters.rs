@@ -1,5 +1,6 @@
 //! The parameters of PIE.
 
+use crate::limit::limit_row;
 use crate::parameter::{self, Amount, Domain, Parameter, Preset};
 use crate::units::{Bytes, Time, parameters, words};
 
@@ -44,15 +45,7 @@ parameters! {
             help: "Linux's sch_pie to the integer, or RFC 8033 appendix B.",
             ..ROW
         },
-        limit: Amount = Parameter {
-            domain: Domain::Limit {
-                plain_is_packets: true,
-            },
-            default: Preset::Is("1000p"),
-            source: "tc-pie(8); RFC 8033 names none (TAIL_DROP)",
-            help: "What may wait: packets, bytes, or a time at the link's rate.",
-            ..ROW
-        },
+        limit: Amount = limit_row("1000p", "tc-pie(8); RFC 8033 names none (TAIL_DROP)"),
         target: Time = Parameter {
             threshold: Some(parameter::Threshold::Standing),
             domain: Domain::Time(SHORTEST, LONGEST),

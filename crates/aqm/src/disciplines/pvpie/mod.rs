@@ -234,13 +234,7 @@ impl ControlLaw for PvpieController {
         _now: Time,
     ) {
     }
-    fn drain<P: Packet>(
-        &mut self,
-        queue: &mut SingleQueue<P>,
-        now: Time,
-        obs: &mut impl Observer<P>,
-    ) {
-        queue.drain(now, obs);
+    fn drained<P: Packet>(&mut self, _queue: &SingleQueue<P>, _now: Time) {
         self.pie.drained();
     }
 

@@ -2,6 +2,7 @@
 
 use crate::disciplines::pie::rfc8033::Config;
 use crate::disciplines::pie::{Decay, LONGEST, SHORTEST};
+use crate::limit::limit_row;
 use crate::parameter::{self, Amount, Domain, Parameter, Preset};
 use crate::units::{Bytes, Probability, Time, parameters, words};
 use crate::virtual_queue::parameters::{ValueParameters, value_rows};
@@ -38,15 +39,7 @@ parameters! {
             help: "1: the threshold is a quantile of what arrived (PVPIE). 2: a controller moves it until as much is signalled as PIE wants (TL-PVPIE).",
             ..ROW
         },
-        limit: Amount = Parameter {
-            domain: Domain::Limit {
-                plain_is_packets: true,
-            },
-            default: Preset::Is("250ms"),
-            source: "quell: far above the target at any rate; tlpvpie: 25 packets, its experiments 200 kB",
-            help: "What may wait: packets, bytes, or a time at the link's rate.",
-            ..ROW
-        },
+        limit: Amount = limit_row("250ms", "quell: far above the target at any rate; tlpvpie: 25 packets, its experiments 200 kB"),
         target: Time = Parameter {
             threshold: Some(parameter::Threshold::Standing),
             domain: Domain::Time(SHORTEST, LONGEST),

@@ -112,32 +112,40 @@ fn operate(given: &[(&str, &str)], load: u64) -> Outcome {
 fn the_delay_comes_to_the_target_and_the_lowest_values_go() {
     for (levels, wrong) in [("1", 0.03), ("2", 0.05)] {
         for load in [110, 150, 200] {
-            let told = operate(&[("levels", levels)], load);
+            let reported = operate(&[("levels", levels)], load);
             let excess = 1.0 - 100.0 / load as f64;
             let of = std::format!("{levels} levels at {load} %");
             assert!(
-                (told.delay_ms - 20.0).abs() < 1.5,
+                (reported.delay_ms - 20.0).abs() < 1.5,
                 "{of}: {} ms",
-                told.delay_ms
+                reported.delay_ms
             );
             assert!(
-                (told.signalled - excess).abs() < 0.002,
+                (reported.signalled - excess).abs() < 0.002,
                 "{of}: {}",
-                told.signalled
+                reported.signalled
             );
-            assert!(told.wrongly_sent < wrong, "{of}: {}", told.wrongly_sent);
-            assert!(told.wrongly_lost < wrong, "{of}: {}", told.wrongly_lost);
+            assert!(
+                reported.wrongly_sent < wrong,
+                "{of}: {}",
+                reported.wrongly_sent
+            );
+            assert!(
+                reported.wrongly_lost < wrong,
+                "{of}: {}",
+                reported.wrongly_lost
+            );
         }
     }
 }
 
-/// With one level nothing makes good for what is spared in a short queue, and p is higher by that; the second level's integral does.
+/// One level does not compensate for packets that are spared in a short queue, so p is higher by their share; the second level's integral does.
 #[test]
 fn as_much_is_signalled_as_pie_wants() {
     for load in [110, 150, 200] {
         let off = |levels| {
-            let told = operate(&[("levels", levels)], load);
-            told.probability - told.signalled
+            let reported = operate(&[("levels", levels)], load);
+            reported.probability - reported.signalled
         };
         let (one, two) = (off("1"), off("2"));
         // Measured: 0.003 to 0.010, and at most 0.0003.
@@ -314,11 +322,11 @@ fn ecn_packets_are_dropped_unless_asked_and_only_while_it_is_mild() {
         let given: Vec<_> = NO_BURST.iter().chain(extra).copied().collect();
         let (mut queue, mut log) = late(&given);
         queue.enqueue(packet(9, 99, code, now), now, &mut log);
-        let told = (
+        let reported = (
             !log.marked.is_empty(),
             log.dropped.first().map(|drop| drop.1),
         );
-        assert_eq!(told, (marked, dropped), "{extra:?} {code:?}");
+        assert_eq!(reported, (marked, dropped), "{extra:?} {code:?}");
         // Signalled either way: one of five packets.
         assert_eq!(queue.law.window.signalled(), Probability::ratio(1, 5));
     }

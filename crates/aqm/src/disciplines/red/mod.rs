@@ -119,7 +119,7 @@ impl RedForm {
             _ => false,
         }
     }
-    /// Inherits the average of `other`, if both count in the same unit, and what it adapted to.
+    /// Inherits the average of `other`, if both count in the same unit, and its adapted probability.
     fn inherit(&mut self, other: &Self, adapted: bool) {
         match (self, other) {
             (Self::Linux(law), Self::Linux(other)) => law.inherit(other, adapted),
@@ -307,13 +307,7 @@ impl ControlLaw for RedController {
         self.signals = config.signals;
         Ok(())
     }
-    fn drain<P: Packet>(
-        &mut self,
-        queue: &mut SingleQueue<P>,
-        now: Time,
-        obs: &mut impl Observer<P>,
-    ) {
-        queue.drain(now, obs);
+    fn drained<P: Packet>(&mut self, _queue: &SingleQueue<P>, _now: Time) {
         match &mut self.state {
             RedForm::Linux(law) => law.restart(),
             RedForm::Floyd(_, law) => law.restart(),

@@ -192,7 +192,7 @@ struct Thresholds {
 }
 
 impl Config {
-    /// Refuses what `tc` or the kernel refuse, and what would have no effect.
+    /// Refuses parameters that `tc` or the kernel refuse, and those that would have no effect.
     pub(super) fn of(parameters: &Parameters, link: Link) -> Result<Self, ParameterError> {
         let signals = Signals {
             ecn: parameters.ecn,

@@ -18,7 +18,7 @@ const TICK_NANOS: u64 = 64;
 const LOGARITHM_BITS: u32 = 80;
 /// The largest shift in the idle table.
 const LONGEST_SHIFT: u8 = 31;
-/// Probabilities are given in parts of which so many make 1.
+/// The parts of 1 in which probabilities are given.
 pub(super) const PARTS: u64 = 1_000_000_000;
 
 /// The smallest `w` from 1 to 31 with `burst + 1 − min/avpkt ≤ (1 − (1 − 2⁻ʷ)^burst) / 2⁻ʷ`

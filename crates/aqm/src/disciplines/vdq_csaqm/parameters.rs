@@ -1,6 +1,6 @@
 //! The parameters of VDQ-CSAQM, and what follows from them.
 
-use crate::limit::QueueLimit;
+use crate::limit::{QueueLimit, limit_row};
 use crate::parameter::{self, Amount, Domain, Parameter, ParameterError, Preset, Table as _};
 use crate::qdisc::Link;
 use crate::units::{Frequency, Time, name_of, parameters};
@@ -14,14 +14,10 @@ use crate::virtual_queue::parameters::{
 const DEFAULT_VALUE: Parameter = ValueParameters::ROWS[0];
 const HIGHEST_VALUE: Parameter = ValueParameters::ROWS[1];
 /// More than the 200 ms of the virtual queues, so that the physical queues are not the bottleneck.
-const LIMIT: Parameter = Parameter {
-    domain: Domain::Limit {
-        plain_is_packets: true,
-    },
-    default: Preset::Is("250ms"),
-    source: "quell; RFC 9332 appendix A.1 (limit) for the value",
-    ..ROW
-};
+const LIMIT: Parameter = limit_row(
+    "250ms",
+    "quell; RFC 9332 appendix A.1 (limit) for the value",
+);
 
 parameters! {
     /// The parameters of VDQ-CSAQM.

@@ -39,7 +39,7 @@ fn made(given: &[(&str, &str)]) -> Result<VdqCsaqm<TestPacket>, ParameterError> 
     VdqCsaqm::new(settings, link, Random::new(1, "queue"))
 }
 
-/// A queue, told what arrives and when.
+/// A queue with its clock and its observer.
 struct Story {
     queue: VdqCsaqm<TestPacket>,
     log: Log,

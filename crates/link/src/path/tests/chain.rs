@@ -111,7 +111,7 @@ fn play_chain(
     (releases, chain.into_observers())
 }
 
-/// The same by one path after the other, each with everything that ever arrives there.
+/// The releases of one path after the other, each with everything that ever arrives there.
 fn play_apart(direction: Direction, arrivals: &[Arrival]) -> (Releases, Vec<Drops>) {
     let mut order: Vec<u16> = (0..3).collect();
     if direction == Direction::Reverse {

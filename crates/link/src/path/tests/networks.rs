@@ -35,7 +35,7 @@ impl<P: quell_aqm::Packet> Observer<P> for Log {
     }
 }
 
-/// Of each group the size of its datagrams, which distinguishes them, and microseconds between two: from 11 to 21 Mbit/s.
+/// Groups: the size of their datagrams, which distinguishes them, and the microseconds between two: from 11 to 21 Mbit/s.
 const GROUPS: [(u64, u64); 4] = [(1_500, 601), (1_400, 709), (1_300, 503), (600, 449)];
 const END: Time = Time::from_secs(2);
 

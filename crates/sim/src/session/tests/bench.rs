@@ -38,7 +38,7 @@ impl Observer<Packet> for Blind {
 
 type Script = Box<dyn FnMut(Time, Input, &mut Vec<Action>)>;
 
-/// Does what its script says, and notes what it is told.
+/// An application that follows its script, and notes its inputs.
 pub(super) struct Scripted {
     pub(super) log: Vec<(Time, Input)>,
     script: Script,
@@ -205,7 +205,7 @@ impl Bench {
     pub(super) fn log(&self, end: End) -> &[(Time, Input)] {
         &self.session.apps[end as usize].log
     }
-    /// When the client was told of the end of a connection.
+    /// The time at which the client learnt of the end of a connection.
     pub(super) fn ends(&self, end: End) -> Vec<(Time, u32)> {
         let ended = |&(at, input): &(Time, Input)| match input {
             Input::Closed { connection } => Some((at, connection.0)),

@@ -71,7 +71,7 @@ pub struct LinuxRed {
     target: (u64, u64),
     /// The probability as adapted (max_P).
     probability: u32,
-    /// max_P / (max − min), at least 1: what a random number is divided by.
+    /// max_P / (max − min), at least 1: the divisor of random numbers.
     per_byte: u32,
     /// The average in units of 2^−Wlog bytes (qavg).
     average: u64,
@@ -115,7 +115,7 @@ impl LinuxRed {
     pub fn raw_average(&self) -> u64 {
         self.average
     }
-    /// The average in units of 2^−Wlog bytes, the packets since the last mark, and what the next mark waits for (`struct red_vars`).
+    /// The average in units of 2^−Wlog bytes, the packets since the last mark, and the threshold of the next mark (`struct red_vars`).
     pub fn variables(&self) -> (u64, i32, u32) {
         (self.average, self.count, self.threshold)
     }
