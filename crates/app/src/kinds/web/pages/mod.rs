@@ -39,7 +39,7 @@ pub struct Browser {
     /// Seed of the pages' contents.
     contents: u64,
     parsing: Random,
-    /// How long reading takes, from the end of a page on.
+    /// Time for reading, from the end of a page on.
     period: TimedValue<Period>,
     reading: Random,
     delays: Delays,
@@ -51,11 +51,11 @@ pub struct Browser {
     /// Memory of the plan of a page.
     plan: Vec<Planned>,
     connections: Vec<Connection>,
-    /// When the objects are known that the document reveals.
+    /// Time at which the objects that the document reveals are known.
     parsed_at: Option<Time>,
-    /// When the next page begins.
+    /// Beginning of the next page.
     read_at: Option<Time>,
-    /// When connections without use are closed.
+    /// Time at which connections without use are closed.
     close_at: Option<Time>,
     /// The wish that the host knows of.
     wish: Option<Time>,
@@ -94,10 +94,10 @@ struct Object {
     /// Bytes of the response.
     length: u64,
     arrived: u64,
-    /// When the browser knew of it, and when its request left, on what.
+    /// Time at which the browser knew of it, and at which its request left, and its connection.
     known: Time,
     asked: Time,
-    /// When its connection was asked for, of the first object on it; else when its request left.
+    /// Time of the request for its connection, for the first object on it; else time at which its request left.
     starting: Time,
     carrier: Carrier,
     first: Option<Time>,
@@ -120,7 +120,7 @@ struct Connection {
     incoming: Incoming,
     /// Whether a request over HTTP/1.1 is not answered.
     is_busy: bool,
-    /// When it was asked for, until it carries an object.
+    /// Time of the request for it, until it carries an object.
     asked: Option<Time>,
 }
 
@@ -570,7 +570,7 @@ impl Page {
 }
 
 impl Object {
-    /// How long it waited until its request left.
+    /// Time until its request left.
     fn wait(&self) -> Option<Time> {
         (self.carrier != Carrier::Nothing).then(|| self.asked - self.known)
     }
