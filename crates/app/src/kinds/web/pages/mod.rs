@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 
 use quell_units::{Period, Random, Time};
 
-use super::recipe::{Laws, Planned};
+use super::recipe::{PageModel, PlannedObject};
 use super::report::{LoadedPage, PagesReport};
 use super::{Protocol, Web};
 use crate::timed_value::TimedValue;
@@ -35,7 +35,7 @@ const fn of_object(index: usize) -> u32 {
 #[derive(Debug, Clone)]
 pub struct Browser {
     web: Web,
-    laws: Laws,
+    model: PageModel,
     /// Seed of the pages' contents.
     contents: u64,
     parsing: Random,
@@ -49,7 +49,7 @@ pub struct Browser {
     first_object: u64,
     page: Option<Page>,
     /// Memory of the plan of a page.
-    plan: Vec<Planned>,
+    plan: Vec<PlannedObject>,
     connections: Vec<Connection>,
     /// Time at which the objects that the document reveals are known.
     parsed_at: Option<Time>,
@@ -88,7 +88,7 @@ struct Page {
 
 #[derive(Debug, Clone, Copy)]
 struct Object {
-    planned: Planned,
+    planned: PlannedObject,
     /// Whether it reveals others.
     reveals: bool,
     /// Bytes of the response.
@@ -137,7 +137,7 @@ impl Browser {
     pub(super) fn new(web: &Web, random: &mut Random, delays: Delays) -> Self {
         Self {
             web: *web,
-            laws: Laws::new(web.recipe, web.objects, web.object_size),
+            model: PageModel::new(web.recipe, web.objects, web.object_size),
             contents: random.u64(),
             parsing: Random::new(random.u64(), "parse"),
             period: TimedValue::new(web.reading),
@@ -263,9 +263,9 @@ impl Browser {
         });
         self.plan.clear();
         let mut contents = Random::new(self.contents.wrapping_add(self.pages), "page");
-        self.laws.plan(&mut contents, &mut self.plan);
+        self.model.plan(&mut contents, &mut self.plan);
         let header = self.web.response_header.get();
-        let object = |planned: &Planned| Object {
+        let object = |planned: &PlannedObject| Object {
             planned: *planned,
             reveals: false,
             length: (planned.size + header).max(Message::HEADER),
