@@ -1,4 +1,4 @@
-//! How many events were slow, by what TCP repaired for them.
+//! Counts of slow events, by what TCP repaired for them.
 
 use quell_units::Time;
 

@@ -4,7 +4,7 @@ use quell_units::{Bytes, Ecn, Time};
 
 use crate::{Carrier, ConnectionId, Event, Message};
 
-/// How far a stream's transport reads ahead of what it has sent between [`Data::Resume`] and
+/// Distance by which a stream's transport reads ahead of what it has sent between [`Data::Resume`] and
 /// [`Data::Pause`]: a socket buffer of 16 KiB beyond the data in flight.
 pub const UNSENT: Bytes = Bytes::new(16 << 10);
 
@@ -20,13 +20,13 @@ pub enum Transport {
 /// Which end of a flow: the direction of a group is from its sender to its receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// Where most of the data comes from.
+    /// The end from which most of the data comes.
     Sender,
-    /// Where the user is, whose experience is reported.
+    /// The end of the user, whose experience is reported.
     Receiver,
 }
 
-/// How a kind uses the connections of a flow, where one connection after another, with data from the
+/// A kind's use of the connections of a flow, where one connection after another, with data from the
 /// sender to the receiver, is not enough ([`ApplicationKind::session`](crate::ApplicationKind::session)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Session {
@@ -48,7 +48,7 @@ impl Session {
 /// that the kind of application defines.
 pub type Content = [u64; 2];
 
-/// Why an end is polled.
+/// The reason why an end is polled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Input {
     /// The flow begins, and this end may open connections or send datagrams: both ends of datagrams,
@@ -64,7 +64,7 @@ pub enum Input {
         /// Counts the connections of the flow from 0, in the order in which they were asked for. Both
         /// ends get the same number.
         serial: u64,
-        /// When it was asked for.
+        /// Time of the request for it.
         asked: Time,
     },
     /// Further bytes of a stream arrived in order. Of a connection that carries messages, bytes of the
@@ -72,7 +72,7 @@ pub enum Input {
     Bytes {
         /// Their connection.
         connection: ConnectionId,
-        /// How many.
+        /// Their number.
         count: u64,
     },
     /// The header of a message arrived, in order. Its body follows as [`Input::Bytes`], unless it has
@@ -105,7 +105,7 @@ pub enum Input {
     Datagram {
         /// Counted from 0 by the sending host, in the order of sending.
         sequence: u64,
-        /// When the other end handed it to its host.
+        /// Time at which the other end handed it to its host.
         sent: Time,
         /// IP length.
         size: Bytes,

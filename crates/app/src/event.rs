@@ -12,7 +12,7 @@ impl ConnectionId {
     pub const ONLY: Self = Self(0);
 }
 
-/// How an event ended.
+/// The end of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Outcome {
     /// As intended.
@@ -91,21 +91,21 @@ pub struct Event {
     pub kind: &'static str,
     /// Counts the events of this kind and flow from 0, as planned: the same in every world.
     pub number: u64,
-    /// When it began: the user asked for it.
+    /// Its beginning: the user asked for it.
     pub started: Time,
-    /// When its first byte was there.
+    /// Arrival of its first byte.
     pub first: Option<Time>,
-    /// When its last byte was there.
+    /// Arrival of its last byte.
     pub last: Option<Time>,
-    /// When it was over.
+    /// Its end.
     pub ended: Option<Time>,
     /// Bytes of payload that were asked for.
     pub size: u64,
-    /// How it ended.
+    /// Its outcome.
     pub outcome: Outcome,
     /// A figure that the kind defines, such as the level of a segment; 0 without one.
     pub value: u64,
-    /// How long it waited for its connection, or behind others, before its request or its data could
+    /// Time that it waited for its connection, or behind others, before its request or its data could
     /// leave; `None` where nothing left, and for datagrams.
     pub wait: Option<Time>,
     /// Its carrier.

@@ -115,7 +115,7 @@ pub trait ApplicationKind: Clone + fmt::Debug + PartialEq {
     fn responds(&self) -> bool {
         self.datagrams().is_none()
     }
-    /// How it uses several connections, or data in both directions; `None` for one connection at a
+    /// Its use of several connections, or of data in both directions; `None` for one connection at a
     /// time, opened by the sender, with data from the sender to the receiver.
     fn session(&self) -> Option<Session> {
         None

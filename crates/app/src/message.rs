@@ -15,7 +15,7 @@ pub struct Message {
     pub kind: u8,
     /// Its stream within the connection, or a number to be echoed.
     pub stream: u32,
-    /// How many bytes the other end is to answer with, headers included; 0 for none.
+    /// Length of the answer that is wanted, headers included; 0 for none.
     pub reply: u64,
 }
 

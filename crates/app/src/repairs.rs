@@ -88,7 +88,7 @@ impl Repairs {
         }
     }
 
-    /// Why what took long did, by the costliest repair of either end; `None` if there was none that is known.
+    /// The reason why something took long, by the costliest repair of either end; `None` if there was none that is known.
     pub fn cause(&self) -> Option<Cause> {
         let ends = [&self.sender, &self.receiver];
         let any = |count: fn(&EndRepairs) -> Option<u64>| {
@@ -126,7 +126,7 @@ impl Cause {
     pub const ALL: [Self; 4] = [Self::Handshake, Self::Timeout, Self::Probe, Self::Recovery];
 }
 
-/// Where a host knows the counters of its connections.
+/// A host's knowledge of the counters of its connections.
 pub trait Counted {
     /// Those of a connection, since it was asked for; `None` if there is none with this number.
     fn of_connection(&self, connection: ConnectionId) -> Option<Repairs>;

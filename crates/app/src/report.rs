@@ -63,7 +63,7 @@ pub struct FigureInfo {
     pub meaning: &'static str,
     /// Its values.
     pub quantity: Quantity,
-    /// How tables show it; empty if they do not.
+    /// Its columns in tables; empty if they do not show it.
     pub columns: &'static [Column],
 }
 
@@ -127,7 +127,7 @@ pub struct Column {
     pub heading: &'static str,
     /// The part of a distribution that it shows; `None` of other figures.
     pub part: Option<Part>,
-    /// How a value is written.
+    /// The notation of its values.
     pub notation: Notation,
     /// Rank among the columns that are shown only where there is room, the lowest first; `None` if
     /// it is always shown.
@@ -153,7 +153,7 @@ pub enum Part {
     Max,
 }
 
-/// How a column writes a number.
+/// The notation of a column's numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Notation {
     /// A number with this many digits behind the point.

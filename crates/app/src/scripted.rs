@@ -26,9 +26,9 @@ pub(crate) struct Wire {
     inputs: BTreeMap<(Time, u64), (usize, Input)>,
     /// Number of the next input.
     next: u64,
-    /// When each end wishes to be polled.
+    /// Time at which each end wishes to be polled.
     wishes: [Option<Time>; 2],
-    /// When each direction is free.
+    /// Time at which each direction is free.
     free: [Time; 2],
     connections: BTreeMap<u32, Connection>,
     serial: u64,
@@ -242,7 +242,7 @@ impl Wire {
         }
     }
 
-    /// When the last of `count` further bytes arrives.
+    /// Arrival of the last of `count` further bytes.
     fn leave(&mut self, end: usize, count: u64) -> Time {
         let begin = self.free[end].max(self.now);
         let mut changes = self.changes.iter().rev();

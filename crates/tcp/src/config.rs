@@ -1,4 +1,4 @@
-//! How the two ends of a connection behave; the defaults are Linux's.
+//! The configuration of the two ends of a connection; the defaults are Linux's.
 
 use quell_units::{Bytes, Random, Time};
 
@@ -6,7 +6,7 @@ use crate::cc::CcConfig;
 use crate::ecn::{AccEcnOptionUse, EcnMode, EctScope};
 use crate::ticks::Ticks;
 
-/// How a sender behaves.
+/// The configuration of a sender.
 #[derive(Debug, Clone)]
 pub struct SenderConfig {
     /// The congestion control, with its options.
@@ -91,7 +91,7 @@ impl ReceiveBuffer {
     }
 }
 
-/// How a receiver behaves.
+/// The configuration of a receiver.
 #[derive(Debug, Clone)]
 pub struct ReceiverConfig {
     /// Fixed receive window in bytes, raised to two segments and limited to the 1 GiB that TCP can

@@ -71,7 +71,7 @@ impl Ticks {
     pub(crate) fn whole(&self, wait: Time) -> Time {
         Time::from_nanos(self.count(wait) * self.period)
     }
-    /// When a timer expires that is set now for tick number `expires`.
+    /// Expiry of a timer that is set now for tick number `expires`.
     #[inline]
     pub(crate) fn due(&self, now: Time, expires: u64) -> Time {
         if *self == Self::EXACT {
@@ -87,7 +87,7 @@ impl Ticks {
         let tick = ((expires >> shift) + 1) << shift;
         Time::from_nanos((tick * self.period).saturating_sub(self.phase))
     }
-    /// When a timer expires that is set now for `wait`.
+    /// Expiry of a timer that is set now for `wait`.
     #[inline]
     pub(crate) fn after(&self, now: Time, wait: Time) -> Time {
         self.due(now, self.at(now) + self.count(wait))

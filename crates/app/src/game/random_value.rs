@@ -13,7 +13,7 @@ const LN_2_TO_32: i64 = 95_265_423_098;
 /// Draws until the nearest allowed value is taken: a law of use is allowed nearly always.
 const MOST_DRAWS: u32 = 1_000;
 
-/// How a value varies, in units that its owner chooses.
+/// A random value, in units that its owner chooses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RandomValue {
     /// Always the same.
@@ -30,7 +30,7 @@ pub enum RandomValue {
     Extreme {
         /// The most frequent value.
         from: u64,
-        /// How wide it is.
+        /// Its width.
         scale: u64,
     },
     /// Exponential.
@@ -40,7 +40,7 @@ pub enum RandomValue {
     },
     /// One of two normal laws, each a mean and a standard deviation.
     Either {
-        /// How often it is the first, in thousandths.
+        /// Share of the first, in thousandths.
         first: u32,
         /// Both.
         laws: [(u64, u64); 2],

@@ -58,7 +58,7 @@ impl Inbox {
 /// The commands that a state shows for the first time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Shown {
-    /// When the command was sent.
+    /// Time at which the command was sent.
     pub(crate) sent: Time,
     /// For how long the server had it; known of the newest.
     pub(crate) held: Option<Time>,

@@ -29,7 +29,7 @@ pub(crate) struct Source {
     lengths: (u64, u64),
     sizes: Random,
     intervals: Random,
-    /// When the next datagram is due; `None` before the start.
+    /// Time of the next datagram; `None` before the start.
     due: Option<Time>,
     pub(crate) sent: u64,
 }

@@ -47,7 +47,7 @@ fn message(now: Time, size: Bytes, content: Content) -> Message {
     Message::new(size.get(), KIND, content[0] as u32, reply)
 }
 
-/// When it was sent, and its content. The server has every command before the newest.
+/// Time of sending, and content. The server has every command before the newest.
 fn contents(message: &Message) -> (Time, Content) {
     let held = message.reply & ((1 << HELD_BITS) - 1);
     let earlier = u64::from(u32::MAX) << 32;

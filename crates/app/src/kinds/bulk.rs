@@ -1,6 +1,6 @@
 //! A transfer without end: the load of most experiments with congestion control.
 //!
-//! How its receiver reads shows in the shares: TCP acknowledges data with PSH once it is read, so who reads every segment at once mostly gets more
+//! The reads of its receiver show in the shares: TCP acknowledges data with PSH once it is read, so who reads every segment at once mostly gets more
 //! ACKs, with less in each.
 
 use quell_units::parameter::Preset;
@@ -12,7 +12,7 @@ use crate::{
 };
 
 words! {
-    /// How a receiver of bulk data reads.
+    /// The reads of a receiver of bulk data.
     #[derive(Default)]
     pub enum Reads {
         /// Some segments at a time, as quell's hosts do by default.
@@ -38,7 +38,7 @@ parameters! {
 /// A TCP flow that always has data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Bulk {
-    /// How its receiver reads.
+    /// The reads of its receiver.
     pub reads: Reads,
 }
 

@@ -71,7 +71,7 @@ pub struct Sender {
     datagrams: Datagrams,
     interval: TimedValue<Interval>,
     random: Random,
-    /// When the next datagram is due; `None` before the start.
+    /// Time of the next datagram; `None` before the start.
     due: Option<Time>,
     sent: u64,
 }
@@ -87,7 +87,7 @@ impl Sender {
         }
     }
 
-    /// When the datagram after the one of `due` is.
+    /// Time of the datagram after the one of `due`.
     fn after(&mut self, due: Time) -> Time {
         let interval = self.interval.at(due);
         let pace = |interval: Interval| interval.mean.max(Time::from_nanos(1));

@@ -202,7 +202,7 @@ macro_rules! applications {
             pub fn responds(&self) -> bool {
                 match self { $(Self::$kind(kind) => kind.responds(),)* }
             }
-            /// How it uses connections, see [`ApplicationKind::session`].
+            /// Its use of connections, see [`ApplicationKind::session`].
             pub fn session(&self) -> Option<Session> {
                 match self { $(Self::$kind(kind) => kind.session(),)* }
             }

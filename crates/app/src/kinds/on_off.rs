@@ -244,7 +244,7 @@ pub struct StreamSender {
     /// The connection, once it is up.
     connection: Option<ConnectionId>,
     is_on: bool,
-    /// When on or off ends.
+    /// End of the present on or off time.
     until: Time,
     bursts: u64,
 }
@@ -323,7 +323,7 @@ impl StreamReceiver {
 pub struct DatagramSender {
     phases: Phases,
     datagrams: Datagrams,
-    /// When the next datagram is due, and when the on-time ends; `None` before the start.
+    /// Time of the next datagram, and end of the on-time; `None` before the start.
     due: Option<(Time, Time)>,
     sent: u64,
 }

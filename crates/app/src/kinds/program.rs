@@ -129,7 +129,7 @@ impl Application for End {
     fn poll(&mut self, _now: Time, _input: Input, _actions: &mut Vec<Action>) {}
 }
 
-/// How a program ended.
+/// The end of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Ended {
     /// Its exit code, 128 and the signal that ended it; `None` where it did not start, or was ended from outside.
@@ -140,7 +140,7 @@ pub struct Ended {
     pub failed: bool,
 }
 
-/// How the programs of a group ended.
+/// The ends of the programs of a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ProgramReport {
     /// The server and the client; `None` of one that was not asked for.

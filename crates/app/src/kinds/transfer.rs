@@ -76,7 +76,7 @@ impl ApplicationKind for Transfer {
     }
 }
 
-/// How long finite transfers took.
+/// Times of finite transfers.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TransferReport {
     /// Payload bytes that arrived in order, also of transfers that did not complete.
@@ -256,7 +256,7 @@ impl Application for Sender {
 pub struct Receiver {
     size: Bytes,
     renewal: Renewal,
-    /// When the connection of the transfer in flight was asked for.
+    /// Time of the request for the connection of the transfer in flight.
     asked: Option<Time>,
     /// Bytes of that transfer.
     arrived: u64,

@@ -1,4 +1,4 @@
-//! When frames are due and how long they are.
+//! Times and lengths of frames.
 
 use std::collections::VecDeque;
 
@@ -70,7 +70,7 @@ pub struct Frame {
     pub number: u32,
     /// The newest input that it shows, and when that arrived; 0 for none.
     pub input: (u32, Time),
-    /// When it is rendered and encoded.
+    /// Time at which it is rendered and encoded.
     pub ready: Time,
     /// Its length, in bytes.
     pub size: u64,
@@ -80,7 +80,7 @@ pub struct Frame {
 #[derive(Debug, Clone)]
 pub struct Renderer {
     per_second: u32,
-    /// Where in an interval the first tick is.
+    /// Place of the first tick in an interval.
     phase: Time,
     /// Tick 0; `None` before the start.
     origin: Option<Time>,
@@ -127,7 +127,7 @@ impl Renderer {
         })
     }
 
-    /// When there is something to do; [`Time::MAX`] before the start.
+    /// Time of the next thing to do; [`Time::MAX`] before the start.
     pub fn due(&self) -> Time {
         let ready = self
             .rendering

@@ -9,7 +9,7 @@ use super::beat;
 use crate::exponential::exponential_span;
 use crate::kind::DAY;
 
-/// When inputs happen.
+/// The times of inputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Acting {
     /// Inputs per second during a gesture; at least 1.
@@ -25,7 +25,7 @@ pub struct Acting {
 pub struct Inputs {
     acting: Acting,
     random: Random,
-    /// Where in an interval the first input is.
+    /// Place of the first input in an interval.
     phase: Time,
     /// Beginning and end of the gesture; `None` before the start.
     gesture: Option<(Time, Time)>,
@@ -69,7 +69,7 @@ impl Inputs {
         self.made = 0;
     }
 
-    /// When the next input happens; `None` before the start.
+    /// Time of the next input; `None` before the start.
     pub fn due(&mut self) -> Option<Time> {
         loop {
             let (begin, end) = self.gesture?;

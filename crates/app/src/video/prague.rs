@@ -47,7 +47,7 @@ const SILENCE: Time = Time::from_secs(1);
 /// The receiver's counters so far, and the time of sending that it echoes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Echo {
-    /// When the packet that was answered left the sender.
+    /// Departure of the packet that was answered.
     pub sent: Time,
     /// Packets that arrived.
     pub received: u64,
@@ -98,7 +98,7 @@ pub struct Prague {
     recovering: Option<Round>,
     /// Virtual RTTs until the faster growth.
     quiet: u64,
-    /// When the last answer came.
+    /// Arrival of the last answer.
     heard: Time,
 }
 
@@ -164,7 +164,7 @@ impl Prague {
         Time::from_nanos(bytes * 1_000_000_000 / self.rate().max(1))
     }
 
-    /// How many frames may be in flight: sent to the end, and not answered.
+    /// Number of frames that may be in flight: sent to the end, and not answered.
     pub fn frames(&self) -> u64 {
         // 3 % more, rounded up, and the frame that is leaving: the window is to stop a flow that is stuck,
         // and not one that is paced.
@@ -172,7 +172,7 @@ impl Prague {
         window.div_ceil(self.frame()) + 1
     }
 
-    /// When the control starts again, if nothing is heard before.
+    /// Time at which the control starts again, if no answer comes before.
     pub fn timeout(&self) -> Time {
         self.heard + SILENCE
     }

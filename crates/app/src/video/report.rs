@@ -13,7 +13,7 @@ use crate::{
 pub struct VideoReport {
     /// Frames that were due: `complete + skipped + lost + unfinished`.
     pub due: u64,
-    /// How long these are to be shown, which is their number times the interval of the frame clock.
+    /// Time for which these are to be shown, which is their number times the interval of the frame clock.
     pub span: Time,
     /// Frames that arrived whole.
     pub complete: u64,

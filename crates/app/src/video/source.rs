@@ -23,10 +23,10 @@ use super::frames::{FrameSizes, PlannedFrame};
 use crate::exponential::exponential_span;
 use crate::normal::normal_span;
 
-/// How often the encoder takes a new target rate.
+/// Time from one target rate of the encoder to the next.
 const REACTION: Time = Time::from_millis(200);
 
-/// How the lengths and times of frames vary.
+/// Variation of the lengths and times of frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Model {
     /// After 3GPP.
@@ -57,7 +57,7 @@ pub struct Source {
     time: Random,
     /// The mean length that the encoder works with, in bytes; 0 before the first frame.
     mean: u64,
-    /// When it took that.
+    /// Time at which it took that.
     taken: Time,
     /// Frames of the transient so far.
     burst: u32,

@@ -15,7 +15,7 @@ pub(crate) const FRAMES: &[EventInfo] = &[EventInfo {
     value: "network latency of the newest input, in ns, if no frame showed it before; else 0",
 }];
 
-/// How frames are shown.
+/// The display of frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Viewing {
     /// Frames per second of the server's clock.
@@ -24,7 +24,7 @@ pub struct Viewing {
     pub deadline: Time,
     /// Time from the last byte of a frame to a picture.
     pub decode: Time,
-    /// How often the display shows a new picture, per second; 0 for at once.
+    /// New pictures of the display per second; 0 for at once.
     pub refresh: u32,
 }
 
@@ -47,15 +47,15 @@ pub struct Seen {
     pub input: u32,
     /// Time from the arrival of that input to the hand-over of the frame to the transport.
     pub hold: Time,
-    /// When it was rendered.
+    /// Time of its rendering.
     pub ready: Time,
-    /// When its first byte arrived.
+    /// Arrival of its first byte.
     pub first: Time,
-    /// When its last byte arrived.
+    /// Arrival of its last byte.
     pub last: Time,
     /// Its length, in bytes.
     pub size: u64,
-    /// How long it waited in front of its transport; `None` for datagrams.
+    /// Time that it waited in front of its transport; `None` for datagrams.
     pub wait: Option<Time>,
 }
 
@@ -64,13 +64,13 @@ pub struct Seen {
 pub struct Viewer {
     viewing: Viewing,
     carrier: Carrier,
-    /// Where in its interval the display refreshes.
+    /// Place of the display's refresh in its interval.
     phase: Time,
     /// Frames before this one do not count.
     first: u32,
     /// One more than the newest frame whose fate is known.
     expected: u32,
-    /// When the newest frame was whole.
+    /// Time at which the newest frame was whole.
     last: Option<Time>,
     /// Beginning and end of the stretch that is counted.
     stretch: (Time, Time),
@@ -208,7 +208,7 @@ impl Viewer {
         tick(later) - tick(frame)
     }
 
-    /// When the display shows what was decoded at `at`.
+    /// Time at which the display shows a picture decoded at `at`.
     fn shown(&self, at: Time) -> Time {
         if self.viewing.refresh == 0 {
             return at;

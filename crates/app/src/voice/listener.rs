@@ -55,7 +55,7 @@ pub(crate) struct Listener {
     datagrams: Receiver,
     /// Packets before this number do not count.
     first: u64,
-    /// When the last stretch ended.
+    /// End of the last stretch.
     cut: Time,
     /// Number and sending time of the last packet.
     last: Option<(u64, Time)>,

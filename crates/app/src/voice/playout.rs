@@ -1,4 +1,4 @@
-//! When the listener plays a packet: the delay from sending to playing, which a rule chooses.
+//! The delay from sending to playing, which a rule chooses.
 //!
 //! * `fixed`: the delay of the first packet and a buffer, for the whole call.
 //! * `adaptive`: as the jitter buffer of libwebrtc chooses (NetEq's underrun optimiser, with its constants).
@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 use quell_units::{Time, words};
 
 words! {
-    /// How the listener chooses when to play.
+    /// The listener's rule for the time of playing.
     pub enum Rule {
         /// As libwebrtc's jitter buffer.
         Adaptive = "adaptive",
@@ -110,7 +110,7 @@ fn average(mean: &mut i64, deviation: &mut i64, delay: Time, is_first: bool) {
 const BUCKETS: usize = 100;
 /// Width of a bucket.
 const BUCKET: Time = Time::from_millis(20);
-/// How often the greatest relative delay enters the histogram.
+/// Time from one entry of the greatest relative delay in the histogram to the next.
 const RESAMPLE: Time = Time::from_millis(500);
 /// For how long the quickest packet counts.
 const HISTORY: Time = Time::from_secs(2);
@@ -151,7 +151,7 @@ impl Adaptive {
         }
     }
 
-    /// Where the playout point moves from `point`.
+    /// The next playout point after `point`.
     fn arrive(&mut self, now: Time, delay: Time, point: Time) -> Time {
         while self
             .quickest

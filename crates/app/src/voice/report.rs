@@ -73,7 +73,7 @@ impl Tally {
         self.mouth_to_ear += next.mouth_to_ear;
     }
 
-    /// How good it was; `None` without a packet.
+    /// Its quality; `None` without a packet.
     pub fn score(&self, impairment: Impairment) -> Option<Score> {
         if self.packets() == 0 {
             return None;
@@ -111,7 +111,7 @@ pub struct Heard {
     pub wait: Delays,
     /// Time from the mouth of the talker to the ear, of each packet that was played.
     pub mouth_to_ear: Delays,
-    /// How the codec suffers; the same for all calls of a group.
+    /// The codec's sensitivity to loss; the same for all calls of a group.
     pub impairment: Option<Impairment>,
     /// Each call.
     pub calls: Vec<Tally>,

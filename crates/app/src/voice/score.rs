@@ -23,7 +23,7 @@ const WEPL: f64 = 110.0;
 /// Receive loudness rating at the other end, dB, with 5 dB of the receiver's.
 const RLR: f64 = 7.0;
 
-/// How a codec suffers (G.113 appendix I).
+/// Sensitivity of a codec to loss (G.113 appendix I).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Impairment {
     /// Ie: the impairment without loss.

@@ -36,10 +36,10 @@ pub(crate) struct Talker {
     speech: Speech,
     spacing: Random,
     turns: Random,
-    /// When the next packet is due; `None` before the start.
+    /// Time of the next packet; `None` before the start.
     due: Option<Time>,
     talks: bool,
-    /// When the present spurt or pause ends.
+    /// End of the present spurt or pause.
     until: Time,
     sent: u64,
 }
@@ -89,7 +89,7 @@ impl Talker {
         actions.push(Action::WakeAt(next));
     }
 
-    /// When the packet is due that follows the one of `due`.
+    /// Time of the packet that follows the one of `due`.
     fn after(&mut self, due: Time) -> Time {
         let gap = match self.speech.noise {
             Some((_, spacing)) if !self.talks => spacing,

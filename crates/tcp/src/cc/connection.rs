@@ -57,7 +57,7 @@ pub struct Connection {
     pub mtu: u32,
     /// Rate at which departures are paced, in bit/s of payload.
     pub pacing_rate: Rate,
-    /// When pacing allows the next departure; in the past if it does now.
+    /// Time at which pacing allows the next departure; in the past if it does now.
     pub next_departure: Time,
     /// Whether the application limited the sender when the segments in flight were sent.
     pub app_limited: bool,

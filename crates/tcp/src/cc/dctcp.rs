@@ -22,7 +22,7 @@ use crate::ecn::{Codepoint, EctScope, FeedbackMode};
 const MAX_ALPHA: u32 = 1 << 10;
 
 words! {
-    /// How DCTCP learns of marks.
+    /// The feedback of marks to DCTCP.
     pub enum DctcpFeedback {
         /// The ECE flag of each ACK, for the segments that it acknowledges (RFC 8257 section 3.2).
         Own = "dctcp",

@@ -120,7 +120,7 @@ pub trait CongestionControl: fmt::Debug + CloneBoxed {
     }
 }
 
-/// How a control is made from its options. A control of this crate is one file that implements this and
+/// The declaration of a control, which makes it from its options. A control of this crate is one file that implements this and
 /// [`CongestionControl`], and one line in the table of [`cc`](super); one of another crate is [registered](super::own).
 pub trait Declared: CongestionControl + Sized {
     /// Its options, declared with [`parameters!`](quell_units::parameters).

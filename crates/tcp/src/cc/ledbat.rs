@@ -5,7 +5,7 @@
 //! fast in proportion above it. Where others fill the queue beyond the target, it gives way to almost nothing. A flow that starts
 //! later may take the earlier one's queue for part of the path (the "latecomer's advantage" of the RFC's critics); nothing here repairs it.
 //!
-//! Where RFC 6817 leaves room: the filter of recent delays is their minimum (section 2.4.2 allows any); the window begins with two
+//! Choices where RFC 6817 leaves room: the filter of recent delays is their minimum (section 2.4.2 allows any); the window begins with two
 //! segments (INIT_CWND); there is no slow start unless `slow_start` asks for one, which ends at the first loss or at nine tenths
 //! of the target, as libutp's does (from memory; Linux's module of Valenti, from memory too, has it off as well). A loss halves once
 //! per round trip, and so does an ECN echo.

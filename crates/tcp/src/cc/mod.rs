@@ -32,7 +32,7 @@ pub struct ControlKind {
     pub kernel: Option<&'static str>,
     /// One sentence.
     pub summary: &'static str,
-    /// Where it is defined.
+    /// The document or code that defines it.
     pub source: &'static str,
     /// Whether its response to marks is scalable: it wants shallow, frequent marking (RFC 9331) and
     /// is of no use without ECN.

@@ -24,7 +24,7 @@ pub struct Window {
 /// The report of an ACK to the control.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct AckSample {
-    /// When it arrived.
+    /// Time of its arrival.
     pub now: Time,
     /// Segments newly delivered, selectively acknowledged ones included.
     pub acked: u32,

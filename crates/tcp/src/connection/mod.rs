@@ -391,7 +391,7 @@ impl Connection {
         }
     }
 
-    /// When to call [`on_timer`](Self::on_timer) next; any other call may change it.
+    /// Time of the next call of [`on_timer`](Self::on_timer); any other call may change it.
     #[inline]
     pub fn next_timer(&self) -> Option<Time> {
         if self.is_reset {

@@ -313,7 +313,7 @@ impl Decoder {
     }
 }
 
-/// How far a counter has moved of which the 24 low bits are known: up or down by less than half their
+/// Movement of a counter of which the 24 low bits are known: up or down by less than half their
 /// range (Linux `tcp_update_ecn_bytes`).
 fn growth(known: u64, counter: u32) -> i64 {
     let modulus = i64::from(AccEcnOption::MODULUS);

@@ -81,7 +81,7 @@ pub enum EctScope {
     Everything,
 }
 
-/// When a host with AccECN sends the option of RFC 9768 section 3.2.3 (Linux `tcp_ecn_option`): on its first
+/// Use of the option of RFC 9768 section 3.2.3 by a host with AccECN (Linux `tcp_ecn_option`): on its first
 /// SYN-ACK unless never, and then only to a host that has sent it too (`saw_accecn_opt`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum AccEcnOptionUse {

@@ -134,7 +134,7 @@ impl DelayedAck {
         self.due = Some((expires, self.ticks.due(now, expires)));
         false
     }
-    /// When the timer of the delayed ACK expires.
+    /// Expiry of the timer of the delayed ACK.
     pub(super) fn due(&self) -> Option<Time> {
         self.due.map(|(_, rings)| rings)
     }

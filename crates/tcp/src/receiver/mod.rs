@@ -549,7 +549,7 @@ impl Receiver {
         prefetch(&self.compressed_ack);
     }
 
-    /// When to call [`on_timer`](Self::on_timer) next; any other call may change it.
+    /// Time of the next call of [`on_timer`](Self::on_timer); any other call may change it.
     #[inline]
     pub fn next_timer(&self) -> Option<Time> {
         let never = |due: Option<Time>| due.unwrap_or(Time::MAX);

@@ -1,4 +1,4 @@
-//! When the application reads: at once, or like the bulk readers on the hosts of the other worlds, which
+//! The reads of the application: at once, or like the bulk readers on the hosts of the other worlds, which
 //! are woken for a number of bytes (SO_RCVLOWAT).
 //!
 //! Unread data is not acknowledged for its PSH, and takes memory of the buffer. A reader is woken for a

@@ -9,7 +9,7 @@ use quell_units::Time;
 use super::{QUICK_ACKS, Receiver};
 use crate::segment::{Sack, Segment};
 
-/// How much older than the latest a timestamp may be (`TCP_PAWS_WINDOW`).
+/// Time by which a timestamp may be older than the latest (`TCP_PAWS_WINDOW`).
 const PAWS_WINDOW: Time = Time::from_millis(1);
 
 /// Whether a segment fails the check of its timestamp (PAWS, RFC 7323 section 5): it is older than the latest

@@ -7,7 +7,7 @@ use super::Sender;
 use crate::cc::{CaState, CongestionControl as _, Event};
 use crate::config::SenderConfig;
 
-/// How full the congestion window has been.
+/// Use of the congestion window.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Usage {
     /// Whether the window shrinks after idle time (`tcp_slow_start_after_idle`).
@@ -22,7 +22,7 @@ pub(super) struct Usage {
     /// Largest number of outstanding segments since `cwnd_stamp`, while the window was not full
     /// (`snd_cwnd_used`).
     cwnd_used: u32,
-    /// When the window was last full, or last changed for another reason (`snd_cwnd_stamp`).
+    /// Time at which the window was last full, or last changed for another reason (`snd_cwnd_stamp`).
     pub(super) cwnd_stamp: Time,
     /// Whether this run of polls has sent new data.
     pub(super) has_sent: bool,

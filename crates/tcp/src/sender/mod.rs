@@ -302,7 +302,7 @@ impl Sender {
         self.control.init(agreed, &connection, &mut self.window);
         self.update_pacing();
     }
-    /// When to call [`on_timer`](Self::on_timer) next; any other call may change it.
+    /// Time of the next call of [`on_timer`](Self::on_timer); any other call may change it.
     #[inline]
     pub fn next_timer(&self) -> Option<Time> {
         match (self.timers.due(), self.pacing.release()) {

@@ -50,7 +50,7 @@ pub(super) struct Recovery {
     /// Segments delivered and sent since the reduction began (RFC 9937).
     prr_delivered: u32,
     prr_out: u32,
-    /// How far the path reorders, in segments.
+    /// Extent of reordering on the path, in segments.
     pub(super) reordering: u32,
     pub(super) reordering_seen: bool,
     /// SACK blocks of the last ACK, which need no second look.

@@ -17,7 +17,7 @@ use crate::segment::Segment;
 /// Number of segments at the start of a connection that are not paced, as in Linux's fq.
 const UNPACED: u64 = 10;
 
-/// Why a round of polls ended.
+/// The reason why a round of polls ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SendLimit {
     /// The application has written no more.

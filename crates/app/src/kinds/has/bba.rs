@@ -7,7 +7,7 @@
 
 use super::situation::{Choice, Situation};
 
-/// Where the line begins and ends, in parts of the buffer.
+/// Beginning and end of the line, in parts of the buffer.
 const RESERVOIR: (u128, u128) = (3, 8);
 const FULL: (u128, u128) = (9, 10);
 

@@ -38,7 +38,7 @@ struct Asked {
     /// Bytes of the segment.
     size: u64,
     at: Time,
-    /// When its connection was asked for, if nothing was asked for on it before; else as `at`.
+    /// Time of the request for its connection, if nothing was asked for on it before; else as `at`.
     starting: Time,
     first: Option<Time>,
     /// Bytes of the answer's headers that are still to come.
@@ -71,7 +71,7 @@ pub struct Client {
     /// The arrivals of each connection.
     incoming: [Incoming; 2],
     link: Link,
-    /// When the connection of the video was asked for, until something is asked for on it.
+    /// Time of the request for the connection of the video, until something is asked for on it.
     opening: Option<Time>,
     asked: Option<Asked>,
     audio: Option<Audio>,

@@ -50,7 +50,7 @@ pub use client::Client;
 pub use report::HasReport;
 
 words! {
-    /// How levels are chosen.
+    /// The choice of levels.
     pub enum Abr {
         /// The level that the throughput sustains, with the insufficient-buffer rule.
         Throughput = "throughput",

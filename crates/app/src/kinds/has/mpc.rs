@@ -118,7 +118,7 @@ impl Search<'_> {
         }
     }
 
-    /// How long a segment takes, in ns.
+    /// Time that a segment takes, in ns.
     fn download(&self, level: usize) -> i128 {
         let bits = i128::from(self.ladder.bytes(level)) * 8_000_000_000;
         bits / i128::from(self.rate)

@@ -36,13 +36,13 @@ pub struct Playback {
     picture: Picture,
     /// Levels of the segments, the next to be played first.
     held: VecDeque<u8>,
-    /// How much of the first has been played.
+    /// Part of the first that has been played.
     played: Time,
     /// Whether the last segment has been downloaded.
     is_complete: bool,
     /// Level of the segment that was begun last.
     shown: Option<usize>,
-    /// When the session began.
+    /// Beginning of the session.
     began: Time,
     /// Up to when all has been counted.
     counted: Time,
@@ -76,10 +76,6 @@ impl Playback {
     /// Playing time in the buffer.
     pub fn level(&self) -> Time {
         self.segment * self.held.len() as u64 - self.played
-    }
-    /// Whether time takes from the buffer.
-    pub fn is_playing(&self) -> bool {
-        self.picture == Picture::Playing
     }
     /// Whether the user waits for more.
     pub fn is_stalled(&self) -> bool {

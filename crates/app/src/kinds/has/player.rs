@@ -30,9 +30,9 @@ pub struct Plan {
     pub startup: Time,
     /// The buffer at which playback goes on after a stall.
     pub resume: Time,
-    /// How many segments there are; `None` without an end.
+    /// Number of segments; `None` without an end.
     pub segments: Option<u64>,
-    /// How levels are chosen.
+    /// The choice of levels.
     pub rule: RuleKind,
     /// Whether downloads may be given up.
     pub abandons: bool,
@@ -62,7 +62,7 @@ struct Request {
     asked: Time,
     first: Option<Time>,
     arrived: u64,
-    /// When and at how many bytes it was judged last.
+    /// Time of the last judgement, and the bytes then.
     judged: (Time, u64),
 }
 
@@ -83,7 +83,7 @@ pub struct Player {
     chosen: Option<(usize, Time)>,
     /// Since when it has waited for room.
     full: Option<Time>,
-    /// When the last request ended.
+    /// End of the last request.
     ended: Option<Time>,
     /// Up to when on and off have been counted.
     counted: Time,

@@ -31,11 +31,11 @@ pub struct HasReport {
     pub played: Time,
     /// Time in which playback stood still after it had begun.
     pub stalled: Time,
-    /// How often it stopped.
+    /// Number of stalls.
     pub stalls: u64,
     /// Segments that began to play.
     pub segments: u64,
-    /// How long these play.
+    /// Playing time of these.
     pub content: Time,
     /// Sum of their rates, in bit/s.
     pub rates: u128,
@@ -57,11 +57,11 @@ pub struct HasReport {
     pub on: Time,
     /// Time without.
     pub off: Time,
-    /// How long requests took, also those that were given up.
+    /// Times of requests, also of those that were given up.
     pub requests: Durations,
     /// Time from a request, with the connection that was opened for it, to the first byte of its answer.
     pub flow_startup: Durations,
-    /// How long it was from the end of one to the next.
+    /// Times from the end of one to the next.
     pub pauses: Durations,
     /// Time at each level of the buffer, in steps of 50 ms, in ns.
     levels: Vec<u64>,

@@ -1,4 +1,4 @@
-//! How a player chooses levels, and when it gives a download up.
+//! A player's choice of levels, and of downloads to give up.
 
 use quell_units::Time;
 

@@ -1,4 +1,4 @@
-//! How segments of one level differ in size.
+//! Variation in size of the segments of one level.
 //!
 //! A segment that shows much motion is large in every level, so each has one factor. It is log-normal
 //! with mean 1, drawn from a stream of its own: the sizes are the same whatever the player chooses.

@@ -72,13 +72,13 @@ parameters! {
 pub struct Panorama {
     /// Mean rate of the video.
     pub rate: Rate,
-    /// How the lengths of frames vary.
+    /// Variation of the lengths of frames.
     pub sizes: FrameSizes,
     /// Time from a tick of the frame clock to a frame.
     pub residence: Time,
     /// Treatment of a frame that cannot leave.
     pub late: Late,
-    /// How frames are shown.
+    /// The display of frames.
     pub viewing: Viewing,
     /// The user's behaviour.
     pub acting: Acting,
@@ -341,7 +341,7 @@ pub struct Client {
     viewer: Viewer,
     /// Whether the connection is up.
     is_up: bool,
-    /// Where it is not: when to try again.
+    /// Time of the next attempt while it is not.
     retry: Option<Time>,
     arriving: Option<Arriving>,
 }

@@ -18,7 +18,7 @@ struct Pipe {
     half: Time,
     /// Time from a segment to the next one, whether or not it is full.
     each: Time,
-    /// When the sender of segments is free.
+    /// Time at which the sender of segments is free.
     free: Time,
     wakes: [Time; 2],
     is_asked: bool,

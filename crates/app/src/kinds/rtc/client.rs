@@ -27,7 +27,7 @@ struct Arriving {
     bytes: u64,
 }
 
-/// How the client answers packets.
+/// The client's answers to packets.
 #[derive(Debug, Clone)]
 enum Answers {
     /// Not at all.
@@ -173,7 +173,7 @@ impl Client {
         }
     }
 
-    /// Where the frame of a packet stands among those of which a part has arrived.
+    /// Place of a packet's frame among those of which a part has arrived.
     fn place(&mut self, packet: FramePacket, sent: Time, now: Time) -> usize {
         let frames = self.arriving.iter();
         let before = frames.take_while(|frame| frame.packet.number < packet.number);

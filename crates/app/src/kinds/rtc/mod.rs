@@ -141,7 +141,7 @@ const HEADERS: u64 = 28;
 /// Rendered video in datagrams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rtc {
-    /// How the lengths and times of frames vary.
+    /// Variation of the lengths and times of frames.
     pub model: Model,
     /// Mean rate of the video, or the most that it sends.
     pub rate: Rate,
@@ -155,7 +155,7 @@ pub struct Rtc {
     pub control: Control,
     /// Which SCReAM v2.
     pub law: Version,
-    /// How frames are shown.
+    /// The display of frames.
     pub viewing: Viewing,
     /// The user's behaviour.
     pub acting: Acting,

@@ -28,7 +28,7 @@ struct Leaving {
     skipped: u32,
     packets: u64,
     sent: u64,
-    /// When the next packet leaves.
+    /// Departure of the next packet.
     at: Time,
 }
 
@@ -187,7 +187,7 @@ impl Server {
         }
     }
 
-    /// When the next packet of a frame may leave, as far as is known.
+    /// Earliest departure of the next packet of a frame, as far as is known.
     fn may_leave(&mut self, leaving: &Leaving, now: Time) -> Time {
         if let Gate::Scream(scream) = &mut self.gate
             && leaving.at <= now

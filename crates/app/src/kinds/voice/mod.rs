@@ -129,11 +129,11 @@ const fn turn(default: &'static str, help: &'static str) -> Parameter {
 pub struct Voice {
     /// The packets of one who talks.
     pub speech: Speech,
-    /// How it suffers from loss.
+    /// Its sensitivity to loss.
     pub impairment: Impairment,
     /// Whether both ends talk.
     pub both: bool,
-    /// When the listener plays a packet.
+    /// The listener's rule for the time at which a packet is played.
     pub rule: Rule,
     /// For [`Rule::Fixed`].
     pub buffer: Time,

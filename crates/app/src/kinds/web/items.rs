@@ -40,7 +40,7 @@ pub struct Client {
     now: Time,
 }
 
-/// When items arrive.
+/// Arrivals of items.
 #[derive(Debug, Clone)]
 struct Arrivals {
     /// Items per second, as in [`Web::rate`].
@@ -95,7 +95,7 @@ struct Place {
     /// The item that it carries.
     item: Option<Fetch>,
     is_open: bool,
-    /// When it was up.
+    /// Time at which it was up.
     established: Option<Time>,
     /// Whether requests may be sent.
     is_ready: bool,
@@ -110,7 +110,7 @@ struct Fetch {
     item: Item,
     carrier: Carrier,
     note: Option<u32>,
-    /// When its request left, or the server could send it.
+    /// Time at which its request left, or the server could send it.
     sent: Option<Time>,
     first: Option<Time>,
     last: Option<Time>,

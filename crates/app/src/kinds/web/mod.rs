@@ -59,7 +59,7 @@ pub struct Web {
     pub objects: u32,
     /// Size of each of these.
     pub object_size: Bytes,
-    /// How a browser uses connections.
+    /// A browser's use of connections.
     pub protocol: Protocol,
     /// Most connections of a browser over HTTP/1.1, from 1 to 32.
     pub connections: u32,
@@ -71,7 +71,7 @@ pub struct Web {
     pub server_delay: Period,
     /// Bytes in front of each object.
     pub response_header: Bytes,
-    /// How long after a page its connections are closed.
+    /// Time from a page to the closing of its connections.
     pub keep_alive: Time,
     /// Pages of a flow; `None` for no end.
     pub pages: Option<u32>,

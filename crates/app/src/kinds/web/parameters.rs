@@ -24,7 +24,7 @@ words! {
 }
 
 words! {
-    /// How a browser uses connections.
+    /// A browser's use of connections.
     pub enum Protocol {
         /// One object at a time on each of several connections.
         Http1 = "http1",

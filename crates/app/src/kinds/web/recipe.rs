@@ -49,9 +49,9 @@ impl Order {
     const FONTS: usize = 3;
 }
 
-/// The laws of a recipe.
+/// The random sizes and numbers of a recipe.
 #[derive(Debug, Clone)]
-pub(super) enum Laws {
+pub(super) enum PageModel {
     Classes {
         document: RandomSize,
         /// The classes in the order of [`Order`].
@@ -70,13 +70,13 @@ pub(super) enum Laws {
 
 /// An object as planned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Planned {
+pub(super) struct PlannedObject {
     pub(super) size: u64,
     /// The object whose end reveals it; `None` of the document, which is the first.
     pub(super) parent: Option<usize>,
 }
 
-impl Laws {
+impl PageModel {
     pub(super) fn new(recipe: Recipe, objects: u32, size: Bytes) -> Self {
         let classes = |(document, classes): (u64, [Class; 5])| Self::Classes {
             document: RandomSize::around(document * 1_000),
@@ -105,9 +105,9 @@ impl Laws {
     }
 
     /// The objects of a page, the document first; `random` is the page's own. Adds them to `page`.
-    pub(super) fn plan(&self, random: &mut Random, page: &mut Vec<Planned>) {
+    pub(super) fn plan(&self, random: &mut Random, page: &mut Vec<PlannedObject>) {
         let mut add = |size: u64, parent| {
-            page.push(Planned { size, parent });
+            page.push(PlannedObject { size, parent });
             page.len() - 1
         };
         match self {
@@ -153,17 +153,17 @@ impl Laws {
 mod tests {
     use super::*;
 
-    fn pages(recipe: Recipe, count: u64) -> Vec<Vec<Planned>> {
-        let laws = Laws::new(recipe, 0, Bytes::ZERO);
+    fn pages(recipe: Recipe, count: u64) -> Vec<Vec<PlannedObject>> {
+        let model = PageModel::new(recipe, 0, Bytes::ZERO);
         let page = |number| {
             let mut page = Vec::new();
-            laws.plan(&mut Random::new(number, "page"), &mut page);
+            model.plan(&mut Random::new(number, "page"), &mut page);
             page
         };
         (0..count).map(page).collect()
     }
 
-    fn total(pages: &[Vec<Planned>]) -> f64 {
+    fn total(pages: &[Vec<PlannedObject>]) -> f64 {
         let sizes = pages.iter().flatten().map(|object| object.size);
         sizes.sum::<u64>() as f64 / pages.len() as f64
     }

@@ -66,7 +66,7 @@ const SPAN: Time = Time::from_millis(50);
 const SPANS: usize = 20;
 /// Least time from one average of the marks to the next.
 const ALPHA_INTERVAL: Time = Time::from_millis(10);
-/// How much more than the window may be in flight, at least and at most.
+/// Data in flight over the window, at least and at most.
 const OVERHEAD: (u64, u64) = (3 * ONE / 2, 3 * ONE);
 /// Bits per second: packets are paced at no less, before the headroom.
 const LEAST_PACE: u64 = 50_000;
@@ -116,7 +116,7 @@ pub struct Scream {
     span: usize,
     span_began: Time,
     last: Report,
-    /// When the last packet left, and the last queue was discarded.
+    /// Departure of the last packet, and time at which the last queue was discarded.
     sent: Time,
     discarded: Time,
 }
@@ -159,7 +159,7 @@ impl Scream {
         }
     }
 
-    /// How little the queue delay varies, where that matters.
+    /// Steadiness of the queue delay, where that matters.
     fn steadiness(&self) -> u64 {
         match self.rules.steadies {
             true => self.delay.steadiness(),
@@ -206,7 +206,7 @@ impl Scream {
         self.flight.bytes() + bytes <= times(self.window.bytes(), overhead) + self.packet
     }
 
-    /// When a sender that may not send forgets what is in flight.
+    /// Time at which a sender that may not send forgets what is in flight.
     pub fn timeout(&self) -> Time {
         self.sent + SILENCE
     }

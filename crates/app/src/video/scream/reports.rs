@@ -25,9 +25,9 @@ pub const REPORT: Bytes = Bytes::new(28 + 8 + 8 + 2 * 64 + 4);
 /// Arrivals so far, and the delays of the packets since the last report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Report {
-    /// When the newest packet left.
+    /// Departure of the newest packet.
     pub sent: Time,
-    /// How long it took, in units of 128 ns; 2.1 s at most.
+    /// Time that it took, in units of 128 ns; 2.1 s at most.
     pub delay: Time,
     /// Time by which another packet took less, and by which one took more, in units of 128 µs; 33 ms at most.
     pub spread: (Time, Time),
@@ -101,7 +101,7 @@ pub struct Reports {
     packets: u64,
     least: Time,
     most: Time,
-    /// When the last report was made.
+    /// Time of the last report.
     made: Time,
 }
 
@@ -136,7 +136,7 @@ impl Reports {
         }
     }
 
-    /// When the next report is due, whatever arrives; [`Time::MAX`] if there is nothing to report.
+    /// Time of the next report, whatever arrives; [`Time::MAX`] if there is nothing to report.
     pub fn deadline(&self) -> Time {
         match self.packets {
             0 => Time::MAX,

@@ -31,7 +31,7 @@ pub struct Signs {
     pub delay: Option<u64>,
     /// The queue delay is below a quarter of its target.
     pub is_short: bool,
-    /// How little the queue delay varies.
+    /// Steadiness of the queue delay.
     pub steadiness: u64,
     /// A reaction is less in a long round trip.
     pub splits: bool,
@@ -50,7 +50,7 @@ pub struct Growth {
     pub acked: u64,
     /// Smoothed RTT.
     pub srtt: Time,
-    /// How little the queue delay varies.
+    /// Steadiness of the queue delay.
     pub steadiness: u64,
     /// It grows to this at most, in bytes.
     pub most: u64,
@@ -63,12 +63,12 @@ pub struct Window {
     packet: u64,
     /// Window in bytes, with [`BITS`].
     size: u64,
-    /// Where congestion began last: the inflection point, in bytes; and whether the window grew since.
+    /// Inflection point, the window at which congestion began last, in bytes; and whether the window grew since.
     inflection: u64,
     grew: bool,
-    /// How far from it the window was when the newest report arrived.
+    /// Distance of the window from it when the newest report arrived.
     distance: u64,
-    /// When there was congestion, and when the window reacted.
+    /// Time of the last congestion, and of the window's last reaction.
     congested: Option<Time>,
     reacted: Option<Time>,
 }
@@ -103,7 +103,7 @@ impl Window {
         ratio(self.packet, self.bytes()).min(ONE)
     }
 
-    /// When the window reacted last; zero for never.
+    /// Time of the window's last reaction; zero for never.
     pub fn reacted(&self) -> Time {
         self.reacted.unwrap_or(Time::ZERO)
     }

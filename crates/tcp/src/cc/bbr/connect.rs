@@ -12,7 +12,7 @@ use crate::ticks::Ticks;
 #[derive(Debug, Clone)]
 pub(in super::super) struct Link {
     ticks: Ticks,
-    /// Where the machine draws from.
+    /// The machine's random numbers.
     pub(in super::super) random: Random,
     /// Pacing rate in bytes of payload per second.
     pub(in super::super) pacing_rate: u64,

@@ -114,7 +114,7 @@ pub struct Lost {
     pub is_app_limited: u32,
 }
 
-/// Where random numbers come from (`get_random_u32_below`).
+/// A source of random numbers (`get_random_u32_below`).
 pub trait Draw {
     /// A uniform number below `bound`.
     fn below(&mut self, bound: u32) -> u32;

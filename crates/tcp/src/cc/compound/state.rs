@@ -17,7 +17,7 @@ pub struct CompoundRules {
     pub low_window: u32,
     /// Part of dwnd lost for each segment that waits.
     pub eta: u32,
-    /// How fast `gamma` follows its samples, in 1/64.
+    /// Gain with which `gamma` follows its samples, in 1/64.
     pub lambda: u32,
     /// Whether dwnd grows over the round trip, not at once.
     pub paced: bool,

@@ -14,7 +14,7 @@ use super::{C_1024THS, CUBE_FACTOR, CubicConfig, Variant, cube_root};
 use crate::cc::{AckSample, Connection, Event, CaState, Window};
 use crate::ticks::Ticks;
 
-/// How often per second the window is computed at least: Linux's `HZ / 32`.
+/// Least number of computations of the window per second: Linux's `HZ / 32`.
 const REFRESH: u64 = 32;
 /// Slow-start threshold of a new connection of version 2.0 (`initial_ssthresh`).
 const INITIAL_SSTHRESH: u32 = 100;

@@ -37,7 +37,7 @@ use super::{
 use crate::ecn::{Codepoint, EctScope, FeedbackMode};
 
 words! {
-    /// How Prague learns of marks.
+    /// The feedback of marks to Prague.
     pub enum PragueFeedback {
         /// AccECN (RFC 9768).
         AccEcn = "accecn",

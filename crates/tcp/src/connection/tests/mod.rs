@@ -143,7 +143,7 @@ impl Path {
             }
         }
     }
-    /// When something happens next.
+    /// Time of the next event.
     fn next(&self) -> Option<Time> {
         let arrival = self.arriving.keys().next().map(|(at, _)| *at);
         let timers = self.ends.iter().filter_map(Connection::next_timer);

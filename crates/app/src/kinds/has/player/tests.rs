@@ -87,7 +87,7 @@ struct Outcome {
     player: Player,
     /// Levels in the order in which they were asked for.
     levels: String,
-    /// When each download ended, in ms, and what the buffer held then.
+    /// End of each download in ms, and the buffer then.
     ends: Vec<(f64, f64)>,
     began: Time,
     over: Time,

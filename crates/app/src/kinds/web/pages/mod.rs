@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 
 use quell_units::{Period, Random, Time};
 
-use super::recipe::{Laws, Planned};
+use super::recipe::{PageModel, PlannedObject};
 use super::report::{LoadedPage, PagesReport};
 use super::{Protocol, Web};
 use crate::timed_value::TimedValue;
@@ -35,11 +35,11 @@ const fn of_object(index: usize) -> u32 {
 #[derive(Debug, Clone)]
 pub struct Browser {
     web: Web,
-    laws: Laws,
+    model: PageModel,
     /// Seed of the pages' contents.
     contents: u64,
     parsing: Random,
-    /// How long reading takes, from the end of a page on.
+    /// Time for reading, from the end of a page on.
     period: TimedValue<Period>,
     reading: Random,
     delays: Delays,
@@ -49,13 +49,13 @@ pub struct Browser {
     first_object: u64,
     page: Option<Page>,
     /// Memory of the plan of a page.
-    plan: Vec<Planned>,
+    plan: Vec<PlannedObject>,
     connections: Vec<Connection>,
-    /// When the objects are known that the document reveals.
+    /// Time at which the objects that the document reveals are known.
     parsed_at: Option<Time>,
-    /// When the next page begins.
+    /// Beginning of the next page.
     read_at: Option<Time>,
-    /// When connections without use are closed.
+    /// Time at which connections without use are closed.
     close_at: Option<Time>,
     /// The wish that the host knows of.
     wish: Option<Time>,
@@ -88,16 +88,16 @@ struct Page {
 
 #[derive(Debug, Clone, Copy)]
 struct Object {
-    planned: Planned,
+    planned: PlannedObject,
     /// Whether it reveals others.
     reveals: bool,
     /// Bytes of the response.
     length: u64,
     arrived: u64,
-    /// When the browser knew of it, and when its request left, on what.
+    /// Time at which the browser knew of it, and at which its request left, and its connection.
     known: Time,
     asked: Time,
-    /// When its connection was asked for, of the first object on it; else when its request left.
+    /// Time of the request for its connection, for the first object on it; else time at which its request left.
     starting: Time,
     carrier: Carrier,
     first: Option<Time>,
@@ -120,7 +120,7 @@ struct Connection {
     incoming: Incoming,
     /// Whether a request over HTTP/1.1 is not answered.
     is_busy: bool,
-    /// When it was asked for, until it carries an object.
+    /// Time of the request for it, until it carries an object.
     asked: Option<Time>,
 }
 
@@ -137,7 +137,7 @@ impl Browser {
     pub(super) fn new(web: &Web, random: &mut Random, delays: Delays) -> Self {
         Self {
             web: *web,
-            laws: Laws::new(web.recipe, web.objects, web.object_size),
+            model: PageModel::new(web.recipe, web.objects, web.object_size),
             contents: random.u64(),
             parsing: Random::new(random.u64(), "parse"),
             period: TimedValue::new(web.reading),
@@ -263,9 +263,9 @@ impl Browser {
         });
         self.plan.clear();
         let mut contents = Random::new(self.contents.wrapping_add(self.pages), "page");
-        self.laws.plan(&mut contents, &mut self.plan);
+        self.model.plan(&mut contents, &mut self.plan);
         let header = self.web.response_header.get();
-        let object = |planned: &Planned| Object {
+        let object = |planned: &PlannedObject| Object {
             planned: *planned,
             reveals: false,
             length: (planned.size + header).max(Message::HEADER),
@@ -570,7 +570,7 @@ impl Page {
 }
 
 impl Object {
-    /// How long it waited until its request left.
+    /// Time until its request left.
     fn wait(&self) -> Option<Time> {
         (self.carrier != Carrier::Nothing).then(|| self.asked - self.known)
     }

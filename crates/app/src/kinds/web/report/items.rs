@@ -42,7 +42,7 @@ pub struct ItemsReport {
     pub flow_startup: Durations,
     /// Complete items that took 0.2 s or longer, and 1 s or longer.
     pub slower: [u64; 2],
-    /// Why they did.
+    /// The reasons for that.
     pub causes: Causes,
     /// Completion times by [`RANGES`].
     pub by_size: [BySize; RANGES.len()],

@@ -1,10 +1,10 @@
-//! How long pages took to load.
+//! The times that pages took to load.
 
 use quell_units::Time;
 
 use crate::{Column, Durations, Figure, Form, Notation, Part, Quantity, Times, Value, in_ms};
 
-/// How long pages took to load.
+/// The times that pages took to load.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PagesReport {
     /// Pages that have begun.

@@ -13,7 +13,7 @@ pub struct Timing {
     pub probe_rtt: u32,
 }
 
-/// How marks count.
+/// The response to marks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Marks {
     /// Not at all.
@@ -87,7 +87,7 @@ pub struct Rules {
     pub extra_acked_max_us: u32,
     /// Payload in bytes of the largest super-segment.
     pub largest: u32,
-    /// How marks count.
+    /// The response to marks.
     pub marks: Marks,
     /// Longest RTT in µs at which marks are responded to; 0 for any.
     pub ecn_max_rtt_us: u32,

@@ -6,7 +6,7 @@
 use super::super::integers;
 use super::{NO_RTT, Rules, Sock, UNSET, ca};
 
-/// How fast to send.
+/// The mode of the connection, which decides the rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Mode {
@@ -34,7 +34,7 @@ pub enum Phase {
     Refill = 3,
 }
 
-/// How ACKs relate to a probe for bandwidth.
+/// The relation of ACKs to a probe for bandwidth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum AckPhase {
@@ -50,7 +50,7 @@ pub enum AckPhase {
     Stopping = 4,
 }
 
-/// Where an undo returns to.
+/// The state that an undo returns to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Undo {
@@ -67,9 +67,9 @@ pub enum Undo {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(C)]
 pub struct BbrState {
-    /// When the phase of `PROBE_BW` began, in µs.
+    /// Beginning of the phase of `PROBE_BW`, in µs.
     pub cycle_us: u64,
-    /// When the epoch of aggregation began, in µs.
+    /// Beginning of the epoch of aggregation, in µs.
     pub ack_epoch_us: u64,
     /// Lowest RTT of ten seconds, and its jiffy.
     pub min_rtt_us: u32,
@@ -131,7 +131,7 @@ pub struct BbrState {
     pub cwnd_gain: u32,
     /// Initial window, at most 127.
     pub init_cwnd: u32,
-    /// How fast to send.
+    /// The mode, which decides the rate.
     pub mode: Mode,
     /// State of loss recovery at the last ACK.
     pub prev_ca_state: u8,
@@ -155,7 +155,7 @@ pub struct BbrState {
     pub loss_events_in_round: u8,
     /// Rounds of DRAIN.
     pub drain_rounds: u8,
-    /// Where an undo returns to.
+    /// The state that an undo returns to.
     pub undo_state: Undo,
     /// A round begins with this ACK.
     pub round_start: bool,

@@ -45,7 +45,7 @@ const EXTRA_ACKED_MAX_US: u32 = 100_000;
 /// An epoch of aggregation is at most this many packets.
 const EPOCH_LIMIT: u32 = 1 << 20;
 
-/// How fast to send.
+/// The phase of the connection, which decides the rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mode {
     Startup,
@@ -79,7 +79,7 @@ pub struct Machine {
     rtt_cnt: u32,
     next_rtt_delivered: u32,
     round_start: bool,
-    /// When the phase of `PROBE_BW` began, in µs.
+    /// Beginning of the phase of `PROBE_BW`, in µs.
     cycle_us: u64,
     cycle: usize,
     packet_conservation: bool,

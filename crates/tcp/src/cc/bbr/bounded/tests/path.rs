@@ -20,7 +20,7 @@ struct Packet {
     in_flight: u32,
     lost: u32,
     is_app_limited: bool,
-    /// When its ACK arrives; `None` if it is dropped.
+    /// Arrival of its ACK; `None` if it is dropped.
     ack_us: Option<u64>,
 }
 
