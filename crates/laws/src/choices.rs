@@ -1,5 +1,7 @@
-//! Choices made by random bytes.
+//! Choices made by random bytes, which shrink where they break a law.
 
+use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
 use quell_units::Time;
 
 /// Choices out of bytes; zero when they have run out.
@@ -30,5 +32,22 @@ impl Choices<'_> {
     pub fn time(&mut self) -> Time {
         let shift = self.byte() % 26;
         Time::from_nanos(self.number(2) << shift >> 8)
+    }
+}
+
+/// Calls `law` with `cases` lists of up to `most` bytes. If it panics, the shortest such list is in the message.
+pub(crate) fn random_bytes(cases: u32, most: usize, law: impl Fn(&[u8])) {
+    let config = ProptestConfig {
+        cases,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    };
+    let lists = prop::collection::vec(any::<u8>(), 1..most);
+    let outcome = TestRunner::new(config).run(&lists, |bytes| {
+        law(&bytes);
+        Ok(())
+    });
+    if let Err(error) = outcome {
+        panic!("{error}");
     }
 }

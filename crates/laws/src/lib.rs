@@ -17,4 +17,3 @@
 pub mod choices;
 pub mod control;
 pub mod queue;
-mod random;

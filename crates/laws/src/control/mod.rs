@@ -22,7 +22,7 @@ const ENDS: usize = 60;
 /// least one segment, no timer is in the past, nothing is sent that was not written or not allowed, every byte is delivered once, the
 /// connection ends, and the same calls give the same fate. Tries `cases` random lists of operations.
 pub fn delivers_every_byte_once_whatever_the_path_does(subject: &Subject, cases: u32) {
-    crate::random::bytes(cases, 700, |bytes| replay(subject, bytes));
+    crate::choices::random_bytes(cases, 700, |bytes| replay(subject, bytes));
 }
 
 /// Repeats one case of [`delivers_every_byte_once_whatever_the_path_does`] from the bytes that it prints.
@@ -34,7 +34,7 @@ pub fn replay(subject: &Subject, bytes: &[u8]) {
 
 /// All laws but that about delivery hold for a sender that receives any segment that can be written.
 pub fn keeps_the_laws_whatever_it_is_told(subject: &Subject, cases: u32) {
-    crate::random::bytes(cases, 900, |bytes| replay_lies(subject, bytes));
+    crate::choices::random_bytes(cases, 900, |bytes| replay_lies(subject, bytes));
 }
 
 /// Repeats one case of [`keeps_the_laws_whatever_it_is_told`] from the bytes that it prints.

@@ -14,7 +14,7 @@ use super::operations::{self, keep_the_laws};
 /// Whatever happens, and however it starts: each packet comes out exactly once, the backlog is what is inside, CE is on ECT only, order is
 /// kept, and the same calls give the same fate. Tries `cases` random lists of operations.
 pub fn keeps_the_laws_whatever_happens(subject: &Subject, cases: u32) {
-    crate::random::bytes(cases, 700, |bytes| replay(subject, bytes));
+    crate::choices::random_bytes(cases, 700, |bytes| replay(subject, bytes));
 }
 
 /// Repeats one case of [`keeps_the_laws_whatever_happens`] from the bytes that it prints.

@@ -7,6 +7,7 @@
 use std::num::NonZeroU16;
 
 use quell_aqm::Packet;
+use quell_measure::{GroupId, Labelled};
 use quell_units::{Bytes, Ecn, Time};
 
 use super::frame::IpPacket;
@@ -99,6 +100,12 @@ impl Packet for Descriptor {
     }
     fn set_arrival(&mut self, at: Time) {
         self.arrival = at;
+    }
+}
+
+impl Labelled for Descriptor {
+    fn group(&self) -> Option<GroupId> {
+        Self::group(self).map(|group| GroupId(u32::from(group)))
     }
 }
 

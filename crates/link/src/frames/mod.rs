@@ -10,7 +10,6 @@ pub mod ecn_field;
 mod flow_key;
 pub mod frame;
 mod header_checksum;
-mod label;
 mod pool;
 pub mod value_field;
 
