@@ -1,4 +1,4 @@
-//! What is wrong with a scenario: where, which key, what was found, what would be right.
+//! Problems of a scenario: the place, the key, the value found, and what would be right.
 
 use std::fmt;
 
@@ -35,7 +35,7 @@ pub struct Problem {
     pub key: String,
     /// The value as given, if the key has one.
     pub found: Option<String>,
-    /// What is wrong with it, or what would be right.
+    /// The error, or what would be right.
     pub allowed: String,
 }
 

@@ -175,7 +175,7 @@ pub(super) fn write(networks: &[Network], groups: &[Group]) -> String {
     format!("[{}]", all.join(", "))
 }
 
-/// What gives packets new values in front of the queue of `side`, if anything does; with a random stream of its own.
+/// The remarker in front of the queue of `side`, if there is one; with a random stream of its own.
 pub fn passage(scenario: &Scenario, side: Side, seed: u64) -> Option<Passage> {
     let random = Random::new(seed, &format!("{}.remark", side.queue_stream()));
     let networks = &scenario.links[side.hop.index()].remark;

@@ -47,7 +47,7 @@ impl Text {
         let _ = writeln!(self.0, "{key} = {value}");
     }
 
-    /// What has a value.
+    /// Writes the keys that have a value.
     fn keys(&mut self, keys: impl Iterator<Item = (&'static Key, Option<Written>)>) {
         for (key, value) in keys.filter_map(|(key, value)| Some((key, value?))) {
             self.line(key.name, value.toml);

@@ -1,4 +1,4 @@
-//! How a value is written, in the notation of scenario files and in canonical JSON, and the types that fields of keys have.
+//! The notation of values in scenario files and in canonical JSON, and the types of fields.
 
 use std::fmt::Display;
 
@@ -12,9 +12,9 @@ use crate::domain::Parsed;
 
 /// A value as it is written.
 pub(crate) struct Written {
-    /// In a file.
+    /// The value in a scenario file.
     pub(crate) toml: String,
-    /// In canonical JSON: times in nanoseconds, rates in bit/s, amounts of data in bytes.
+    /// The value in canonical JSON: times in nanoseconds, rates in bit/s, amounts of data in bytes.
     pub(crate) json: Json,
 }
 
@@ -26,11 +26,11 @@ pub(crate) trait Field: Sized {
     fn of(_parsed: Parsed) -> Option<Self> {
         None
     }
-    /// The field where there is neither a value nor a default.
+    /// The field without a value and without a default.
     fn absent() -> Option<Self> {
         None
     }
-    /// As it is written; `None` where it is left out.
+    /// The notation of the field; `None` where it is left out.
     fn written(&self) -> Option<Written>;
 }
 
@@ -126,7 +126,7 @@ pub(crate) fn settings(settings: &Settings) -> Json {
     parameters(rows.filter_map(|(row, value)| Some((row.name, value?))))
 }
 
-/// The name of a field as a key has it.
+/// The name of the key of a field: with hyphens.
 pub(crate) const fn hyphens<const N: usize>(field: &str) -> [u8; N] {
     let mut name = [0; N];
     let mut index = 0;

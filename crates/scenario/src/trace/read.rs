@@ -97,7 +97,7 @@ fn thousandths(value: Parsed) -> Option<u32> {
     }
 }
 
-/// What cannot be together: the key, and what is wrong with it.
+/// Finds a key that cannot stand beside the others, and the reason.
 fn refusal(course: &Course, framed: bool) -> Option<(&'static str, String)> {
     if !course.repeat && course.offset >= course.length() {
         let allowed = format!(

@@ -34,13 +34,13 @@ pub(crate) const MOST_FUNCTIONS: usize = 64;
 /// A throughput-value function to be made.
 #[derive(Debug, Clone)]
 pub struct FunctionSpec {
-    /// What groups call it: the kind's name for one of quell's own.
+    /// Its name in groups: the kind's name for one of quell's own.
     pub name: String,
     /// A kind of [`FUNCTIONS`](quell_aqm::value::FUNCTIONS).
     pub kind: &'static str,
     /// Its parameters.
     pub settings: Settings,
-    /// Of `piecewise`; empty for all others.
+    /// The points of `piecewise`; empty for other kinds.
     pub points: Vec<Point>,
 }
 
@@ -78,7 +78,7 @@ impl FunctionSpec {
 /// The kind whose points stand beside its parameters.
 pub(crate) const PIECEWISE: &str = "piecewise";
 
-/// How the packets of a group get their values.
+/// The marker that gives packets of a group their values.
 #[derive(Debug, Clone)]
 pub struct ValueSpec {
     /// One function; for a marker of several timescales perhaps one for each, from the shortest.
@@ -116,7 +116,7 @@ impl ValueSpec {
         }
     }
 
-    /// What a group has that says nothing, in front of `queue`.
+    /// The default of a group in front of `queue`.
     fn default(queue: &QueueSpec) -> Option<Self> {
         let gold = FunctionSpec::known(DEFAULT_FUNCTION);
         gold.filter(|_| uses_values(queue)).map(Self::of)
@@ -185,7 +185,7 @@ impl ValueSpec {
         }
     }
 
-    /// The same marker with the smallest table of flows.
+    /// Makes the marker with the smallest table of flows.
     fn with_few_flows(&self) -> Result<Marker, ParameterError> {
         let mut settings = self.settings.clone();
         let per_flow = settings.applicable().any(|(row, _)| row.name == FLOWS);

@@ -15,7 +15,7 @@ use crate::tree::{Node, Table, TomlType, Tree};
 use crate::view::{Reader, View, tables};
 use crate::{Direction, Hops, Link};
 
-/// What the values of groups depend on; `None` where that is wrong itself.
+/// The parts of a scenario on which the values of groups depend; `None` for one with errors.
 pub(crate) struct Values<'a> {
     pub(crate) functions: Option<&'a [FunctionSpec]>,
     pub(crate) links: Option<&'a [Link]>,
@@ -140,7 +140,7 @@ fn point(node: &Node) -> Option<Point> {
     })
 }
 
-/// What a group says of its packets' values. The inner `None` is an unmarked group.
+/// Reads the values of a group's packets. The inner `None` is an unmarked group.
 pub(crate) fn group(
     reader: &mut Reader,
     view: &View<'_>,
@@ -320,15 +320,15 @@ fn settings(
     let mut settings = Settings::new(entry.parameters);
     let mut whole = true;
     for (key, value) in table.iter().filter(|(key, _)| !others.contains(key)) {
-        if let Err(allowed) = set(&mut settings, entry, table, key, value) {
-            reader.wrong(&format!("{path}.{key}"), value, &allowed);
+        if let Err(refusal) = set(&mut settings, entry, table, key, value) {
+            reader.wrong(&format!("{path}.{key}"), value, refusal);
             whole = false;
         }
     }
     whole.then_some(settings)
 }
 
-/// What the library refuses, at its key or at the table where nobody gave that.
+/// Reports an error of the library at its key, or at the table where the key is not given.
 fn refuse(reader: &mut Reader, path: &str, table: &Table, node: &Node, error: &ParameterError) {
     let key = format!("{path}.{}", error.key);
     match table.get(&error.key) {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use quell_scenario::{Override, Scenario, Template, World};
+use quell_scenario::{ArgumentError, Override, Scenario, Template, World};
 use quell_units::Time;
 
 use super::super::identity::Identity;
@@ -116,7 +116,7 @@ impl Plan {
                 }
             };
             let sets = one.sets.iter().map(|set| Override::set(set));
-            let sets: Result<Vec<Override>, String> = sets.collect();
+            let sets: Result<Vec<Override>, ArgumentError> = sets.collect();
             plan.points.push(Point {
                 experiment: Some(number as u32),
                 template: template as u32,
