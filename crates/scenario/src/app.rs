@@ -69,7 +69,7 @@ impl AppSpec {
                 value: Tree::Table(Table::of("kind", node.clone())),
             }),
             _ => {
-                reader.wrong(path, node, &format!("must be {form}"));
+                reader.wrong(path, node, format!("must be {form}"));
                 return None;
             }
         };

@@ -122,7 +122,7 @@ fn entries<'a>(
             reader.wrong(
                 &view.key("time"),
                 at,
-                &format!("must be after {before}, the time of the [[at]] before it"),
+                format!("must be after {before}, the time of the [[at]] before it"),
             );
         }
         previous = time.map(|time| (time, repeats.is_some())).or(previous);

@@ -135,7 +135,7 @@ impl ControlSpec {
             let name =
                 scalar(node, &[TomlType::String]).filter(|name| Domain::Word.parse(name).is_some());
             if name.is_none() {
-                reader.wrong(path, node, &format!("must be {form}"));
+                reader.wrong(path, node, format!("must be {form}"));
             }
             return name.map(Self::new);
         };

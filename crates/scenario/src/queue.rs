@@ -86,7 +86,7 @@ impl QueueSpec {
             reader.wrong(
                 &format!("{path}.kind"),
                 kind,
-                &format!("must be one of {}{meant}", names()),
+                format!("must be one of {}{meant}", names()),
             );
             return None;
         };

@@ -93,7 +93,7 @@ pub(crate) mod tables {
         match &node.value {
             Tree::Table(table) => Some(table),
             _ => {
-                reader.wrong(path, node, &format!("must be {form}"));
+                reader.wrong(path, node, format!("must be {form}"));
                 None
             }
         }
@@ -109,7 +109,7 @@ pub(crate) mod tables {
         match &node.value {
             Tree::Array(nodes) => nodes,
             _ => {
-                reader.wrong(path, node, &format!("must be {form}"));
+                reader.wrong(path, node, format!("must be {form}"));
                 &[]
             }
         }

@@ -95,7 +95,10 @@ mod tests {
         let argument = Origin::Argument("--down-trace".to_owned());
         assert_eq!(again(absolute, &argument).unwrap(), "first");
         let why = again("none.csv", &argument).unwrap_err();
-        assert!(why.to_string().starts_with("cannot read none.csv: "), "{why}");
+        assert!(
+            why.to_string().starts_with("cannot read none.csv: "),
+            "{why}"
+        );
         let why = again("none.csv", &Origin::Line(1)).unwrap_err();
         assert!(why.to_string().contains("elsewhere"), "{why}");
     }

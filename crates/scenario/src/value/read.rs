@@ -33,7 +33,7 @@ pub(crate) fn functions(reader: &mut Reader, node: &Node) -> Option<Vec<Function
     for (name, node) in table.iter() {
         let path = format!("value.{name}");
         if Domain::Word.parse(name).is_none() {
-            reader.wrong(&path, node, &format!("must be named by {}", Domain::Word));
+            reader.wrong(&path, node, format!("must be named by {}", Domain::Word));
         } else if name == UNMARKED || function::find(name).is_ok() {
             reader.wrong(&path, node, "is the name of something else; choose another");
         } else {
@@ -44,7 +44,7 @@ pub(crate) fn functions(reader: &mut Reader, node: &Node) -> Option<Vec<Function
         reader.wrong(
             "value",
             node,
-            &format!("must be at most {MOST_FUNCTIONS} functions"),
+            format!("must be at most {MOST_FUNCTIONS} functions"),
         );
     }
     all.into_iter().collect()
@@ -163,7 +163,7 @@ pub(crate) fn group(
         let Some(name) =
             scalar(node, &[TomlType::String]).filter(|name| Domain::Word.parse(name).is_some())
         else {
-            reader.wrong(&path, node, &format!("must be {form}"));
+            reader.wrong(&path, node, format!("must be {form}"));
             return None;
         };
         if name == UNMARKED {
@@ -228,7 +228,7 @@ fn named(
         Tree::Array(nodes) if (1..=MOST_FUNCTIONS).contains(&nodes.len()) => nodes.as_slice(),
         Tree::Scalar(..) => std::slice::from_ref(node),
         _ => {
-            reader.wrong(path, node, &format!("must be {form}"));
+            reader.wrong(path, node, format!("must be {form}"));
             return None;
         }
     };
@@ -238,7 +238,7 @@ fn named(
         let function = match name.filter(|name| Domain::Word.parse(name).is_some()) {
             Some(name) => function_called(reader, path, node, name, own),
             None => {
-                reader.wrong(path, node, &format!("must be {form}"));
+                reader.wrong(path, node, format!("must be {form}"));
                 None
             }
         };
@@ -304,7 +304,7 @@ fn kind(
             list.iter().map(|entry| entry.name),
         );
         let meant = meant.map_or(String::new(), |name| format!("; did you mean \"{name}\"?"));
-        reader.wrong(path, node, &format!("must be one of {names}{meant}"));
+        reader.wrong(path, node, format!("must be one of {names}{meant}"));
     }
     found
 }
