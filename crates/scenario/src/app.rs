@@ -105,10 +105,7 @@ impl AppSpec {
         match Self::settled(entry, settings, path_of_data.copied()) {
             Ok(app) => Some(app),
             Err(ParameterError { key, allowed, .. }) => {
-                match view.node(reader, &key) {
-                    Some(node) => reader.wrong(&view.key(&key), node, &allowed),
-                    None => view.missing(reader, &key, &allowed),
-                }
+                view.refuse(reader, &key, &allowed);
                 None
             }
         }

@@ -119,52 +119,35 @@ fn of_application(kind: &'static Entry) -> impl Iterator<Item = Key> {
         only: Some(kind.name),
         live: row.live,
         source: row.source,
-        worlds: match kind.modelled {
-            true => World::ALL,
-            false => PROGRAMS,
+        worlds: if kind.modelled { World::ALL } else { PROGRAMS },
+        domain: Domain::Value(row.domain),
+        default: match row.default {
+            Preset::Required => Required,
+            Preset::Is(text) => Is(text),
+            Preset::By(how, _) | Preset::Derived(how) => Derived(how),
         },
-        ..key(
-            App,
-            row.name,
-            Domain::Value(row.domain),
-            match row.default {
-                Preset::Required => Required,
-                Preset::Is(text) => Is(text),
-                Preset::By(other, _) => Derived(other),
-                Preset::Derived(how) => Derived(how),
-            },
-            row.help,
-            kind.example_of(row.name),
-        )
+        example: kind.example_of(row.name),
+        ..Key::new(App, row.name, row.help)
     })
 }
 
 /// The key that names a preset of a kind which has some.
 fn presets(kind: &'static Entry) -> Option<Key> {
     let first = kind.presets.first()?;
-    let all = kind.presets.iter();
-    let each = all.clone();
-    let each: Vec<String> = each
-        .map(|preset| format!("{}: {}.", preset.name, preset.summary))
-        .collect();
-    let names: Vec<&str> = all.map(|preset| preset.name).collect();
+    let names: Vec<&str> = kind.presets.iter().map(|preset| preset.name).collect();
+    let mut help = "Settings under one name, for parameters that are not given.".to_owned();
+    for preset in kind.presets {
+        help += &format!(" {}: {}.", preset.name, preset.summary);
+    }
     let (kind, name) = (kind.name, first.name);
     let example = format!("app = {{ kind = \"{kind}\", preset = \"{name}\" }}");
-    let help = format!(
-        "Settings under one name, for parameters that are not given. {}",
-        each.join(" ")
-    );
     Some(Key {
         only: Some(kind),
         // Made once.
-        ..key(
-            App,
-            PRESET,
-            Domain::Value(D::Word(names.leak())),
-            Derived("none"),
-            help.leak(),
-            example.leak(),
-        )
+        domain: Domain::Value(D::Word(names.leak())),
+        default: Derived("none"),
+        example: example.leak(),
+        ..Key::new(App, PRESET, help.leak())
     })
 }
 

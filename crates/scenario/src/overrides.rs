@@ -6,7 +6,7 @@
 use std::fmt::Display;
 
 use super::hops::{default_name, is_key_of_links};
-use super::problem::{Origin, Problem, closest};
+use super::problem::{Origin, Problem, choices};
 use super::refusal::Refusal;
 use super::tree::{Node, Table, TomlType, Tree, read_argument};
 
@@ -472,13 +472,9 @@ fn group<'a>(root: &'a mut Node, name: &str) -> Result<&'a mut Node, Refusal> {
             known.extend(called);
         }
     }
-    let meant = closest(name, known.iter().map(String::as_str))
-        .map_or(String::new(), |name| format!(" (did you mean {name}?)"));
-    Err(Refusal::NoGroup {
-        name: name.to_owned(),
-        meant,
-        known: known.join(", "),
-    })
+    let (meant, known) = choices(name, known.iter().map(String::as_str));
+    let name = name.to_owned();
+    Err(Refusal::NoGroup { name, meant, known })
 }
 
 #[cfg(test)]

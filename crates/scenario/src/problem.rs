@@ -126,6 +126,16 @@ pub fn closest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(_, candidate)| candidate)
 }
 
+/// " (did you mean …?)" if one of `known` was probably meant by `word`, and all of them in a list.
+pub(crate) fn choices<'a>(
+    word: &str,
+    known: impl Iterator<Item = &'a str> + Clone,
+) -> (String, String) {
+    let meant = closest(word, known.clone());
+    let meant = meant.map_or(String::new(), |name| format!(" (did you mean {name}?)"));
+    (meant, known.collect::<Vec<_>>().join(", "))
+}
+
 /// Insertions, deletions, substitutions and swaps of neighbours (optimal string alignment).
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());

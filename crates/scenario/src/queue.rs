@@ -3,16 +3,16 @@
 use quell_aqm::disciplines;
 use quell_aqm::kind::Entry;
 use quell_aqm::{Discipline, Link, Packet};
-use quell_units::parameter::Value;
 use quell_units::{Parameter, ParameterError, Random, Rate, Settings};
 
 use super::domain::{kinds, scalar};
 use super::hint;
 use super::keys::{MTU, QUEUE};
-use super::problem::closest;
+use super::problem::{choices, closest};
 use super::refusal::Refusal;
 use super::tree::{Node, Table, TomlType};
 use super::view::{Reader, tables};
+use super::written::values;
 
 /// A queue discipline to be made.
 #[derive(Debug, Clone)]
@@ -26,13 +26,7 @@ pub struct QueueSpec {
 impl PartialEq for QueueSpec {
     /// Whether both make the same discipline: defaults count as if given.
     fn eq(&self, other: &Self) -> bool {
-        let values = |spec: &Self| -> Vec<(&str, Option<Value>)> {
-            spec.settings
-                .applicable()
-                .map(|(parameter, value)| (parameter.name, value))
-                .collect()
-        };
-        self.kind == other.kind && values(self) == values(other)
+        self.kind == other.kind && values(&self.settings) == values(&other.settings)
     }
 }
 
@@ -164,16 +158,15 @@ pub(super) fn unknown(
     elsewhere: &str,
     none: &str,
 ) -> Refusal {
-    let known = rows.iter().flat_map(|row| [Some(row.name), row.opposite]);
-    let known: Vec<&str> = known.flatten().collect();
-    let meant = closest(key, known.iter().copied());
-    let meant = meant.map_or(String::new(), |name| format!(" (did you mean {name}?)"));
+    let names = rows.iter().flat_map(|row| [Some(row.name), row.opposite]);
+    let (meant, known) = choices(key, names.flatten());
     Refusal::NoParameter {
         meant: meant + elsewhere,
         of: of.to_owned(),
-        known: match known.is_empty() {
-            true => none.to_owned(),
-            false => known.join(", "),
+        known: if rows.is_empty() {
+            none.to_owned()
+        } else {
+            known
         },
     }
 }

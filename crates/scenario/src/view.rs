@@ -158,47 +158,31 @@ impl<'a> View<'a> {
     }
 
     fn refusal(&self, name: &str) -> Option<String> {
-        match self.find(name) {
-            Some(key) => {
-                key.only
-                    .filter(|only| self.kind.is_some_and(|kind| kind != *only))?;
-                let rows = self.rows.iter().filter(|key| key.name == name);
-                let kinds: Vec<String> = rows
-                    .filter_map(|key| key.only)
-                    .map(|only| format!("\"{only}\""))
-                    .collect();
-                Some(format!(
-                    "has an effect only with kind = {}",
-                    kinds.join(" or ")
-                ))
-            }
-            None => {
-                let near = || {
-                    let names = self.rows.iter().map(|key| key.name);
-                    closest(name, names).map(str::to_owned)
-                };
-                let meant = guesses::key(self.section(), name).or_else(near);
-                let meant =
-                    meant.map_or(String::new(), |meant| format!(" (did you mean {meant}?)"));
-                let mut known: Vec<&str> = Vec::new();
-                for key in self.rows.iter() {
-                    let is_of_another = key
-                        .only
-                        .is_some_and(|only| self.kind.is_some_and(|kind| kind != only));
-                    if !is_of_another && !known.contains(&key.name) {
-                        known.push(key.name);
-                    }
-                }
-                let of_kind = self
-                    .kind
-                    .map_or(String::new(), |kind| format!(" with kind = \"{kind}\""));
-                Some(format!(
-                    "unknown key{meant}; {}{of_kind} has {}",
-                    self.section().title(),
-                    known.join(", ")
-                ))
+        let is_of_another = |key: &Key| {
+            key.only
+                .is_some_and(|only| self.kind.is_some_and(|kind| kind != only))
+        };
+        if let Some(key) = self.find(name) {
+            let rows = self.rows.iter().filter(|key| key.name == name);
+            let kinds: Vec<String> = rows
+                .filter_map(|key| Some(format!("\"{}\"", key.only?)))
+                .collect();
+            let kinds = kinds.join(" or ");
+            return is_of_another(key).then(|| format!("has an effect only with kind = {kinds}"));
+        }
+        let mut known: Vec<&str> = Vec::new();
+        for key in self.rows.iter().filter(|key| !is_of_another(key)) {
+            if !known.contains(&key.name) {
+                known.push(key.name);
             }
         }
+        let near = || closest(name, self.rows.iter().map(|key| key.name)).map(str::to_owned);
+        let meant = guesses::key(self.section(), name).or_else(near);
+        let meant = meant.map_or(String::new(), |meant| format!(" (did you mean {meant}?)"));
+        let kind = self.kind;
+        let of_kind = kind.map_or(String::new(), |kind| format!(" with kind = \"{kind}\""));
+        let (title, known) = (self.section().title(), known.join(", "));
+        Some(format!("unknown key{meant}; {title}{of_kind} has {known}"))
     }
 
     fn section(&self) -> Section {
@@ -231,9 +215,12 @@ impl<'a> View<'a> {
             .unwrap_or_else(|| panic!("{name} is not in the table of {:?}", self.section()))
     }
 
-    /// `name` should stand here, because `why`.
-    pub(crate) fn missing(&self, reader: &mut Reader, name: &str, why: &str) {
-        reader.missing(&self.key(name), self.node, why);
+    /// The value of `name` is wrong, or it is missing, because `why`.
+    pub(crate) fn refuse(&self, reader: &mut Reader, name: &str, why: &str) {
+        match self.table.get(name) {
+            Some(node) => reader.wrong(&self.key(name), node, why),
+            None => reader.missing(&self.key(name), self.node, why),
+        }
     }
 
     /// The node of `name`; a problem if it must be given and is not.

@@ -4,8 +4,8 @@ use std::fmt::Display;
 
 use quell_app::Distribution;
 use quell_measure::{Direction, Hops};
-use quell_units::parameter::Value;
-use quell_units::{Bytes, Rate, Settings, Sizes, Time};
+use quell_units::parameter::{Parameter, Value};
+use quell_units::{Bytes, ParameterError, Rate, Settings, Sizes, Time};
 use serde_json::{Map, Value as Json, json};
 
 use crate::domain::Parsed;
@@ -124,6 +124,40 @@ pub(crate) fn parameters(values: impl Iterator<Item = (&'static str, Value)>) ->
 pub(crate) fn settings(settings: &Settings) -> Json {
     let rows = settings.applicable();
     parameters(rows.filter_map(|(row, value)| Some((row.name, value?))))
+}
+
+/// The parameters that apply, each with its value: settings that mean the same have the same ones.
+pub(crate) fn values(settings: &Settings) -> Vec<(&'static str, Option<Value>)> {
+    let rows = settings.applicable();
+    rows.map(|(row, value)| (row.name, value)).collect()
+}
+
+/// The parameters to write: those given, and the defaults that say what happens anyway. A default that cannot be given beside
+/// another parameter, as `try_out` finds, is left out.
+pub(crate) fn explicit(
+    given: &Settings,
+    try_out: impl Fn(Settings) -> Result<(), ParameterError>,
+) -> Vec<(&'static Parameter, Value)> {
+    let rows = given.applicable();
+    let mut all: Vec<_> = rows
+        .filter_map(|(row, value)| Some((row, value?)))
+        .collect();
+    loop {
+        let mut settings = Settings::new(given.table());
+        let set = |(row, value): &(&Parameter, Value)| settings.set(row.name, &value.to_string());
+        let whole = all
+            .iter()
+            .try_for_each(set)
+            .and_then(|()| try_out(settings));
+        let culprit = whole.err().and_then(|error| {
+            let mut all = all.iter();
+            all.position(|(row, _)| row.name == error.key && !given.is_given(row.name))
+        });
+        match culprit {
+            Some(index) => drop(all.remove(index)),
+            None => return all,
+        }
+    }
 }
 
 /// The name of the key of a field: with hyphens.

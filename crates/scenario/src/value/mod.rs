@@ -22,6 +22,7 @@ use quell_aqm::value::{CodeScale, Point, ValueFunction, function};
 use quell_units::parameter::{Parameter, Value};
 use quell_units::{ParameterError, Random, Settings};
 
+use super::written::{explicit, values};
 use super::{DirectionSpec, QueueSpec};
 
 /// The word of a group whose packets carry no value.
@@ -100,11 +101,6 @@ impl PartialEq for ValueSpec {
 
 impl Eq for ValueSpec {}
 
-fn values(settings: &Settings) -> Vec<(&'static str, Option<Value>)> {
-    let rows = settings.applicable();
-    rows.map(|(row, value)| (row.name, value)).collect()
-}
-
 impl ValueSpec {
     /// A function with the default marker.
     fn of(function: FunctionSpec) -> Self {
@@ -159,30 +155,12 @@ impl ValueSpec {
         self.with_few_flows().map(drop)
     }
 
-    /// The parameters to write: those given, and the defaults that say what happens anyway. A default that has no effect beside
-    /// these functions cannot be given, which is for the marker to tell.
     fn explicit(&self) -> Vec<(&'static Parameter, Value)> {
-        let given = &self.settings;
-        let rows = given.applicable();
-        let mut all: Vec<_> = rows
-            .filter_map(|(row, value)| Some((row, value?)))
-            .collect();
-        loop {
+        explicit(&self.settings, |settings| {
             let mut spec = self.clone();
-            spec.settings = Settings::new(given.table());
-            let set = |(row, value): &(&Parameter, Value)| {
-                spec.settings.set(row.name, &value.to_string()).err()
-            };
-            let error = all.iter().find_map(set).or_else(|| spec.try_out().err());
-            let culprit = error.and_then(|error| {
-                let mut all = all.iter();
-                all.position(|(row, _)| row.name == error.key && !given.is_given(row.name))
-            });
-            match culprit {
-                Some(index) => drop(all.remove(index)),
-                None => return all,
-            }
-        }
+            spec.settings = settings;
+            spec.try_out()
+        })
     }
 
     /// Makes the marker with the smallest table of flows.

@@ -9,7 +9,7 @@ use quell_units::{ParameterError, Settings};
 use super::{DEFAULT_FUNCTION, FunctionSpec, MOST_FUNCTIONS, PIECEWISE, UNMARKED, ValueSpec};
 use crate::domain::{Domain, scalar};
 use crate::keys::{Section, rows};
-use crate::problem::closest;
+use crate::problem::{choices, closest};
 use crate::queue::set;
 use crate::tree::{Node, Table, TomlType, Tree};
 use crate::view::{Reader, View, tables};
@@ -262,17 +262,12 @@ pub(crate) fn function_called(
     let found = own.iter().find(|function| function.name == name).cloned();
     let found = found.or_else(|| FunctionSpec::known(name));
     if found.is_none() {
-        let names = || {
-            let known = FUNCTIONS.iter().map(|entry| entry.name);
-            let known = known.filter(|name| *name != PIECEWISE);
-            known.chain(own.iter().map(|function| function.name.as_str()))
-        };
-        let meant = closest(name, names());
-        let meant = meant.map_or(String::new(), |meant| format!(" (did you mean {meant}?)"));
-        let names: Vec<&str> = names().collect();
+        let names = FUNCTIONS.iter().map(|entry| entry.name);
+        let names = names.filter(|name| *name != PIECEWISE);
+        let own = own.iter().map(|function| function.name.as_str());
+        let (meant, known) = choices(name, names.chain(own));
         let why = format!(
-            "there is no value function {name}{meant}; there are {}, and what [value.NAME] defines",
-            names.join(", ")
+            "there is no value function {name}{meant}; there are {known}, and what [value.NAME] defines"
         );
         reader.wrong(path, node, &why);
     }
