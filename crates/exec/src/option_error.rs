@@ -1,7 +1,8 @@
 //! Why an option does not describe a link.
 
-use quell_units::Time;
+use quell_scenario::ArgumentError;
 use quell_units::notation::NotationError;
+use quell_units::{ParameterError, Time};
 
 /// Why an option does not describe a link.
 #[derive(Debug, thiserror::Error)]
@@ -19,8 +20,11 @@ pub enum OptionError {
     #[error(transparent)]
     Notation(#[from] NotationError),
     /// The reader of scenarios does not accept the form.
-    #[error("{0}")]
-    Form(String),
+    #[error(transparent)]
+    Form(#[from] ArgumentError),
+    /// A queue cannot be made.
+    #[error(transparent)]
+    Queue(#[from] ParameterError),
     /// A trace needs a file.
     #[error(transparent)]
     Trace(#[from] TraceError),

@@ -62,7 +62,7 @@ impl Text {
                 Origin::Argument(_) => PathBuf::from(name),
                 _ => folder.join(name),
             };
-            named(&path).map_err(|why| format!("cannot read {}: {why}", path.display()))
+            named(&path).map_err(|why| format!("cannot read {}: {why}", path.display()).into())
         })
     }
 

@@ -30,6 +30,20 @@ pub fn with_spare(scenario: &Scenario, seed: u64, flows: &[usize]) -> Vec<Lifeti
     all
 }
 
+/// Why a run cannot go on as another scenario.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ReplanError {
+    /// A change before now differs.
+    #[error("what is over cannot be changed")]
+    Over,
+    /// An application has other changes.
+    #[error("an application changes at times that are known from the start: start the run again")]
+    Application,
+    /// This group has more flows.
+    #[error("group {0} gets more flows than this run is prepared for; start it again with as many")]
+    Flows(String),
+}
+
 /// The flows of a run as they live from `now` on if `before` becomes `after`. `lives` are those that the run is prepared for.
 ///
 /// # Errors
@@ -41,15 +55,12 @@ pub fn replanned(
     seed: u64,
     now: Time,
     lives: &[Lifetime],
-) -> Result<Vec<Lifetime>, String> {
+) -> Result<Vec<Lifetime>, ReplanError> {
     if over(after, now) != over(before, now) {
-        return Err("what is over cannot be changed".to_owned());
+        return Err(ReplanError::Over);
     }
     if apps(after) != apps(before) {
-        return Err(
-            "an application changes at times that are known from the start: start the run again"
-                .to_owned(),
-        );
+        return Err(ReplanError::Application);
     }
     let none = |life: &Lifetime| Lifetime {
         start: Time::MAX,
@@ -61,10 +72,8 @@ pub fn replanned(
         let same =
             |other: &&mut Lifetime| (other.group, other.flow) == (lifetime.group, lifetime.flow);
         let Some(slot) = all.iter_mut().find(same) else {
-            let name = &after.groups[lifetime.group].name;
-            return Err(format!(
-                "group {name} gets more flows than this run is prepared for; start it again with as many"
-            ));
+            let group = &after.groups[lifetime.group];
+            return Err(ReplanError::Flows(group.name.clone()));
         };
         *slot = lifetime;
     }
@@ -77,7 +86,7 @@ fn over(scenario: &Scenario, now: Time) -> Vec<&TimedChange> {
     changes.filter(|change| change.time < now).collect()
 }
 
-/// How applications change: by group and time.
+/// The changes of applications, by group and time.
 fn apps(scenario: &Scenario) -> Vec<(usize, Time, &AppSpec)> {
     let mut all = Vec::new();
     for change in &scenario.changes {

@@ -10,6 +10,7 @@ use serde_json::json;
 use super::domain::{Domain, Parsed, scalar};
 use super::keys::{PRESET, Section, rows};
 use super::rates_file;
+use super::refusal::Refusal;
 use super::tree::{Node, Table, TomlType, Tree};
 use super::view::{Keys as _, Reader, View};
 use super::written::{Field, Written, in_toml, quoted, settings};
@@ -19,7 +20,7 @@ use super::written::{Field, Written, in_toml, quoted, settings};
 pub struct AppSpec {
     settings: Settings,
     config: AppConfig,
-    /// As the scenario gives them, before what follows from the path.
+    /// The parameters as the scenario gives them, before those that follow from the path.
     given: Settings,
     path: Option<Path>,
 }
@@ -68,7 +69,7 @@ impl AppSpec {
                 value: Tree::Table(Table::of("kind", node.clone())),
             }),
             _ => {
-                reader.wrong(path, node, &format!("must be {form}"));
+                reader.wrong(path, node, format!("must be {form}"));
                 return None;
             }
         };
@@ -104,10 +105,7 @@ impl AppSpec {
         match Self::settled(entry, settings, path_of_data.copied()) {
             Ok(app) => Some(app),
             Err(ParameterError { key, allowed, .. }) => {
-                match view.node(reader, &key) {
-                    Some(node) => reader.wrong(&view.key(&key), node, &allowed),
-                    None => view.missing(reader, &key, &allowed),
-                }
+                view.refuse(reader, &key, &allowed);
                 None
             }
         }
@@ -133,22 +131,23 @@ impl AppSpec {
         rows.filter(|row| row.live).collect::<Vec<_>>().into_iter()
     }
 
-    /// The same application with another value of `row`, which can change during a run, or why not.
-    pub(super) fn changed(&self, row: &Parameter, node: &Node) -> Result<Self, String> {
+    /// The application with another value of `row`, which can change during a run.
+    pub(super) fn changed(&self, row: &Parameter, node: &Node) -> Result<Self, Refusal> {
+        let must = |allowed: String| Refusal::Must {
+            allowed,
+            hint: String::new(),
+        };
         let value = match &node.value {
-            Tree::Table(_) | Tree::Array(_) => {
-                let value = row.domain.parse(&inline(node));
-                value.map_err(|allowed| format!("must be {allowed}"))?
-            }
+            Tree::Table(_) | Tree::Array(_) => row.domain.parse(&inline(node)).map_err(must)?,
             _ => match Domain::Value(row.domain).read(node)? {
                 Parsed::Value(value) => value,
-                _ => return Err(format!("must be {}", row.domain)),
+                _ => return Err(must(row.domain.to_string())),
             },
         };
-        let entry = quell_app::find(self.config.kind()).ok_or("is of no kind")?;
+        let entry = quell_app::find(self.config.kind()).ok_or(Refusal::NoKind)?;
         let changed = self.given.changed(row.name, &value.to_string());
         let changed = changed.and_then(|given| Self::settled(entry, given, self.path));
-        changed.map_err(|error| error.of_change(row.name, &value.to_string()).allowed)
+        changed.map_err(|error| error.of_change(row.name, &value.to_string()).into())
     }
 
     /// The value of a parameter, as a scenario writes it.
@@ -234,8 +233,8 @@ fn parameter(
         _ => match Domain::Value(row.domain).read(node) {
             Ok(Parsed::Value(value)) => Some(value),
             Ok(_) => None,
-            Err(allowed) => {
-                reader.wrong(&view.key(row.name), node, &allowed);
+            Err(refusal) => {
+                reader.wrong(&view.key(row.name), node, refusal);
                 None
             }
         },

@@ -1,4 +1,4 @@
-//! How much a link holds: what waits in its queues, and what is on its wires.
+//! The capacity of a link: the packets in its queues and on its wires.
 
 use std::iter::once;
 
@@ -54,7 +54,7 @@ pub fn bytes_in_flight(scenario: &Scenario, direction: Direction) -> Bytes {
     bytes_in_flight_over(scenario, direction, longest_rtt(scenario))
 }
 
-/// The same where the longest base RTT is `rtt`, whatever the groups say.
+/// The bytes in flight where the longest base RTT is `rtt`, whatever the groups have.
 pub fn bytes_in_flight_over(scenario: &Scenario, direction: Direction, rtt: Time) -> Bytes {
     let hops = scenario.hops().iter();
     let sides = hops.map(|hop| Side { hop, direction });
@@ -71,7 +71,7 @@ pub fn bytes_in_flight_over(scenario: &Scenario, direction: Direction, rtt: Time
     most.bytes_in(rtt) + queues
 }
 
-/// The same of both directions, forward and reverse.
+/// The packets of both directions, forward and reverse.
 pub fn in_flight(scenario: &Scenario) -> [u64; 2] {
     [Direction::Forward, Direction::Reverse]
         .map(|direction| bytes_in_flight(scenario, direction).get())
@@ -143,14 +143,14 @@ pub(super) fn queue_bytes(scenario: &Scenario, side: Side, rate: Rate) -> Bytes 
     bytes.max().unwrap_or(Bytes::ZERO)
 }
 
-/// What a queue may hold: the sum of its limits, each in its own unit.
+/// The limit of a queue: the sum of its limits, each in its own unit.
 #[derive(Debug, Clone, Copy, Default)]
 struct Room {
     packets: u64,
     bytes: Bytes,
     /// At the link's rate.
     time: Time,
-    /// What a time holds at any rate.
+    /// The least bytes that a limit in time holds, whatever the rate.
     least: Bytes,
 }
 
@@ -174,14 +174,14 @@ impl Room {
     fn has_bytes(self) -> bool {
         self.bytes > Bytes::ZERO || !self.time.is_zero()
     }
-    /// In bytes, but for packets; `None` without a rate for a time.
+    /// The limit in bytes, but for packets; `None` without a rate for a time.
     fn bytes_at(self, rate: Rate) -> Option<Bytes> {
         if self.time.is_zero() {
             return Some(self.bytes);
         }
         limit_bytes(Value::Time(self.time), rate).map(|time| self.bytes + time.max(self.least))
     }
-    /// In bytes, with packets of full size.
+    /// The limit in bytes, with packets of full size.
     fn at(self, rate: Rate) -> Option<Bytes> {
         let packets = Bytes::new(self.packets.saturating_mul(MTU.get()));
         self.bytes_at(rate).map(|bytes| bytes + packets)
@@ -258,7 +258,7 @@ pub(super) fn in_hosts(scenario: &Scenario) -> u64 {
 /// Packets of one direction.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct UnderWay {
-    /// In the queue.
+    /// Packets in the queue.
     pub(super) queued: u64,
     /// On the wires.
     pub(super) on_wires: u64,
@@ -270,7 +270,7 @@ impl UnderWay {
     }
 }
 
-/// What packets carry.
+/// The kind of packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Carries {
     /// Data of TCP flows.
@@ -290,7 +290,7 @@ struct Stream {
     /// Segments that a flow has outstanding at most, and the IP length of a full one.
     window: u64,
     segment: Bytes,
-    /// Of each sender's own link.
+    /// The rate of each sender's own link.
     access: Rate,
     rtt: Time,
 }
@@ -350,7 +350,7 @@ fn streams(
     first.into_iter().chain(second)
 }
 
-/// Of the sender in the direction of the data if it is `here`, or else of the receiver.
+/// The stream of the sender in the direction of the data if it is `here`, or else of the receiver.
 fn stream(scenario: &Scenario, index: usize, group: &Group, here: bool) -> Option<Stream> {
     let (carries, len) = match (group.app.datagrams(), here) {
         (Some(datagrams), here) if here || datagrams.both_ways => {
@@ -398,7 +398,7 @@ fn arrivals(scenario: &Scenario, side: Side, stream: &Stream, span: Time) -> u64
     }
 }
 
-/// How many packets fit a room that a packet takes `size` of, the smallest first; `most` of a stream.
+/// The number of packets that fit a room of which a packet takes `size`, the smallest first; `most` of a stream.
 fn fill(
     streams: &[Stream],
     room: u128,

@@ -4,13 +4,13 @@ use super::Scenario;
 use super::places::Places;
 use super::problem::Problem;
 
-/// How packets that leave a link carry their values.
+/// The place where packets that leave a link carry their values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Carried {
     /// Beside the packet, in the program that runs both links.
     #[default]
     Beside,
-    /// In the packet's own header, as between two machines. What comes behind reads it there and knows nothing else.
+    /// In the packet's own header, as between two machines. The next link reads it there and knows nothing else.
     Header,
 }
 

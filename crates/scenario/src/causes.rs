@@ -13,12 +13,12 @@ use crate::contract::EventRow;
 pub struct SlowEvents {
     /// Where segments start.
     starts: Vec<Time>,
-    /// By group, and by the start of the segment.
+    /// The events by group, and by the start of the segment.
     counts: BTreeMap<(usize, Time), Causes>,
 }
 
 impl SlowEvents {
-    /// Of a run with this timeline.
+    /// An empty collection for a run with this timeline.
     pub fn new(timeline: &Timeline) -> Self {
         let segments = timeline.segments().iter();
         Self {
@@ -46,7 +46,7 @@ impl SlowEvents {
         });
     }
 
-    /// Of a group, of the segments that start at `from` or later and before `to`.
+    /// The events of a group in the segments that start at `from` or later and before `to`.
     pub(crate) fn between(&self, group: usize, from: Time, to: Time) -> Causes {
         let mut sum = Causes::default();
         if from < to {

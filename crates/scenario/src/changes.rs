@@ -1,6 +1,5 @@
 //! `[[at]]`: what changes during a run, tried out on the disciplines themselves before anything starts.
 
-use quell_aqm::disciplines;
 use quell_aqm::{Discipline, Drop, Observer, Packet, Qdisc as _};
 use quell_units::parameter::Value;
 use quell_units::{Bytes, Ecn, Random, Rate, Settings, Time, notation};
@@ -10,6 +9,7 @@ use super::domain::Parsed;
 use super::hint;
 use super::keys::{KEYS, Section, rows};
 use super::queue::{explained, text_of};
+use super::refusal::Refusal;
 use super::tree::{Node, Table, Tree};
 use super::view::{Reader, View, tables};
 use super::{Direction, DirectionSpec, Group, Hop, Link, QueueSpec, Setting, Side, TimedChange};
@@ -122,7 +122,7 @@ fn entries<'a>(
             reader.wrong(
                 &view.key("time"),
                 at,
-                &format!("must be after {before}, the time of the [[at]] before it"),
+                format!("must be after {before}, the time of the [[at]] before it"),
             );
         }
         previous = time.map(|time| (time, repeats.is_some())).or(previous);
@@ -204,14 +204,14 @@ impl Trial<'_> {
         for (index, (key, value)) in pairs.iter().enumerate() {
             let twin = pairs[..index].iter().any(|(other, _)| other == key);
             let read = if twin {
-                Err("is set twice".to_owned())
+                Err(Refusal::SetTwice)
             } else {
                 self.setting(key, value, time)
             };
             match read {
                 Ok(setting) => settings.push(Some(setting)),
-                Err(allowed) => {
-                    reader.wrong(&format!("{path}.{key}"), value, &allowed);
+                Err(refusal) => {
+                    reader.wrong(&format!("{path}.{key}"), value, refusal);
                     settings.push(None);
                 }
             }
@@ -220,7 +220,7 @@ impl Trial<'_> {
     }
 
     /// One new value, or what is wrong with it.
-    fn setting(&mut self, key: &str, node: &Node, time: Option<Time>) -> Result<Setting, String> {
+    fn setting(&mut self, key: &str, node: &Node, time: Option<Time>) -> Result<Setting, Refusal> {
         let now = time.unwrap_or(Time::ZERO);
         let parts: Vec<&str> = key.split('.').collect();
         match parts.as_slice() {
@@ -244,7 +244,7 @@ impl Trial<'_> {
     }
 
     /// The link that a key names, and the rest of the key. The only one needs no name.
-    fn link<'k>(&self, key: &'k [&'k str]) -> Result<(Hop, &'k [&'k str]), String> {
+    fn link<'k>(&self, key: &'k [&'k str]) -> Result<(Hop, &'k [&'k str]), Refusal> {
         let named = key.split_first().and_then(|(name, rest)| {
             let mut links = self.links.iter();
             let position = links.position(|link| link.name == *name)?;
@@ -254,15 +254,8 @@ impl Trial<'_> {
             (Some(named), _) => Ok(named),
             (None, [_]) => Ok((Hop::FIRST, key)),
             (None, links) => {
-                let names: Vec<String> = links
-                    .iter()
-                    .map(|link| format!("link.{}", link.name))
-                    .collect();
-                Err(format!(
-                    "there are {} links, so the key must name one: {}",
-                    links.len(),
-                    names.join(", ")
-                ))
+                let names = links.iter().map(|link| link.name.clone());
+                Err(Refusal::SeveralLinks(names.collect()))
             }
         }
     }
@@ -271,7 +264,7 @@ impl Trial<'_> {
         &mut self.links[side.hop.index()].queues[side.direction.index()]
     }
 
-    fn rate(&mut self, side: Side, node: &Node, now: Time) -> Result<Setting, String> {
+    fn rate(&mut self, side: Side, node: &Node, now: Time) -> Result<Setting, Refusal> {
         let section = match side.direction {
             Direction::Forward => Section::Link,
             Direction::Reverse => Section::Reverse,
@@ -284,24 +277,26 @@ impl Trial<'_> {
             // An outage is a rate too, but only for a while.
             _ if is_nothing(node.found().trim_matches('"')) => Rate::ZERO,
             Some((_, domain)) => {
-                let hint = hint::of(&domain, node);
-                return Err(format!("must be {domain}, or 0bit for an outage{hint}"));
+                let (allowed, hint) = (domain.to_string(), hint::of(&domain, node));
+                return Err(Refusal::NoRate { allowed, hint });
             }
             None => return Err(self.refusal()),
         };
         let link = &self.links[side.hop.index()];
         if link.is_traced[side.direction.index()] {
-            return Err("cannot be set: the link follows a trace".to_owned());
+            return Err(Refusal::Traced);
         }
         self.queue(side).set_rate(rate, now)?;
         Ok(Setting::Rate(side, rate))
     }
 
-    fn group(&self, name: &str) -> Result<usize, String> {
+    fn group(&self, name: &str) -> Result<usize, Refusal> {
         let mut groups = self.groups.iter();
-        groups.position(|group| group.name == name).ok_or_else(|| {
-            let names = self.names().join(", ");
-            format!("there is no group {name}; groups are: {names}")
+        let position = groups.position(|group| group.name == name);
+        position.ok_or_else(|| Refusal::NoGroup {
+            name: name.to_owned(),
+            meant: String::new(),
+            known: self.names().join(", "),
         })
     }
 
@@ -310,7 +305,7 @@ impl Trial<'_> {
         groups.map(|group| group.name.as_str()).collect()
     }
 
-    fn app(&mut self, group: usize, key: &str, node: &Node) -> Result<Setting, String> {
+    fn app(&mut self, group: usize, key: &str, node: &Node) -> Result<Setting, Refusal> {
         let row = self.apps[group].live().find(|row| row.name == key);
         let row = row.ok_or_else(|| self.refusal())?;
         let app = self.apps[group].changed(row, node)?;
@@ -322,20 +317,20 @@ impl Trial<'_> {
         })
     }
 
-    fn count(&self, group: usize, node: &Node) -> Result<Setting, String> {
+    fn count(&self, group: usize, node: &Node) -> Result<Setting, Refusal> {
         let row = Section::Group.keys().find(|row| row.name == "count");
         match row.map(|row| row.domain.read(node)) {
             Some(Ok(Parsed::Value(Value::Integer(count)))) => Ok(Setting::Count {
                 group,
                 count: u32::try_from(count).unwrap_or(u32::MAX),
             }),
-            Some(Err(allowed)) => Err(allowed),
+            Some(Err(refusal)) => Err(refusal),
             _ => Err(self.refusal()),
         }
     }
 
-    /// What can change at all, for whoever asked for something else.
-    fn refusal(&self) -> String {
+    /// The refusal of a key that cannot change, with those that can.
+    fn refusal(&self) -> Refusal {
         let live = KEYS.iter().filter(|key| key.live);
         let of_link = |prefix: &str| -> Vec<String> {
             let live = live.clone();
@@ -366,7 +361,7 @@ impl Trial<'_> {
                 keys.push(format!("group.{name}.app.{{{}}}", live.join(", ")));
             }
         }
-        format!("cannot change during a run; what can: {}", keys.join(", "))
+        Refusal::Fixed(keys.join(", "))
     }
 }
 
@@ -389,7 +384,7 @@ impl TrialQueue {
 
     /// A queue that could not start at the new rate, because it would hold no packet, cannot go on
     /// with it either.
-    fn set_rate(&mut self, rate: Rate, now: Time) -> Result<(), String> {
+    fn set_rate(&mut self, rate: Rate, now: Time) -> Result<(), Refusal> {
         let Some(discipline) = &mut self.discipline else {
             return Ok(());
         };
@@ -401,9 +396,7 @@ impl TrialQueue {
             kind: self.kind,
             settings: self.settings.clone(),
         };
-        try_out(&spec, rate)
-            .map(|_| ())
-            .map_err(|error| format!("does not suit the queue: {error}"))
+        try_out(&spec, rate).map(|_| ()).map_err(Refusal::Queue)
     }
 
     fn setting(
@@ -412,17 +405,15 @@ impl TrialQueue {
         key: &str,
         node: &Node,
         now: Time,
-    ) -> Result<Setting, String> {
-        let entry = disciplines::find(self.kind).map_err(|error| error.allowed)?;
-        let text = text_of(entry, key, node)?;
+    ) -> Result<Setting, Refusal> {
+        let rows = self.settings.table();
+        let text = text_of(self.kind, rows, key, node)?;
         self.settings = self
             .settings
             .changed(key, text)
-            .map_err(|error| explained(error.allowed, entry.parameters, key, node))?;
+            .map_err(|error| explained(error, rows, key, node))?;
         if let Some(discipline) = &mut self.discipline {
-            discipline
-                .configure(key, text, now, &mut Nobody)
-                .map_err(|error| error.allowed)?;
+            discipline.configure(key, text, now, &mut Nobody)?;
         }
         Ok(Setting::Queue {
             side,
@@ -440,7 +431,7 @@ pub(super) fn try_out(
     spec.build(rate, Random::new(0, "trial"))
 }
 
-/// The same of the queue of a side at the start.
+/// Makes the queue of a side as it is at the start.
 pub(super) fn try_out_at_start(
     side: &DirectionSpec,
 ) -> Result<Discipline<NoPacket>, quell_units::ParameterError> {

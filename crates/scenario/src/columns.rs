@@ -7,7 +7,7 @@ use quell_units::{Bytes, Time};
 
 use crate::contract::EventRow;
 
-/// What a column holds.
+/// The type of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ColumnType {
     /// A number.
@@ -25,11 +25,11 @@ pub enum ColumnType {
 pub struct ColumnInfo {
     /// Its name, which ends with the unit where there is one.
     pub name: &'static str,
-    /// What it holds, as a type.
+    /// The type of its values.
     pub column_type: ColumnType,
     /// `ns`, `bytes`, `bit/s`, `packets` …; empty for words and numbers of things.
     pub unit: &'static str,
-    /// What it holds.
+    /// Its content.
     pub meaning: &'static str,
 }
 
@@ -315,7 +315,7 @@ pub const EVENT_COLUMNS: &[ColumnInfo] = &[
     ),
 ];
 
-/// What a row has in a column.
+/// A value of a row.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Cell {
     /// A number.

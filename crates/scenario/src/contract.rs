@@ -27,7 +27,7 @@ pub struct EventRow {
     pub flow: FlowId,
     /// The event.
     pub event: Event,
-    /// What TCP repaired meanwhile.
+    /// The losses that TCP repaired.
     pub repairs: Repairs,
 }
 
@@ -51,7 +51,7 @@ impl Listener for () {
     }
 }
 
-/// What a run measured.
+/// The figures of a run.
 #[derive(Debug, Clone)]
 pub struct Measurements {
     /// Every figure.

@@ -10,14 +10,13 @@ use quell_units::parameter::Value;
 use quell_units::{Parameter, ParameterError, Settings};
 use serde_json::json;
 
-use super::domain::{Parsed, kinds, scalar};
-use super::hint;
+use super::domain::{Parsed, scalar};
 use super::keys::{Section, rows};
-use super::problem::closest;
-use super::queue::explained;
+use super::queue::{explained, text_of, unknown};
+use super::refusal::Refusal;
 use super::tree::{Node, Table, TomlType, Tree};
 use super::view::{Reader, View};
-use super::written::{Field, Written, in_toml, parameters, quoted};
+use super::written::{Field, Written, in_toml, parameters, quoted, values};
 use super::{Domain, EcnSetting};
 
 /// Controls of Linux that quell does not model and that never pace by themselves; any other may, as BBR does.
@@ -47,13 +46,8 @@ pub struct ControlSpec {
 impl PartialEq for ControlSpec {
     /// Whether both make the same control: defaults count as if given.
     fn eq(&self, other: &Self) -> bool {
-        let values = |spec: &Self| spec.options().collect::<Vec<_>>();
-        let same =
-            |((a, va), (b, vb)): ((&Parameter, _), (&Parameter, _))| a.name == b.name && va == vb;
-        let (ours, theirs) = (values(self), values(other));
-        self.name == other.name
-            && ours.len() == theirs.len()
-            && ours.into_iter().zip(theirs).all(same)
+        let options = |spec: &Self| spec.options.as_ref().map(values);
+        self.name == other.name && options(self) == options(other)
     }
 }
 
@@ -80,12 +74,12 @@ impl ControlSpec {
             .unwrap_or(&self.name)
     }
 
-    /// What the simulator takes for a name that is Linux's and does not say which control it is.
+    /// The control that the simulator takes for a name of Linux that does not say which control it is.
     pub fn taken_for(&self) -> Option<&'static ControlKind> {
         self.known().filter(|kind| kind.name != self.name)
     }
 
-    /// What quell knows of it; `None` for a control that only a kernel may have.
+    /// The row of quell's own control; `None` for a control that only a kernel may have.
     pub fn known(&self) -> Option<&'static ControlKind> {
         cc::kind(&self.name)
     }
@@ -136,7 +130,7 @@ impl ControlSpec {
             let name =
                 scalar(node, &[TomlType::String]).filter(|name| Domain::Word.parse(name).is_some());
             if name.is_none() {
-                reader.wrong(path, node, &format!("must be {form}"));
+                reader.wrong(path, node, format!("must be {form}"));
             }
             return name.map(Self::new);
         };
@@ -146,8 +140,8 @@ impl ControlSpec {
         let mut spec = Self::new(&name);
         let mut whole = true;
         for (key, value) in table.iter().filter(|(key, _)| *key != "name") {
-            if let Err(allowed) = spec.set(table, key, value) {
-                reader.wrong(&format!("{path}.{key}"), value, &allowed);
+            if let Err(refusal) = spec.set(table, key, value) {
+                reader.wrong(&format!("{path}.{key}"), value, refusal);
                 whole = false;
             }
         }
@@ -162,32 +156,21 @@ impl ControlSpec {
     }
 
     /// Gives one option its value.
-    fn set(&mut self, table: &Table, key: &str, node: &Node) -> Result<(), String> {
+    fn set(&mut self, table: &Table, key: &str, node: &Node) -> Result<(), Refusal> {
         let Some(settings) = &mut self.options else {
-            return Err(format!(
-                "unknown key; {} is not one of quell's own controls ({}), and the options of a kernel's are its own",
-                self.name,
-                names().join(", ")
-            ));
+            return Err(Refusal::KernelControl(self.name.clone()));
         };
         let rows = settings.table();
         let named = |row: &&Parameter| row.name == key || row.opposite == Some(key);
         let Some(row) = rows.iter().find(named) else {
-            return Err(unknown(&self.name, rows, key));
+            return Err(no_option(&self.name, rows, key));
         };
         if row.name != key && table.get(row.name).is_some() {
-            return Err(format!(
-                "is the same switch as {}; give only one of them",
-                row.name
-            ));
+            return Err(Refusal::SameSwitch(row.name));
         }
-        let text = scalar(node, kinds(&row.domain)).ok_or_else(|| {
-            let hint = hint::of_parameter(&row.domain, node);
-            format!("must be {}{hint}", row.domain)
-        })?;
-        settings
-            .set(key, text)
-            .map_err(|error| explained(error.allowed, rows, key, node))
+        let text = text_of(&self.name, rows, key, node)?;
+        let set = settings.set(key, text);
+        set.map_err(|error| explained(error, rows, key, node))
     }
 }
 
@@ -225,7 +208,7 @@ pub fn names() -> Vec<&'static str> {
     cc::kinds().map(|kind| kind.name).collect()
 }
 
-/// What a group with this control has where it does not say: `ecn = "ect0", pacing = false`.
+/// The defaults of a group with this control: `ecn = "ect0", pacing = false`.
 pub fn defaults(kind: &ControlKind) -> String {
     let ecn = setting(kind.ecn).name();
     format!("ecn = \"{ecn}\", pacing = {}", kind.paced)
@@ -245,27 +228,13 @@ pub(super) fn default_ecn(control: Option<&ControlSpec>) -> EcnSetting {
     setting(config.and_then(|config| config.ok()?.codepoint()))
 }
 
-fn unknown(name: &str, rows: &[Parameter], key: &str) -> String {
-    let known = || {
-        rows.iter()
-            .flat_map(|row| [Some(row.name), row.opposite])
-            .flatten()
-    };
-    let meant =
-        closest(key, known()).map_or(String::new(), |name| format!(" (did you mean {name}?)"));
+fn no_option(name: &str, rows: &[Parameter], key: &str) -> Refusal {
     // Another control may have what was meant.
-    let others: Vec<&str> = cc::kinds()
-        .filter(|kind| kind.parameters.iter().any(|row| row.name == key))
-        .map(|kind| kind.name)
-        .collect();
+    let others = cc::kinds().filter(|kind| kind.parameters.iter().any(|row| row.name == key));
+    let others: Vec<&str> = others.map(|kind| kind.name).collect();
     let elsewhere = match others.as_slice() {
         [] => String::new(),
         others => format!(" (it is an option of {})", others.join(", ")),
     };
-    let listed: Vec<&str> = known().collect();
-    let listed = match listed.as_slice() {
-        [] => "no options".to_owned(),
-        listed => listed.join(", "),
-    };
-    format!("unknown key{meant}{elsewhere}; \"{name}\" has {listed}")
+    unknown(name, rows, key, &elsewhere, "no options")
 }

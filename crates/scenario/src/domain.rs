@@ -1,4 +1,4 @@
-//! What the value of a scenario's key may be.
+//! The domain of a key: the values that it may have.
 //!
 //! Quantities are those of `quell-aqm`, whose notation is the only one; here is what its disciplines do not need: rates,
 //! signed numbers, names, free text.
@@ -18,7 +18,7 @@ pub const LONGEST_NAME: usize = 64;
 /// Kind, unit and range of a key.
 #[derive(Debug, Clone, Copy)]
 pub enum Domain {
-    /// As a discipline's parameter.
+    /// The domain of a discipline's parameter.
     Value(parameter::Domain),
     /// A rate from the first to the second; the third, if any, is a word or rate allowed besides.
     Rate(Rate, Rate, Option<Rate>),
@@ -81,7 +81,7 @@ impl Domain {
         }
     }
 
-    /// How a file may write it.
+    /// The types of TOML that may hold it.
     pub(crate) fn kinds(&self) -> &'static [TomlType] {
         match self {
             Self::Value(domain) => kinds(domain),
@@ -92,7 +92,7 @@ impl Domain {
     }
 }
 
-/// How a file may write a discipline's parameter.
+/// The types of TOML that may hold a discipline's parameter.
 pub(crate) fn kinds(domain: &parameter::Domain) -> &'static [TomlType] {
     use parameter::Domain as D;
     match domain {
@@ -144,7 +144,7 @@ fn is_name(text: &str) -> bool {
 }
 
 impl fmt::Display for Domain {
-    /// What is allowed, in words that finish the sentence "must be …".
+    /// The allowed values, in words that finish the sentence "must be …".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Value(parameter::Domain::Integer(low, high)) if low == high => {
@@ -190,6 +190,7 @@ pub(crate) const fn bytes(low: Bytes, high: Bytes) -> Domain {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::refusal::Refusal;
 
     fn node(kind: TomlType, text: &str) -> Node {
         Node {
@@ -204,7 +205,10 @@ mod tests {
         assert!(domain.read(&node(TomlType::Integer, "4")).is_ok());
         assert_eq!(
             domain.read(&node(TomlType::String, "4")),
-            Err("must be a whole number from 1 to 5; write 4 without quotes".to_owned())
+            Err(Refusal::Must {
+                allowed: "a whole number from 1 to 5".to_owned(),
+                hint: "; write 4 without quotes".to_owned()
+            })
         );
         let argument = Node {
             origin: Origin::Argument(String::new()),

@@ -21,7 +21,7 @@ use crate::{DirectionSpec, Group, Scenario, Side};
 /// Below this utilisation a link that never signalled was not the bottleneck.
 const BOTTLENECK: f64 = 0.9;
 
-/// What one application saw between two neighbouring cuts of the timeline, or several of them.
+/// The report of an application between two neighbouring cuts of the timeline, or of several such stretches.
 #[derive(Debug, Clone, Copy)]
 pub struct Stretch<'a> {
     /// Index of the group.
@@ -32,7 +32,7 @@ pub struct Stretch<'a> {
     pub from: Time,
     /// Its end.
     pub to: Time,
-    /// What the application saw in it.
+    /// The report of the application.
     pub report: &'a Report,
 }
 
@@ -71,7 +71,7 @@ pub fn noise(scenario: &Scenario) -> [Vec<Time>; 2] {
     })
 }
 
-/// What the summary says of each group.
+/// The groups as the summary describes them.
 pub fn group_infos(scenario: &Scenario) -> Vec<GroupInfo> {
     let info = |group: &Group| GroupInfo {
         name: group.name.clone(),
@@ -81,7 +81,7 @@ pub fn group_infos(scenario: &Scenario) -> Vec<GroupInfo> {
     scenario.groups.iter().map(info).collect()
 }
 
-/// What is known of a group's control before the run; `None` for datagrams.
+/// The control of a group as it is known before the run; `None` for datagrams.
 pub fn group_control(group: &Group, carrier: Carrier) -> Option<GroupControl> {
     let control = group.congestion_control.as_ref()?;
     let mut named = control
@@ -133,7 +133,7 @@ pub fn recorder(
     }
 }
 
-/// What moves a link beside its clock, in every world; `component` names its random stream.
+/// The service of a link, in every world; `component` names its random stream.
 pub fn service(side: &DirectionSpec, seed: u64, component: &str) -> Service {
     let random = || Random::new(seed, &format!("{component}.access"));
     Service {
@@ -142,7 +142,7 @@ pub fn service(side: &DirectionSpec, seed: u64, component: &str) -> Service {
     }
 }
 
-/// What happens behind a queue, and the random stream it is drawn from.
+/// The impairment behind a queue, and its random stream.
 pub fn impairment(
     side: &DirectionSpec,
     seed: u64,
@@ -248,7 +248,7 @@ fn merged(stretches: &[&Stretch<'_>], from: Time, to: Time) -> Option<Report> {
     })
 }
 
-/// What a summary says of an application, of which this is the report.
+/// The figures of an application in a summary, from its report.
 fn app_summary(app: &AppConfig, report: Option<&Report>) -> AppSummary {
     let mut summary = AppSummary::new(app.kind());
     for (figure, value) in report.map(Report::figures).unwrap_or_default() {

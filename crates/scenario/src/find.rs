@@ -48,7 +48,7 @@ pub fn inside(key: &Key) -> Vec<&'static Key> {
     sections.iter().flat_map(|section| section.keys()).collect()
 }
 
-/// What `name`, which is no key, is probably called: a path.
+/// The path that was probably meant by `name`, which is no key.
 pub fn meant(name: &str) -> Option<String> {
     let last = name.rsplit('.').next().unwrap_or(name);
     let guessed = Section::ALL

@@ -8,11 +8,11 @@ use super::section::Section;
 struct Guess {
     /// Where it was written.
     section: Section,
-    /// In lower case, with `-` for `_`.
+    /// The name in lower case, with `-` for `_`.
     words: &'static [&'static str],
-    /// What it is called: a key of the same table, or a dotted path from the top of the file.
+    /// The name in quell: a key of the same table, or a dotted path from the top of the file.
     meant: &'static str,
-    /// What else there is to know; finishes the question.
+    /// A hint that finishes the question.
     why: &'static str,
 }
 
@@ -141,7 +141,7 @@ const GUESSES: &[Guess] = &[
     guess(Run, &["warm", "skip", "transient"], "warmup", ""),
 ];
 
-/// What `name`, which `section` does not have, is called; finishes "did you mean …?".
+/// The name in quell of `name`, which `section` does not have; finishes "did you mean …?".
 pub(super) fn key(section: Section, name: &str) -> Option<String> {
     let name = simple(name)?;
     let guess = GUESSES

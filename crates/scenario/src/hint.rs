@@ -1,4 +1,4 @@
-//! What a value that cannot be read was probably meant to be: units of other tools, numbers without a unit, quotes.
+//! Hints for values that cannot be read: units of other tools, numbers without a unit, quotes.
 //!
 //! Tools disagree, so nothing of this is accepted. `tc` reads `mbps` as megabytes a second and `k` as 1 024 bytes (tc(8),
 //! UNITS); `iperf3` reads `10M` as 10 Mbit/s; most others write `Mbps` for megabits a second.
@@ -24,7 +24,7 @@ pub(super) fn of(domain: &Domain, node: &Node) -> String {
     }
 }
 
-/// The same for a parameter of a discipline, a control, a marker or a function.
+/// A hint for a parameter of a discipline, a control, a marker or a function.
 pub(super) fn of_parameter(domain: &parameter::Domain, node: &Node) -> String {
     let Tree::Scalar(kind, text) = &node.value else {
         return String::new();

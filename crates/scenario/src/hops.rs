@@ -75,14 +75,14 @@ impl Scenario {
     ) -> impl DoubleEndedIterator<Item = Side> + Clone + use<> {
         group.path.iter().map(move |hop| Side { hop, direction })
     }
-    /// What the keys of a link begin with.
+    /// The start of the keys of a link.
     pub fn link_key(&self, hop: Hop) -> String {
         match &self.links[..] {
             [_] => "link".to_owned(),
             links => format!("link.{}", links[hop.index()].name),
         }
     }
-    /// What the keys of a direction of a link begin with.
+    /// The start of the keys of a direction of a link.
     pub fn side_key(&self, side: Side) -> String {
         let link = self.link_key(side.hop);
         match side.direction {
@@ -121,7 +121,7 @@ impl Scenario {
         let mut sides = self.sides_of(group, group.direction);
         sides.any(|side| !rates(self, side).any(Rate::is_unlimited))
     }
-    /// What the links of a path delay in one direction.
+    /// The delay of the links of a path in one direction.
     pub(crate) fn delay_of(&self, path: Hops) -> Time {
         let links = path.iter().map(|hop| self.links[hop.index()].delay);
         links.fold(Time::ZERO, |sum, delay| sum + delay)

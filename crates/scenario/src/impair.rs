@@ -34,7 +34,7 @@ keys! {
 }
 
 impl ImpairSpec {
-    /// What a world does.
+    /// The impairment in a world.
     pub fn impairment(&self) -> Impairment {
         let part = |parts| Probability::ratio(parts, PARTS);
         Impairment {

@@ -77,7 +77,7 @@ pub(crate) fn rows(section: Section) -> &'static [Key] {
 use self::KeyDefault::{Derived, Is, Required};
 use self::Section::{App, At, CongestionControl, Link, Remark, Reverse, Root, Trace, Value};
 
-/// Of a queue discipline.
+/// The domain of a queue discipline.
 pub(super) const QUEUE: Domain = Domain::Table(
     "the name of a queue, or a table with its parameters: { kind = \"fifo\", limit = \"100ms\" }",
 );
@@ -119,52 +119,35 @@ fn of_application(kind: &'static Entry) -> impl Iterator<Item = Key> {
         only: Some(kind.name),
         live: row.live,
         source: row.source,
-        worlds: match kind.modelled {
-            true => World::ALL,
-            false => PROGRAMS,
+        worlds: if kind.modelled { World::ALL } else { PROGRAMS },
+        domain: Domain::Value(row.domain),
+        default: match row.default {
+            Preset::Required => Required,
+            Preset::Is(text) => Is(text),
+            Preset::By(how, _) | Preset::Derived(how) => Derived(how),
         },
-        ..key(
-            App,
-            row.name,
-            Domain::Value(row.domain),
-            match row.default {
-                Preset::Required => Required,
-                Preset::Is(text) => Is(text),
-                Preset::By(other, _) => Derived(other),
-                Preset::Derived(how) => Derived(how),
-            },
-            row.help,
-            kind.example_of(row.name),
-        )
+        example: kind.example_of(row.name),
+        ..Key::new(App, row.name, row.help)
     })
 }
 
 /// The key that names a preset of a kind which has some.
 fn presets(kind: &'static Entry) -> Option<Key> {
     let first = kind.presets.first()?;
-    let all = kind.presets.iter();
-    let each = all.clone();
-    let each: Vec<String> = each
-        .map(|preset| format!("{}: {}.", preset.name, preset.summary))
-        .collect();
-    let names: Vec<&str> = all.map(|preset| preset.name).collect();
+    let names: Vec<&str> = kind.presets.iter().map(|preset| preset.name).collect();
+    let mut help = "Settings under one name, for parameters that are not given.".to_owned();
+    for preset in kind.presets {
+        help += &format!(" {}: {}.", preset.name, preset.summary);
+    }
     let (kind, name) = (kind.name, first.name);
     let example = format!("app = {{ kind = \"{kind}\", preset = \"{name}\" }}");
-    let help = format!(
-        "Settings under one name, for parameters that are not given. {}",
-        each.join(" ")
-    );
     Some(Key {
         only: Some(kind),
         // Made once.
-        ..key(
-            App,
-            PRESET,
-            Domain::Value(D::Word(names.leak())),
-            Derived("none"),
-            help.leak(),
-            example.leak(),
-        )
+        domain: Domain::Value(D::Word(names.leak())),
+        default: Derived("none"),
+        example: example.leak(),
+        ..Key::new(App, PRESET, help.leak())
     })
 }
 
@@ -241,7 +224,7 @@ const REMARK: &[Key] = &[
 const TRACE: &[Key] = &[
     key(Trace, "trace", Domain::Text, Derived("data holds the trace"), "Name of a file with a trace of the link, beside the scenario, in a format of format. Results hold what was read.", r#"rate = { trace = "lte.csv" }"#),
     key(Trace, "data", Domain::Text, Derived("trace names the file"), "The text of a trace, instead of a file.", r#"rate = { data = "time_s,rate_mbps\n0,12\n1,6\n" }"#),
-    key(Trace, "format", Domain::Value(D::Word(&["csv", "pensieve", "rates", "mahimahi", "iperf3", "netem-trace"])), Derived("told by the content; what could be another one is refused"), "Format of the trace. csv: times and rates from then on, with a header. pensieve: seconds and Mbit/s until then, without one. rates: one rate in each line. mahimahi: milliseconds of chances. iperf3: the report of iperf3 --json. netem-trace: patterns in JSON.", r#"rate = { trace = "lte.csv", format = "csv" }"#),
+    key(Trace, "format", Domain::Value(D::Word(&["csv", "pensieve", "rates", "mahimahi", "iperf3", "netem-trace"])), Derived("recognised from the content; a text that fits several formats is refused"), "Format of the trace. csv: times and rates from then on, with a header. pensieve: seconds and Mbit/s until then, without one. rates: one rate in each line. mahimahi: milliseconds of chances. iperf3: the report of iperf3 --json. netem-trace: patterns in JSON.", r#"rate = { trace = "lte.csv", format = "csv" }"#),
     key(Trace, "unit", Domain::Value(D::Word(&["bit", "kbit", "mbit", "gbit"])), Derived("each line has its own"), "Of format rates: the unit of all lines, a second.", r#"rate = { data = "5000\n20\n", format = "rates", unit = "kbit", interval = "1s" }"#),
     key(Trace, "interval", time(Time::from_millis(1), DAY), Derived("must be given with format rates"), "Of format rates, which it implies: how long each rate lasts.", r#"rate = { data = "5mbit\n800kbit\n", interval = "500ms" }"#),
     key(Trace, "mode", Domain::Value(D::Word(&["rate", "opportunities"])), Derived("what the trace holds: opportunities for mahimahi, else rate"), "How the link follows the trace. rate: it sends at the rate of the moment. opportunities: it sends when it has a chance, and what nobody uses is lost. A trace of the other kind is converted.", r#"rate = { trace = "lte.csv", mode = "opportunities" }"#),
@@ -251,7 +234,7 @@ const TRACE: &[Key] = &[
     Key { source: "mahimahi link_queue.cc", ..key(Trace, "framing", Domain::Value(D::Word(&["ip", "mahimahi"])), Is("ip"), "What counts against a chance. ip: 1500 bytes of IP packets and the link's overhead. mahimahi: 1504 bytes, and 4 more for each packet.", r#"rate = { trace = "lte.csv", mode = "opportunities", framing = "mahimahi" }"#) },
 ];
 
-/// What stands in tables of a group.
+/// The tables within a group.
 #[rustfmt::skip]
 const OF_GROUPS: &[Key] = &[
     key(CongestionControl, "name", Domain::Word, Is(DEFAULT_CONTROL), "Name of the congestion control.", r#"congestion-control = { name = "cubic", hystart = true }"#),

@@ -49,6 +49,7 @@ mod programs;
 mod queue;
 mod rates_file;
 mod read;
+mod refusal;
 mod remark;
 pub mod schema;
 mod section;
@@ -92,7 +93,7 @@ pub use self::impair::ImpairSpec;
 pub use self::lifetimes::{Lifetime, lifetimes};
 pub use self::markers::markers;
 pub use self::memory::{MEMORY_BUDGET, Memory};
-pub use self::overrides::{Override, with_colon};
+pub use self::overrides::{ArgumentError, Override, with_colon};
 pub use self::printable::{OneLine, printable};
 pub use self::problem::{NamedLine, Origin, Problem, Problems, closest};
 pub use self::programs::{NamedProgram, programs};
@@ -109,7 +110,7 @@ pub use self::world::World;
 pub struct Scenario {
     /// Its name, safe as part of a path.
     pub name: String,
-    /// What it shows; may be empty.
+    /// Its purpose; may be empty.
     pub description: String,
     /// The links in a row, from the senders of a [`Direction::Forward`] group to its receivers: at least one. Names differ.
     pub links: Vec<Link>,
@@ -117,7 +118,7 @@ pub struct Scenario {
     pub functions: Vec<FunctionSpec>,
     /// At least one; names differ.
     pub groups: Vec<Group>,
-    /// In the order of their time, which is after the start and before the end. What repeats is there each time.
+    /// Changes in the order of their time, which is after the start and before the end. A change that repeats is there each time.
     pub changes: Vec<TimedChange>,
     /// How long, and with which seeds.
     pub run: Run,
@@ -128,13 +129,13 @@ pub struct Scenario {
 pub struct Link {
     /// Its name in results and in keys.
     pub name: String,
-    /// What it delays a packet before the next link of its way, in either direction; a part of the base RTT.
+    /// The delay of a packet before the next link of its way, in either direction; a part of the base RTT.
     pub delay: Time,
     /// The networks whose packets get new values in front of its queues.
     pub remark: Vec<Network>,
-    /// How packets that leave it, in either direction, carry their values.
+    /// The place where packets that leave it, in either direction, carry their values.
     pub values: Carried,
-    /// From the senders of a [`Direction::Forward`] group to its receivers.
+    /// The direction from the senders of a [`Direction::Forward`] group to its receivers.
     pub forward: DirectionSpec,
     /// Back.
     pub reverse: DirectionSpec,
@@ -174,13 +175,13 @@ pub struct DirectionSpec {
     pub course: Option<LinkTrace>,
     /// The medium that it shares with others.
     pub medium: Option<Medium>,
-    /// What happens to packets behind the queue.
+    /// Losses, reordering and jitter behind the queue.
     pub impair: Option<ImpairSpec>,
-    /// What a packet occupies on the link.
+    /// The bytes that a packet occupies on the link.
     pub framing: Framing,
     /// The queue discipline.
     pub queue: QueueSpec,
-    /// Of the packet values in front of it.
+    /// The scale of the packet values in front of it.
     pub codes: CodeScale,
 }
 
@@ -226,7 +227,7 @@ keys! {
     }
 }
 
-/// What data packets carry in the ECN field.
+/// The ECN field of data packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EcnSetting {
     /// Not-ECT.
@@ -277,14 +278,14 @@ impl EcnSetting {
     }
 }
 
-/// What happens at one instant.
+/// The changes at one instant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TimedChange {
     /// When, from the start of the run.
     pub time: Time,
     /// Whether a phase of the summary starts here.
     pub phase: bool,
-    /// What, in the order written.
+    /// The new values, in the order written.
     pub set: Vec<Setting>,
 }
 
@@ -342,9 +343,9 @@ keys! {
 pub struct Loaded {
     /// The scenario.
     pub scenario: Scenario,
-    /// What is possible, but probably an error.
+    /// Warnings: what is possible, but probably an error.
     pub warnings: Vec<Problem>,
-    /// What was understood of each trace that a link follows.
+    /// A summary of each trace that a link follows.
     pub traces: Vec<String>,
     /// The programs that it starts, which somebody else has to find.
     pub programs: Vec<NamedProgram>,
@@ -359,7 +360,7 @@ impl Scenario {
             .any(|entry| !entry.events.is_empty())
     }
 
-    /// What the application of a group becomes during the run.
+    /// The applications of a group during the run, with the times of the changes.
     pub fn app_changes(&self, group: usize) -> AppChanges {
         let changed = self.changes.iter().flat_map(|change| {
             let set = change.set.iter();

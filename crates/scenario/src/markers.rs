@@ -5,7 +5,7 @@ use quell_units::Random;
 
 use crate::{Scenario, Side};
 
-/// What stands in front of the queue of `side`, by group: a marker for each whose data comes to this queue first and is worth something.
+/// The markers in front of the queue of `side`, by group: one for each whose data comes to this queue first and is worth something.
 /// Acknowledgements, which go the other way, stay unmarked. Empty if there is none.
 pub fn markers(scenario: &Scenario, side: Side, seed: u64) -> Vec<Option<Marker>> {
     let Side { hop, direction } = side;

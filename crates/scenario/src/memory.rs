@@ -1,4 +1,4 @@
-//! How much memory a simulated run takes at most, and the budget that it must stay within.
+//! The most memory that a simulated run takes, and the budget that it must stay within.
 //!
 //! The estimate is an upper bound for what flows can put into queues and onto wires, and for what is kept of each flow,
 //! phase and seed. It counts what the allocator is asked for: a vector that grows asks for twice its size while half of
@@ -40,14 +40,14 @@ const PLACED: u64 = 96;
 /// A segment outstanding: in the scoreboard, as a retransmission, as a range of the receiver, and what some
 /// controls want to know of it.
 const OUTSTANDING: u64 = 32 + 16 + 16 + 16;
-/// What a flow takes before it has sent anything, in the simulation, in its plan and in the recorder.
+/// Memory of a flow before it has sent anything, in the simulation, in its plan and in the recorder.
 const FLOW: u64 = quell_sim::FLOW_MEMORY + 2_560;
-/// What a session takes for each connection: both ends, its numbers, and what the applications know of it.
+/// Memory of a session for each connection: both ends, its numbers, and the state of the applications.
 const CONNECTION: u64 = quell_sim::CONNECTION_MEMORY + 512;
 /// Connections of a flow that may have grown beyond [`SMALL`] segments outstanding.
 const LARGE: u64 = 64;
 const SMALL: u64 = 64;
-/// What an application reports of a stretch between two cuts.
+/// Memory of the report of an application about a stretch between two cuts.
 const REPORT: u64 = 256;
 /// A bucket in the distribution of the delays of a flow of datagrams. There are 64 for each factor of two, and delays that lie
 /// within a factor of 256.
@@ -63,14 +63,14 @@ const DISTRIBUTIONS: u64 = 24 << 14;
 const RECORD: u64 = 160;
 /// Rows that wait to be written, and the writer of both series.
 const SERIES: u64 = 48 << 20;
-/// What the writer remembers of each of these many rows until the end.
+/// Memory of the writer for each of these rows until the end.
 const ROWS_PER_GROUP: u64 = 1 << 16;
 const ROW_GROUP: u64 = 16 << 10;
 /// The figures of a queue, a group and a flow in a summary.
 const QUEUE_FIGURES: u64 = 2_560;
 const GROUP_FIGURES: u64 = 3_072;
 const FLOW_FIGURES: u64 = 16;
-/// The same as a tree of values, on the way to the mean of several runs, and in it.
+/// Memory of the summary of a queue as a tree of values, on the way to the mean of several runs, and in it.
 const QUEUE_VALUES: u64 = 16 << 10;
 const GROUP_VALUES: u64 = 16 << 10;
 const FLOW_VALUES: u64 = 72;
@@ -80,7 +80,7 @@ const FLOW_ESTIMATES: u64 = 960;
 /// The program itself, the scenario, the texts of results.
 const BASE: u64 = 16 << 20;
 
-/// What a scenario takes in the simulated world.
+/// Memory of a scenario in the simulated world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Memory {
     /// Packets in queues and on wires, of one run.
@@ -112,12 +112,12 @@ impl Memory {
         }
     }
 
-    /// What one of several runs takes.
+    /// The memory of one of several runs.
     pub fn run(self) -> Bytes {
         self.packets + self.flows + self.markers + self.recorders
     }
 
-    /// What a process takes that does `runs` at once.
+    /// The memory of a process that does `runs` at once.
     pub fn total(self, runs: u64) -> Bytes {
         Bytes::new(self.run().get().saturating_mul(runs)) + self.results
     }
@@ -398,7 +398,7 @@ fn beside(scenario: &Scenario, places: &Places<'_>, problems: &mut Vec<Problem>)
     problems.push(places.problem(&key, found, allowed));
 }
 
-/// What there are too many figures of: the key with its value, and the remedy.
+/// The key of which there are too many figures, with its value and the remedy.
 fn many_figures(scenario: &Scenario) -> ((String, String), &'static str) {
     if scenario.phases().count() > 2 {
         let found = format!("{} changes", scenario.phases().count());

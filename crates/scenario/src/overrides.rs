@@ -3,8 +3,11 @@
 //! A key is the dotted path that errors print: `run.duration`, `link.queue.target`, `group.l4s.count`. Whatever is wrong
 //! with the value, or with the key's last part, is found by the checks, which then name the argument instead of a line.
 
+use std::fmt::Display;
+
 use super::hops::{default_name, is_key_of_links};
-use super::problem::{Origin, Problem, closest};
+use super::problem::{Origin, Problem, choices};
+use super::refusal::Refusal;
 use super::tree::{Node, Table, TomlType, Tree, read_argument};
 
 /// One value given on the command line, or by another file.
@@ -17,11 +20,11 @@ pub struct Override {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Given {
-    /// As text, which is read as TOML if it is TOML.
+    /// A text, which is read as TOML if it is TOML.
     Text(String),
-    /// The same, but only where the file gives no value.
+    /// A text that counts only where the file gives no value.
     Default(String),
-    /// As it was read from a file.
+    /// A value that was read from a file.
     Node(Node),
 }
 
@@ -40,22 +43,34 @@ impl Given {
     }
 }
 
+/// An argument that has not the form of one.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ArgumentError {
+    /// The text after `--set`.
+    #[error("--set {0}: must be KEY=VALUE, such as link.rate=20mbit")]
+    Set(String),
+    /// The text after `--queue`.
+    #[error("--queue {0}: must be KIND or KIND:PARAMETER=VALUE,…, such as fifo:limit=100ms")]
+    Queue(String),
+    /// The value in a file that changes a scenario.
+    #[error("must be NAME or NAME:PARAMETER=VALUE,…")]
+    Placed,
+}
+
 impl Override {
-    /// From `KEY=VALUE`, the text after `--set`.
-    pub fn set(text: &str) -> Result<Self, String> {
+    /// Reads `KEY=VALUE`, the text after `--set`.
+    pub fn set(text: &str) -> Result<Self, ArgumentError> {
         match text.split_once('=') {
             Some((key, value)) if !key.trim().is_empty() => Ok(Self {
                 argument: format!("--set {text}"),
                 key: key.trim().to_owned(),
                 value: value.trim().into(),
             }),
-            _ => Err(format!(
-                "--set {text}: must be KEY=VALUE, such as link.rate=20mbit"
-            )),
+            _ => Err(ArgumentError::Set(text.to_owned())),
         }
     }
 
-    /// From an option with a name of its own, `argument` as it was written: `value` is read as that after `--set KEY=`.
+    /// Reads an option with a name of its own, `argument` as it was written: `value` is read like that after `--set KEY=`.
     pub fn option(argument: &str, key: &str, value: &str) -> Self {
         Self {
             argument: argument.to_owned(),
@@ -64,7 +79,7 @@ impl Override {
         }
     }
 
-    /// From the text after `--duration`.
+    /// Reads the text after `--duration`.
     pub fn duration(text: &str) -> Self {
         Self {
             argument: format!("--duration {text}"),
@@ -73,7 +88,7 @@ impl Override {
         }
     }
 
-    /// From the number after `--seed`: that one instead of the file's.
+    /// Takes the number after `--seed` instead of the seeds of the file.
     pub fn seed(seed: u64) -> Self {
         Self {
             argument: format!("--seed {seed}"),
@@ -92,15 +107,15 @@ impl Override {
         }
     }
 
-    /// From `[LINK=]KIND[:PARAMETER=VALUE,…]`, the text after `--queue`: the forward queue.
-    pub fn queue(text: &str) -> Result<Vec<Self>, String> {
+    /// Reads `[LINK=]KIND[:PARAMETER=VALUE,…]`, the text after `--queue`, for the forward queue.
+    pub fn queue(text: &str) -> Result<Vec<Self>, ArgumentError> {
         let given = with_colon(text);
         let (link, spec) = of_link(&given);
         Self::queue_at(&format!("{link}.queue"), text, spec)
     }
 
-    /// The same of the reverse queue.
-    pub fn reverse_queue(text: &str) -> Result<Vec<Self>, String> {
+    /// Reads the text after `--queue` for the reverse queue.
+    pub fn reverse_queue(text: &str) -> Result<Vec<Self>, ArgumentError> {
         let given = with_colon(text);
         let (link, spec) = of_link(&given);
         Self::queue_at(&format!("{link}.reverse.queue"), text, spec)
@@ -112,7 +127,7 @@ impl Override {
     /// # Errors
     ///
     /// The text has a colon, but not that form.
-    pub fn placed(place: &str, key: &str, value: &Node) -> Result<Vec<Self>, String> {
+    pub fn placed(place: &str, key: &str, value: &Node) -> Result<Vec<Self>, ArgumentError> {
         let one = |key: String, value: Given| Self {
             argument: place.to_owned(),
             key,
@@ -122,8 +137,7 @@ impl Override {
         let choice = choice(last).filter(|choice| choice.by == choice.name);
         Ok(match (choice, &value.value) {
             (Some(choice), Tree::Scalar(TomlType::String, text)) => {
-                let unclear = || "must be NAME or NAME:PARAMETER=VALUE,…".to_owned();
-                let parts = parts(text).ok_or_else(unclear)?;
+                let parts = parts(text).ok_or(ArgumentError::Placed)?;
                 let whole = parts
                     .into_iter()
                     .map(|(part, value)| (part.unwrap_or(choice.by), value));
@@ -143,13 +157,8 @@ impl Override {
         })
     }
 
-    fn queue_at(path: &str, text: &str, spec: &str) -> Result<Vec<Self>, String> {
-        let unclear = || {
-            format!(
-                "--queue {text}: must be KIND or KIND:PARAMETER=VALUE,…, such as fifo:limit=100ms"
-            )
-        };
-        let parts = parts(spec).ok_or_else(unclear)?;
+    fn queue_at(path: &str, text: &str, spec: &str) -> Result<Vec<Self>, ArgumentError> {
+        let parts = parts(spec).ok_or_else(|| ArgumentError::Queue(text.to_owned()))?;
         let parts = parts.into_iter();
         let one = |(part, value): (Option<&str>, &str)| Self {
             argument: format!("--queue {text}"),
@@ -182,33 +191,32 @@ impl Override {
     /// Puts the value into the tree.
     pub(super) fn apply(&self, file: &str, root: &mut Node) -> Result<(), Problem> {
         let origin = Origin::Argument(self.argument.clone());
-        let problem = |allowed: String| Problem {
+        let problem = |allowed: &dyn Display| Problem {
             file: file.to_owned(),
             origin: origin.clone(),
             key: self.key.clone(),
             found: None,
-            allowed,
+            allowed: allowed.to_string(),
         };
+        let refused = |refusal: Refusal| problem(&refusal);
         let parts: Vec<&str> = self.key.split('.').collect();
         if parts.iter().any(|part| part.is_empty()) || parts.len() > 8 {
-            return Err(problem(
-                "is not a dotted key such as link.queue.target".to_owned(),
-            ));
+            return Err(problem(&"is not a dotted key such as link.queue.target"));
         }
         if let Some(all) = self.in_parts() {
             return all.iter().try_for_each(|one| one.apply(file, root));
         }
         if parts[0] == "at" {
-            return Err(problem("timed changes are edited in the file".to_owned()));
+            return Err(problem(&"timed changes are edited in the file"));
         }
         let (mut at, rest) = match parts.as_slice() {
             ["group", name, rest @ ..] if !rest.is_empty() => {
-                (group(root, name).map_err(&problem)?, rest)
+                (group(root, name).map_err(refused)?, rest)
             }
-            ["link", rest @ ..] if !rest.is_empty() => link(root, rest).map_err(&problem)?,
+            ["link", rest @ ..] if !rest.is_empty() => link(root, rest).map_err(refused)?,
             ["group", ..] => {
                 return Err(problem(
-                    "must name a group and its key, such as group.NAME.count".to_owned(),
+                    &"must name a group and its key, such as group.NAME.count",
                 ));
             }
             all => (root, all),
@@ -217,15 +225,14 @@ impl Override {
             return Ok(());
         };
         for part in tables {
-            at = descend(at, part, &origin)
-                .map_err(|found| problem(format!("{part} is {found} here, not a table")))?;
+            at = descend(at, part, &origin).map_err(refused)?;
         }
         // Of a group's table, with which its choice is made.
         let choice = tables.last().and_then(|table| choice(table));
         let Tree::Table(table) = &mut at.value else {
-            return Err(problem(format!(
-                "{} is not a table, so it has no {last}",
-                at.found()
+            let found = at.found();
+            return Err(problem(&format!(
+                "{found} is not a table, so it has no {last}"
             )));
         };
         if matches!(self.value, Given::Default(_)) && table.get(last).is_some() {
@@ -361,10 +368,14 @@ fn text(node: &Node) -> Option<&str> {
 }
 
 /// The table `part` in the table `at`, made if it is not there.
-fn descend<'a>(at: &'a mut Node, part: &str, origin: &Origin) -> Result<&'a mut Node, String> {
+fn descend<'a>(at: &'a mut Node, part: &str, origin: &Origin) -> Result<&'a mut Node, Refusal> {
+    let no_table = |found: String| Refusal::NoTable {
+        part: part.to_owned(),
+        found,
+    };
     let found = at.found();
     let Tree::Table(table) = &mut at.value else {
-        return Err(found);
+        return Err(no_table(found));
     };
     if table.get(part).is_none() {
         let made = Node {
@@ -378,12 +389,12 @@ fn descend<'a>(at: &'a mut Node, part: &str, origin: &Origin) -> Result<&'a mut 
     }
     match table.get_mut(part) {
         Some(node) if matches!(node.value, Tree::Table(_)) => Ok(node),
-        Some(node) => Err(node.found()),
-        None => Err(found),
+        Some(node) => Err(no_table(node.found())),
+        None => Err(no_table(found)),
     }
 }
 
-/// What is given by its name alone becomes the table that holds options.
+/// Makes a value that is a name alone the table that holds options.
 fn spell_out(node: &mut Node, choice: Choice) {
     if text(node).is_some() {
         let mut table = Table::default();
@@ -396,17 +407,17 @@ fn spell_out(node: &mut Node, choice: Choice) {
 fn link<'a, 'k>(
     root: &'a mut Node,
     key: &'k [&'k str],
-) -> Result<(&'a mut Node, &'k [&'k str]), String> {
+) -> Result<(&'a mut Node, &'k [&'k str]), Refusal> {
     let origin = root.origin.clone();
     let Tree::Table(table) = &mut root.value else {
-        return Err("there is no link".to_owned());
+        return Err(Refusal::NoLink);
     };
     if table.get("link").is_none() {
         let value = Tree::Table(Table::default());
         table.set("link", Node { origin, value });
     }
     let Some(links) = table.get_mut("link") else {
-        return Err("there is no link".to_owned());
+        return Err(Refusal::NoLink);
     };
     let (name, rest) = key.split_first().unwrap_or((&"", &[]));
     let is_one = match &links.value {
@@ -437,18 +448,12 @@ fn link<'a, 'k>(
     }
     match only.filter(|_| is_one) {
         Some(node) => Ok((node, key)),
-        None => {
-            let names: Vec<String> = known.iter().map(|name| format!("link.{name}")).collect();
-            let names = names.join(", ");
-            Err(format!(
-                "there are {count} links, so the key must name one: {names}"
-            ))
-        }
+        None => Err(Refusal::SeveralLinks(known)),
     }
 }
 
 /// The group called `name`.
-fn group<'a>(root: &'a mut Node, name: &str) -> Result<&'a mut Node, String> {
+fn group<'a>(root: &'a mut Node, name: &str) -> Result<&'a mut Node, Refusal> {
     let mut known = Vec::new();
     if let Tree::Table(table) = &mut root.value
         && let Some(Node {
@@ -467,12 +472,9 @@ fn group<'a>(root: &'a mut Node, name: &str) -> Result<&'a mut Node, String> {
             known.extend(called);
         }
     }
-    let meant = closest(name, known.iter().map(String::as_str))
-        .map_or(String::new(), |name| format!(" (did you mean {name}?)"));
-    Err(format!(
-        "there is no group {name}{meant}; groups are: {}",
-        known.join(", ")
-    ))
+    let (meant, known) = choices(name, known.iter().map(String::as_str));
+    let name = name.to_owned();
+    Err(Refusal::NoGroup { name, meant, known })
 }
 
 #[cfg(test)]
@@ -520,7 +522,7 @@ mod tests {
         assert!(Override::set("link.rate=20mbit").is_ok());
         for text in ["", "link.rate", "=5"] {
             assert_eq!(
-                Override::set(text).unwrap_err(),
+                Override::set(text).unwrap_err().to_string(),
                 format!("--set {text}: must be KEY=VALUE, such as link.rate=20mbit")
             );
         }

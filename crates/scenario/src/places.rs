@@ -15,7 +15,7 @@ impl<'a> Places<'a> {
         Self { file, root }
     }
 
-    /// How many entries the list `key` at the top has.
+    /// The number of entries of the list `key` at the top.
     pub(super) fn length(&self, key: &str) -> usize {
         match step(self.root, key).map(|node| &node.value) {
             Some(Tree::Array(all)) => all.len(),

@@ -1,4 +1,4 @@
-//! What is wrong with a scenario: where, which key, what was found, what would be right.
+//! Problems of a scenario: the place, the key, the value found, and what would be right.
 
 use std::fmt;
 
@@ -35,7 +35,7 @@ pub struct Problem {
     pub key: String,
     /// The value as given, if the key has one.
     pub found: Option<String>,
-    /// What is wrong with it, or what would be right.
+    /// The error, or what would be right.
     pub allowed: String,
 }
 
@@ -124,6 +124,16 @@ pub fn closest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         })
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, candidate)| candidate)
+}
+
+/// " (did you mean …?)" if one of `known` was probably meant by `word`, and all of them in a list.
+pub(crate) fn choices<'a>(
+    word: &str,
+    known: impl Iterator<Item = &'a str> + Clone,
+) -> (String, String) {
+    let meant = closest(word, known.clone());
+    let meant = meant.map_or(String::new(), |name| format!(" (did you mean {name}?)"));
+    (meant, known.collect::<Vec<_>>().join(", "))
 }
 
 /// Insertions, deletions, substitutions and swaps of neighbours (optimal string alignment).

@@ -3,15 +3,16 @@
 use quell_aqm::disciplines;
 use quell_aqm::kind::Entry;
 use quell_aqm::{Discipline, Link, Packet};
-use quell_units::parameter::Value;
 use quell_units::{Parameter, ParameterError, Random, Rate, Settings};
 
 use super::domain::{kinds, scalar};
 use super::hint;
 use super::keys::{MTU, QUEUE};
-use super::problem::closest;
+use super::problem::{choices, closest};
+use super::refusal::Refusal;
 use super::tree::{Node, Table, TomlType};
 use super::view::{Reader, tables};
+use super::written::values;
 
 /// A queue discipline to be made.
 #[derive(Debug, Clone)]
@@ -25,13 +26,7 @@ pub struct QueueSpec {
 impl PartialEq for QueueSpec {
     /// Whether both make the same discipline: defaults count as if given.
     fn eq(&self, other: &Self) -> bool {
-        let values = |spec: &Self| -> Vec<(&str, Option<Value>)> {
-            spec.settings
-                .applicable()
-                .map(|(parameter, value)| (parameter.name, value))
-                .collect()
-        };
-        self.kind == other.kind && values(self) == values(other)
+        self.kind == other.kind && values(&self.settings) == values(&other.settings)
     }
 }
 
@@ -85,15 +80,15 @@ impl QueueSpec {
             reader.wrong(
                 &format!("{path}.kind"),
                 kind,
-                &format!("must be one of {}{meant}", names()),
+                format!("must be one of {}{meant}", names()),
             );
             return None;
         };
         let mut settings = Settings::new(entry.parameters);
         let mut whole = true;
         for (key, value) in table.iter().filter(|(key, _)| *key != "kind") {
-            if let Err(allowed) = set(&mut settings, entry, table, key, value) {
-                reader.wrong(&format!("{path}.{key}"), value, &allowed);
+            if let Err(refusal) = set(&mut settings, entry, table, key, value) {
+                reader.wrong(&format!("{path}.{key}"), value, refusal);
                 whole = false;
             }
         }
@@ -108,71 +103,72 @@ impl QueueSpec {
 pub(super) fn set(
     settings: &mut Settings,
     entry: &'static Entry,
-    table: &super::tree::Table,
+    table: &Table,
     key: &str,
     node: &Node,
-) -> Result<(), String> {
-    let text = text_of(entry, key, node)?;
-    let parameter = entry
-        .parameters
-        .iter()
-        .find(|parameter| parameter.opposite == Some(key));
-    if let Some(parameter) = parameter
-        && table.get(parameter.name).is_some()
-    {
-        return Err(format!(
-            "is the same switch as {}; give only one of them",
-            parameter.name
-        ));
+) -> Result<(), Refusal> {
+    let text = text_of(entry.name, entry.parameters, key, node)?;
+    let mut rows = entry.parameters.iter();
+    let opposite = rows.find(|row| row.opposite == Some(key));
+    if let Some(row) = opposite.filter(|row| table.get(row.name).is_some()) {
+        return Err(Refusal::SameSwitch(row.name));
     }
-    settings
-        .set(key, text)
-        .map_err(|error| explained(error.allowed, entry.parameters, key, node))
+    let set = settings.set(key, text);
+    set.map_err(|error| explained(error, entry.parameters, key, node))
 }
 
-/// What is wrong with the value of a parameter, and what it was probably meant to be.
-pub(super) fn explained(allowed: String, rows: &[Parameter], key: &str, node: &Node) -> String {
+/// The refusal of a parameter's value, with a hint.
+pub(super) fn explained(
+    error: ParameterError,
+    rows: &[Parameter],
+    key: &str,
+    node: &Node,
+) -> Refusal {
+    let allowed = error.allowed;
     let hint = |row: &Parameter| hint::of_parameter(&row.domain, node);
     // Of a value that is refused for another reason there is nothing to explain.
     let row = rows.iter().find(|row| row.name == key);
     let row = row.filter(|row| allowed.ends_with(&row.domain.to_string()));
-    allowed + &row.map(hint).unwrap_or_default()
+    let hint = row.map(hint).unwrap_or_default();
+    Refusal::Parameter { allowed, hint }
 }
 
-/// The text of a parameter's value, if there is such a parameter and the value is written as it may be.
+/// The text of a parameter's value, if `of` has such a parameter among its `rows` and the value is written as it may be.
 pub(super) fn text_of<'a>(
-    entry: &'static Entry,
+    of: &str,
+    rows: &[Parameter],
     key: &str,
     node: &'a Node,
-) -> Result<&'a str, String> {
-    let known = || {
-        entry
-            .parameters
-            .iter()
-            .flat_map(|parameter| [Some(parameter.name), parameter.opposite])
-            .flatten()
-    };
-    let Some(parameter) = entry
-        .parameters
+) -> Result<&'a str, Refusal> {
+    let row = rows
         .iter()
-        .find(|p| p.name == key || p.opposite == Some(key))
-    else {
-        let meant =
-            closest(key, known()).map_or(String::new(), |name| format!(" (did you mean {name}?)"));
-        let listed: Vec<&str> = known().collect();
-        let listed = match listed.as_slice() {
-            [] => "no parameter".to_owned(),
-            listed => listed.join(", "),
-        };
-        return Err(format!(
-            "unknown key{meant}; \"{}\" has {listed}",
-            entry.name
-        ));
-    };
-    scalar(node, kinds(&parameter.domain)).ok_or_else(|| {
-        let hint = hint::of_parameter(&parameter.domain, node);
-        format!("must be {}{hint}", parameter.domain)
+        .find(|row| row.name == key || row.opposite == Some(key));
+    let row = row.ok_or_else(|| unknown(of, rows, key, "", "no parameter"))?;
+    scalar(node, kinds(&row.domain)).ok_or_else(|| Refusal::Must {
+        allowed: row.domain.to_string(),
+        hint: hint::of_parameter(&row.domain, node),
     })
+}
+
+/// `of` has no parameter `key`; `elsewhere` says what has, and `none` that there are no `rows`.
+pub(super) fn unknown(
+    of: &str,
+    rows: &[Parameter],
+    key: &str,
+    elsewhere: &str,
+    none: &str,
+) -> Refusal {
+    let names = rows.iter().flat_map(|row| [Some(row.name), row.opposite]);
+    let (meant, known) = choices(key, names.flatten());
+    Refusal::NoParameter {
+        meant: meant + elsewhere,
+        of: of.to_owned(),
+        known: if rows.is_empty() {
+            none.to_owned()
+        } else {
+            known
+        },
+    }
 }
 
 fn names() -> String {

@@ -42,7 +42,7 @@ pub(super) fn read(
     let text = match (reader.files)(file, &named.origin) {
         Ok(text) => text,
         Err(why) => {
-            reader.wrong(&file_key, named, &why);
+            reader.wrong(&file_key, named, why);
             return None;
         }
     };
@@ -99,7 +99,10 @@ fn lines(reader: &mut Reader, key: &str, file: &str, text: &str) -> Option<Vec<R
                 before = Some((rate, line));
                 None
             }
-            (Err(_), _) => Domain::Rate(low, high, None).read(&node).err(),
+            (Err(_), _) => {
+                let refusal = Domain::Rate(low, high, None).read(&node).err();
+                refusal.map(|refusal| refusal.to_string())
+            }
         };
         if let Some(allowed) = allowed {
             reader.wrong(key, &node, &allowed);

@@ -1,4 +1,4 @@
-//! From the tree to the types, by the table of keys.
+//! Reads the tree into the types, by the table of keys.
 //!
 //! Reading goes on after a problem, so that one check reports everything that is wrong with single values.
 

@@ -15,7 +15,7 @@ use quell_units::{Random, Time};
 
 use super::domain::scalar;
 use super::keys::{Section, rows};
-use super::problem::closest;
+use super::problem::choices;
 use super::tree::{Node, TomlType, Tree};
 use super::value::read::function_called;
 use super::view::{Reader, View};
@@ -132,13 +132,8 @@ fn members(
         let name = scalar(node, &[TomlType::String]).unwrap_or_default();
         let Some(index) = groups.iter().position(|group| group.name == name) else {
             let names = groups.iter().map(|group| group.name.as_str());
-            let meant = closest(name, names.clone());
-            let meant = meant.map_or(String::new(), |name| format!(" (did you mean {name}?)"));
-            let names: Vec<&str> = names.collect();
-            let why = format!(
-                "there is no group {name}{meant}; groups are: {}",
-                names.join(", ")
-            );
+            let (meant, known) = choices(name, names);
+            let why = format!("there is no group {name}{meant}; groups are: {known}");
             reader.wrong(key, node, &why);
             return None;
         };
@@ -175,7 +170,7 @@ pub(super) fn write(networks: &[Network], groups: &[Group]) -> String {
     format!("[{}]", all.join(", "))
 }
 
-/// What gives packets new values in front of the queue of `side`, if anything does; with a random stream of its own.
+/// The remarker in front of the queue of `side`, if there is one; with a random stream of its own.
 pub fn passage(scenario: &Scenario, side: Side, seed: u64) -> Option<Passage> {
     let random = Random::new(seed, &format!("{}.remark", side.queue_stream()));
     let networks = &scenario.links[side.hop.index()].remark;

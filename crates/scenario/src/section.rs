@@ -15,7 +15,7 @@ macro_rules! sections {
             /// Every section.
             pub const ALL: &'static [Self] = &[$(Self::$section),*];
 
-            /// As people know it.
+            /// Its name in messages.
             pub const fn title(self) -> &'static str {
                 match self { $(Self::$section => $title,)* }
             }
@@ -85,7 +85,7 @@ pub struct Key {
     pub name: &'static str,
     /// Kind, unit and range.
     pub domain: Domain,
-    /// What it is when nobody says.
+    /// The value where the file gives none.
     pub default: KeyDefault,
     /// The key exists only where the key `kind` of the same table has this value. A name may have a row for each of several
     /// kinds.
@@ -96,7 +96,7 @@ pub struct Key {
     pub live: bool,
     /// Where name and default come from; empty if from quell itself.
     pub source: &'static str,
-    /// What it does.
+    /// The effect of the key.
     pub help: &'static str,
     /// A line of a file that gives it, in the table that [`Section::heading`] names.
     pub example: &'static str,
@@ -105,7 +105,7 @@ pub struct Key {
 }
 
 impl KeyDefault {
-    /// In words: a value, or how it follows; `None` where the key must be given.
+    /// The default in words: a value, or how it follows. `None` where the key must be given.
     pub fn words(self) -> Option<&'static str> {
         match self {
             Self::Required => None,

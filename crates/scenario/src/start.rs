@@ -7,7 +7,7 @@
 pub struct Start {
     /// Its name on the command line, which is also the scenario's.
     pub name: &'static str,
-    /// What it is, in a sentence.
+    /// Its description in a sentence.
     pub summary: &'static str,
     /// The file.
     pub text: &'static str,

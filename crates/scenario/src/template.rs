@@ -48,7 +48,7 @@ impl Template {
         Ok(scenario)
     }
 
-    /// The same with warnings, and with what was understood of traces.
+    /// Resolves the scenario, with warnings and a summary of each trace.
     ///
     /// # Errors
     ///
@@ -62,7 +62,7 @@ impl Template {
         self.clone().into_loaded(overrides, world, files)
     }
 
-    /// The same of a file that is needed once.
+    /// Resolves the scenario of a file that is needed once.
     pub(crate) fn into_loaded(
         mut self,
         overrides: &[Override],
@@ -82,7 +82,7 @@ impl Template {
         })
     }
 
-    /// The same with one more timed change: `key` becomes `value`, as after `--set`, at `time`.
+    /// The template with one more timed change: `key` becomes `value`, as after `--set`, at `time`.
     #[must_use]
     pub fn with_change(&self, time: Time, key: &str, value: &str) -> Self {
         let mut changed = self.clone();
@@ -126,7 +126,7 @@ impl Template {
         }
     }
 
-    /// The same after `overrides`.
+    /// The tree after `overrides`.
     ///
     /// # Errors
     ///

@@ -44,7 +44,7 @@ pub(super) fn warn(scenario: &Scenario, places: &Places<'_>, warnings: &mut Vec<
     }
 }
 
-/// What is wrong with a threshold, if it is shorter than the grain of its link.
+/// The warning about a threshold that is shorter than the grain of its link.
 fn doubt(
     scenario: &Scenario,
     side: Side,
@@ -127,7 +127,7 @@ fn advised(kind: Threshold, grain: Time) -> Time {
     }
 }
 
-/// What a packet waits for the medium: at most, or on average.
+/// The wait of a packet for the medium: at most, or on average.
 fn wait(medium: &Medium, kind: Threshold, packet: Time) -> Time {
     let aggregate = packet * u64::from(medium.packets);
     let aggregate = aggregate.min(medium.time).max(packet);
@@ -153,7 +153,7 @@ fn usual_rate(scenario: &Scenario, side: Side) -> Option<(Rate, bool)> {
     Some((*median, is_constant))
 }
 
-/// How long a side has each rate.
+/// The time for which a side has each rate.
 fn spans(scenario: &Scenario, side: Side) -> Vec<(Time, Rate)> {
     let spec = scenario.side(side);
     if let Some(course) = &spec.course {

@@ -14,11 +14,11 @@ use super::problem::{Origin, Problem};
 pub struct Node {
     /// Where.
     pub origin: Origin,
-    /// What.
+    /// The value.
     pub value: Tree,
 }
 
-/// What a value is.
+/// The content of a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Tree {
     /// A string, number, switch or date, as text.
@@ -29,7 +29,7 @@ pub enum Tree {
     Table(Table),
 }
 
-/// How a scalar was written.
+/// The type of TOML of a scalar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TomlType {
     /// `"text"`
@@ -49,7 +49,7 @@ pub enum TomlType {
 pub struct Table(Vec<(String, Node)>);
 
 impl Table {
-    /// With one key.
+    /// A table with one key.
     pub(crate) fn of(key: &str, node: Node) -> Self {
         Self(vec![(key.to_owned(), node)])
     }
@@ -90,7 +90,7 @@ impl Node {
         matches!(self.value, Tree::Scalar(..))
     }
 
-    /// The same value, given somewhere else.
+    /// The value, given at another place.
     pub(crate) fn placed(&self, origin: &Origin) -> Self {
         let value = match &self.value {
             Tree::Scalar(kind, text) => Tree::Scalar(*kind, text.clone()),

@@ -1,7 +1,10 @@
-//! What reads a scenario: it collects problems, and sees each table by the rows of its section.
+//! The reader of a scenario: it collects problems, and reads each table by the rows of its section.
+
+use std::error::Error;
 
 use crate::domain::{Domain, MOST_SEEDS, Parsed, scalar};
 use crate::problem::{Origin, Problem, Problems, closest};
+use crate::refusal::Refusal;
 use crate::section::{Key, KeyDefault, Section};
 use crate::tree::{Node, Table, TomlType, Tree};
 use crate::written::{Field, Written};
@@ -9,25 +12,25 @@ use crate::{guesses, hint};
 
 /// Reads a file that a scenario names: gets the name as written and where that stands, and returns the content, or why there is
 /// none.
-pub type ReadFile = Box<dyn Fn(&str, &Origin) -> Result<String, String>>;
+pub type ReadFile = Box<dyn Fn(&str, &Origin) -> Result<String, Box<dyn Error>>>;
 
 /// For scenarios that come without files.
 pub(crate) fn no_files() -> ReadFile {
-    Box::new(|_, _| Err("files cannot be read here; write what is in them instead".to_owned()))
+    Box::new(|_, _| Err("files cannot be read here; write what is in them instead".into()))
 }
 
 /// Collects problems.
 pub(crate) struct Reader {
     file: String,
-    /// What reads the files that the scenario names.
+    /// Reads the files that the scenario names.
     pub(crate) files: ReadFile,
     problems: Vec<Problem>,
-    /// What was understood of traces.
+    /// Notes about traces: how they were understood.
     notes: Vec<String>,
 }
 
 impl Reader {
-    /// Of `file`, as errors name it.
+    /// A reader of `file`, as errors name it.
     pub(crate) fn new(file: &str, files: ReadFile) -> Self {
         Self {
             file: file.to_owned(),
@@ -36,20 +39,21 @@ impl Reader {
             notes: Vec::new(),
         }
     }
-    /// What was understood, unless something is wrong.
+    /// Returns the notes, or the problems if there are any.
     pub(crate) fn finish(self) -> Result<Vec<String>, Problems> {
         match self.problems.is_empty() {
             true => Ok(self.notes),
             false => Err(Problems::new(self.problems)),
         }
     }
-    /// What was understood where nothing is wrong.
+    /// Adds a note about something that is right.
     pub(crate) fn note(&mut self, note: String) {
         self.notes.push(note);
     }
     /// The value of `key` is wrong.
-    pub(crate) fn wrong(&mut self, key: &str, node: &Node, allowed: &str) {
-        self.push(key, node.origin.clone(), Some(node.found()), allowed);
+    pub(crate) fn wrong(&mut self, key: &str, node: &Node, allowed: impl ToString) {
+        let found = Some(node.found());
+        self.push(key, node.origin.clone(), found, &allowed.to_string());
     }
     /// The value `found` of `key`, which is only a part of `node` or stands nowhere, is wrong.
     pub(crate) fn wrong_value(&mut self, key: &str, node: &Node, found: &str, allowed: &str) {
@@ -89,7 +93,7 @@ pub(crate) mod tables {
         match &node.value {
             Tree::Table(table) => Some(table),
             _ => {
-                reader.wrong(path, node, &format!("must be {form}"));
+                reader.wrong(path, node, format!("must be {form}"));
                 None
             }
         }
@@ -105,14 +109,14 @@ pub(crate) mod tables {
         match &node.value {
             Tree::Array(nodes) => nodes,
             _ => {
-                reader.wrong(path, node, &format!("must be {form}"));
+                reader.wrong(path, node, format!("must be {form}"));
                 &[]
             }
         }
     }
 }
 
-/// One table under the eyes of its section.
+/// A table with the rows of its section.
 pub(crate) struct View<'a> {
     rows: &'static [Key],
     path: String,
@@ -154,47 +158,31 @@ impl<'a> View<'a> {
     }
 
     fn refusal(&self, name: &str) -> Option<String> {
-        match self.find(name) {
-            Some(key) => {
-                key.only
-                    .filter(|only| self.kind.is_some_and(|kind| kind != *only))?;
-                let rows = self.rows.iter().filter(|key| key.name == name);
-                let kinds: Vec<String> = rows
-                    .filter_map(|key| key.only)
-                    .map(|only| format!("\"{only}\""))
-                    .collect();
-                Some(format!(
-                    "has an effect only with kind = {}",
-                    kinds.join(" or ")
-                ))
-            }
-            None => {
-                let near = || {
-                    let names = self.rows.iter().map(|key| key.name);
-                    closest(name, names).map(str::to_owned)
-                };
-                let meant = guesses::key(self.section(), name).or_else(near);
-                let meant =
-                    meant.map_or(String::new(), |meant| format!(" (did you mean {meant}?)"));
-                let mut known: Vec<&str> = Vec::new();
-                for key in self.rows.iter() {
-                    let is_of_another = key
-                        .only
-                        .is_some_and(|only| self.kind.is_some_and(|kind| kind != only));
-                    if !is_of_another && !known.contains(&key.name) {
-                        known.push(key.name);
-                    }
-                }
-                let of_kind = self
-                    .kind
-                    .map_or(String::new(), |kind| format!(" with kind = \"{kind}\""));
-                Some(format!(
-                    "unknown key{meant}; {}{of_kind} has {}",
-                    self.section().title(),
-                    known.join(", ")
-                ))
+        let is_of_another = |key: &Key| {
+            key.only
+                .is_some_and(|only| self.kind.is_some_and(|kind| kind != only))
+        };
+        if let Some(key) = self.find(name) {
+            let rows = self.rows.iter().filter(|key| key.name == name);
+            let kinds: Vec<String> = rows
+                .filter_map(|key| Some(format!("\"{}\"", key.only?)))
+                .collect();
+            let kinds = kinds.join(" or ");
+            return is_of_another(key).then(|| format!("has an effect only with kind = {kinds}"));
+        }
+        let mut known: Vec<&str> = Vec::new();
+        for key in self.rows.iter().filter(|key| !is_of_another(key)) {
+            if !known.contains(&key.name) {
+                known.push(key.name);
             }
         }
+        let near = || closest(name, self.rows.iter().map(|key| key.name)).map(str::to_owned);
+        let meant = guesses::key(self.section(), name).or_else(near);
+        let meant = meant.map_or(String::new(), |meant| format!(" (did you mean {meant}?)"));
+        let kind = self.kind;
+        let of_kind = kind.map_or(String::new(), |kind| format!(" with kind = \"{kind}\""));
+        let (title, known) = (self.section().title(), known.join(", "));
+        Some(format!("unknown key{meant}; {title}{of_kind} has {known}"))
     }
 
     fn section(&self) -> Section {
@@ -227,9 +215,12 @@ impl<'a> View<'a> {
             .unwrap_or_else(|| panic!("{name} is not in the table of {:?}", self.section()))
     }
 
-    /// `name` should stand here, because `why`.
-    pub(crate) fn missing(&self, reader: &mut Reader, name: &str, why: &str) {
-        reader.missing(&self.key(name), self.node, why);
+    /// The value of `name` is wrong, or it is missing, because `why`.
+    pub(crate) fn refuse(&self, reader: &mut Reader, name: &str, why: &str) {
+        match self.table.get(name) {
+            Some(node) => reader.wrong(&self.key(name), node, why),
+            None => reader.missing(&self.key(name), self.node, why),
+        }
     }
 
     /// The node of `name`; a problem if it must be given and is not.
@@ -251,7 +242,7 @@ impl<'a> View<'a> {
         self.parsed_in(reader, name, self.row(name).domain)
     }
 
-    /// The same, where it may be something of this domain.
+    /// The value given, read as one of `domain`, else the default.
     pub(crate) fn parsed_in(
         &self,
         reader: &mut Reader,
@@ -268,7 +259,8 @@ impl<'a> View<'a> {
         };
         match domain.read(node) {
             Ok(value) => Some(value),
-            Err(mut allowed) => {
+            Err(refusal) => {
+                let mut allowed = refusal.to_string();
                 if let Tree::Scalar(_, found) = &node.value {
                     allowed.push_str(&guesses::word(name, found).unwrap_or_default());
                 }
@@ -283,7 +275,7 @@ impl<'a> View<'a> {
         self.parsed(reader, name).map_or_else(T::absent, T::of)
     }
 
-    /// The same; nothing where the field is read by hand.
+    /// The value of a field; nothing where it is read by hand.
     pub(crate) fn field<T: Field>(&self, reader: &mut Reader, name: &str) -> Option<T> {
         (!T::BY_HAND).then(|| self.get(reader, name)).flatten()
     }
@@ -320,51 +312,34 @@ pub(crate) trait Keys: Sized {
 
 impl Domain {
     /// Reads the value of a node, or says what is allowed.
-    pub(crate) fn read(&self, node: &Node) -> Result<Parsed, String> {
-        let must = || format!("must be {self}{}", hint::of(self, node));
+    pub(crate) fn read(&self, node: &Node) -> Result<Parsed, Refusal> {
         if let (Self::Seeds, Tree::Array(nodes)) = (self, &node.value) {
-            return seeds(nodes).map_err(|why| why.unwrap_or_else(must));
+            return seeds(nodes);
         }
-        let text = scalar(node, self.kinds()).ok_or_else(must)?;
-        self.parse(text).ok_or_else(must)
+        let parsed = scalar(node, self.kinds()).and_then(|text| self.parse(text));
+        parsed.ok_or_else(|| Refusal::Must {
+            allowed: self.to_string(),
+            hint: hint::of(self, node),
+        })
     }
 }
 
-/// The seeds, or what is wrong with them where that is more than that they are none.
-fn seeds(nodes: &[Node]) -> Result<Parsed, Option<String>> {
+fn seeds(nodes: &[Node]) -> Result<Parsed, Refusal> {
     if nodes.len() > MOST_SEEDS {
-        let why = format!(
-            "has {} seeds; at most {MOST_SEEDS} are allowed",
-            nodes.len()
-        );
-        return Err(Some(why));
+        return Err(Refusal::ManySeeds(nodes.len()));
     }
-    let seed = |node: &Node| {
-        scalar(node, &[TomlType::Integer])?
-            .parse()
-            .ok()
-            .filter(|&seed| seed <= i64::MAX as u64)
-    };
     let mut seeds: Vec<u64> = Vec::new();
     for node in nodes {
-        let Some(seed) = seed(node) else {
-            let found = node.found();
-            let why = format!(
-                "{found} is not a seed; a seed is a whole number from 0 to {}",
-                i64::MAX
-            );
-            return Err(Some(why));
-        };
+        let seed = scalar(node, &[TomlType::Integer]).and_then(|text| text.parse().ok());
+        let seed = seed.filter(|&seed| seed <= i64::MAX as u64);
+        let seed = seed.ok_or_else(|| Refusal::NoSeed(node.found()))?;
         if seeds.contains(&seed) {
-            let why = format!("has {seed} twice; each seed is a separate run");
-            return Err(Some(why));
+            return Err(Refusal::SeedTwice(seed));
         }
         seeds.push(seed);
     }
-    if seeds.is_empty() {
-        return Err(Some(
-            "is empty; give at least one seed, such as [1]".to_owned(),
-        ));
+    match seeds.is_empty() {
+        true => Err(Refusal::NoSeeds),
+        false => Ok(Parsed::Seeds(seeds)),
     }
-    Ok(Parsed::Seeds(seeds))
 }

@@ -19,12 +19,12 @@ use super::{
 
 /// The control that [`least_rate`] is about.
 const PRAGUE: &str = "prague";
-/// What sends less than one part in so many of its link is little.
+/// A group that sends less than one part in so many of its link sends little.
 const LITTLE: u128 = 20;
 /// Two full packets with their Ethernet headers: 0.97 Mbit/s where they take 25 ms.
 const TWO_PACKETS_BITS: u64 = 2 * 1_514 * 8;
 
-/// What to look at before trusting a result.
+/// Finds what to check before a result is trusted.
 pub(super) fn warnings(scenario: &Scenario, places: &Places<'_>) -> Vec<Problem> {
     let mut warnings = Vec::new();
     for group in &scenario.groups {

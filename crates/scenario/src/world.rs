@@ -6,7 +6,7 @@ use quell_units::{Bytes, Time};
 /// The most flows of all groups together, in the world that has room for most.
 pub(crate) const MOST_FLOWS: u64 = 100_000;
 
-/// Who sends the packets, and who moves the clock.
+/// A world: it decides who sends the packets and who moves the clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum World {
     /// Modelled hosts in virtual time.

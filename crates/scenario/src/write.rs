@@ -3,14 +3,12 @@
 use std::fmt::{Display, Write as _};
 
 use quell_app::Transport;
-use quell_units::Settings;
-use quell_units::parameter::{Parameter, Value};
 
 use super::changes::try_out_at_start;
 use super::keys::SCHEMA;
 use super::section::Key;
 use super::view::Keys as _;
-use super::written::{Written, in_toml, quoted};
+use super::written::{Written, explicit, in_toml, quoted};
 use super::{
     Carried, DirectionSpec, FunctionSpec, Group, Hop, Link, Scenario, Setting, Side, TimedChange,
     remark, trace, value,
@@ -47,7 +45,7 @@ impl Text {
         let _ = writeln!(self.0, "{key} = {value}");
     }
 
-    /// What has a value.
+    /// Writes the keys that have a value.
     fn keys(&mut self, keys: impl Iterator<Item = (&'static Key, Option<Written>)>) {
         for (key, value) in keys.filter_map(|(key, value)| Some((key, value?))) {
             self.line(key.name, value.toml);
@@ -102,7 +100,12 @@ impl Text {
         }
         self.heading(&format!("[{path}.queue]"));
         self.line("kind", quoted(side.queue.kind));
-        for (parameter, value) in explicit(side) {
+        let with = |settings| {
+            let mut side = side.clone();
+            side.queue.settings = settings;
+            try_out_at_start(&side).map(drop)
+        };
+        for (parameter, value) in explicit(&side.queue.settings, with) {
             self.line(parameter.name, in_toml(value));
         }
     }
@@ -127,36 +130,6 @@ impl Text {
             .map(|setting| pair(setting, scenario))
             .collect();
         self.line("set", format!("{{ {} }}", settings.join(", ")));
-    }
-}
-
-/// The parameters to write: those given, and the defaults that say what happens anyway. A default that another parameter
-/// overrides cannot be given beside it, which is for the discipline to tell.
-fn explicit(side: &DirectionSpec) -> Vec<(&'static Parameter, Value)> {
-    let given = &side.queue.settings;
-    let mut all: Vec<_> = given
-        .applicable()
-        .filter_map(|(parameter, value)| Some((parameter, value?)))
-        .collect();
-    loop {
-        let mut spec = side.clone();
-        spec.queue.settings = Settings::new(given.table());
-        let settings = &mut spec.queue.settings;
-        let set = |(parameter, value): &(&Parameter, Value)| {
-            settings.set(parameter.name, &value.to_string()).err()
-        };
-        let error = all
-            .iter()
-            .find_map(set)
-            .or_else(|| try_out_at_start(&spec).err());
-        let culprit = error.and_then(|error| {
-            all.iter()
-                .position(|(p, _)| p.name == error.key && !given.is_given(p.name))
-        });
-        match culprit {
-            Some(index) => drop(all.remove(index)),
-            None => return all,
-        }
     }
 }
 

@@ -1,20 +1,20 @@
-//! How a value is written, in the notation of scenario files and in canonical JSON, and the types that fields of keys have.
+//! The notation of values in scenario files and in canonical JSON, and the types of fields.
 
 use std::fmt::Display;
 
 use quell_app::Distribution;
 use quell_measure::{Direction, Hops};
-use quell_units::parameter::Value;
-use quell_units::{Bytes, Rate, Settings, Sizes, Time};
+use quell_units::parameter::{Parameter, Value};
+use quell_units::{Bytes, ParameterError, Rate, Settings, Sizes, Time};
 use serde_json::{Map, Value as Json, json};
 
 use crate::domain::Parsed;
 
 /// A value as it is written.
 pub(crate) struct Written {
-    /// In a file.
+    /// The value in a scenario file.
     pub(crate) toml: String,
-    /// In canonical JSON: times in nanoseconds, rates in bit/s, amounts of data in bytes.
+    /// The value in canonical JSON: times in nanoseconds, rates in bit/s, amounts of data in bytes.
     pub(crate) json: Json,
 }
 
@@ -26,11 +26,11 @@ pub(crate) trait Field: Sized {
     fn of(_parsed: Parsed) -> Option<Self> {
         None
     }
-    /// The field where there is neither a value nor a default.
+    /// The field without a value and without a default.
     fn absent() -> Option<Self> {
         None
     }
-    /// As it is written; `None` where it is left out.
+    /// The notation of the field; `None` where it is left out.
     fn written(&self) -> Option<Written>;
 }
 
@@ -126,7 +126,41 @@ pub(crate) fn settings(settings: &Settings) -> Json {
     parameters(rows.filter_map(|(row, value)| Some((row.name, value?))))
 }
 
-/// The name of a field as a key has it.
+/// The parameters that apply, each with its value: settings that mean the same have the same ones.
+pub(crate) fn values(settings: &Settings) -> Vec<(&'static str, Option<Value>)> {
+    let rows = settings.applicable();
+    rows.map(|(row, value)| (row.name, value)).collect()
+}
+
+/// The parameters to write: those given, and the defaults that say what happens anyway. A default that cannot be given beside
+/// another parameter, as `try_out` finds, is left out.
+pub(crate) fn explicit(
+    given: &Settings,
+    try_out: impl Fn(Settings) -> Result<(), ParameterError>,
+) -> Vec<(&'static Parameter, Value)> {
+    let rows = given.applicable();
+    let mut all: Vec<_> = rows
+        .filter_map(|(row, value)| Some((row, value?)))
+        .collect();
+    loop {
+        let mut settings = Settings::new(given.table());
+        let set = |(row, value): &(&Parameter, Value)| settings.set(row.name, &value.to_string());
+        let whole = all
+            .iter()
+            .try_for_each(set)
+            .and_then(|()| try_out(settings));
+        let culprit = whole.err().and_then(|error| {
+            let mut all = all.iter();
+            all.position(|(row, _)| row.name == error.key && !given.is_given(row.name))
+        });
+        match culprit {
+            Some(index) => drop(all.remove(index)),
+            None => return all,
+        }
+    }
+}
+
+/// The name of the key of a field: with hyphens.
 pub(crate) const fn hyphens<const N: usize>(field: &str) -> [u8; N] {
     let mut name = [0; N];
     let mut index = 0;

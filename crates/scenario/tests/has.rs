@@ -91,7 +91,7 @@ fn with_file(app: &str, sets: &[&str], content: &'static str) -> Result<Scenario
     let files = move |name: &str, origin: &Origin| match (name, origin) {
         ("levels.txt", Origin::Line(_)) => Ok(content.to_owned()),
         ("here.txt", Origin::Argument(_)) => Ok(content.to_owned()),
-        _ => Err("there is no such file".to_owned()),
+        _ => Err("there is no such file".into()),
     };
     let text = with(app);
     let loaded = Scenario::load_with_files("tv.toml", &text, &overrides, None, Box::new(files));

@@ -17,7 +17,7 @@ fn files() -> quell_scenario::ReadFile {
         "constant" => Ok("1\n".to_owned()),
         "wrong.csv" => Ok("time_s,rate_mbps\n0,20\n1,fast\n".to_owned()),
         "bits" => Ok(r#"{"RepeatedBwPatternConfig":{"pattern":[{"StaticBwConfig":{"bw":"6Mbps","duration":"200ms"}},{"StaticBwConfig":{"bw":"18Mbps","duration":"200ms"}}],"count":0}}"#.to_owned()),
-        _ => Err(format!("cannot read {name}")),
+        _ => Err(format!("cannot read {name}").into()),
     }
     })
 }

@@ -5,7 +5,8 @@ use std::sync::atomic::AtomicBool;
 
 use quell_scenario::sim::{Room, Running, SimError};
 use quell_scenario::{
-    Memory, Override, Problems, Scenario, Template, World, all_flows, in_flight, largest_window,
+    ArgumentError, Memory, Override, Problems, Scenario, Template, World, all_flows, in_flight,
+    largest_window,
 };
 use quell_units::{Bytes, Rate, Time};
 use serde::Serialize;
@@ -63,8 +64,8 @@ impl Preparation {
 #[non_exhaustive]
 pub enum Refused {
     /// A change of a key cannot be read.
-    #[error("{0}")]
-    Override(String),
+    #[error(transparent)]
+    Override(#[from] ArgumentError),
     /// The scenario is wrong, or not for the simulator.
     #[error(transparent)]
     Scenario(#[from] Problems),
@@ -123,8 +124,7 @@ impl Watched {
         let overrides = changes.iter().map(|change| Override::set(change));
         let overrides: Vec<Override> = overrides
             .chain(seed.map(|seed| Ok(Override::seed(seed))))
-            .collect::<Result<_, _>>()
-            .map_err(Refused::Override)?;
+            .collect::<Result<_, _>>()?;
         let loaded = Scenario::load(file, text, &overrides, Some(World::Sim))?;
         let mut scenario = loaded.scenario;
         scenario.run.seeds.truncate(1);
@@ -200,7 +200,7 @@ impl Watched {
         let scenario = template.scenario(
             &[],
             Some(World::Sim),
-            Box::new(|_, _| Err("a run under way reads no files".to_owned())),
+            Box::new(|_, _| Err("a run under way reads no files".into())),
         )?;
         self.running.amend(scenario.clone())?;
         (self.template, self.scenario) = (template, scenario);

@@ -41,7 +41,7 @@ impl Files {
                 _ => folder.join(name),
             };
             let text = files.read(&path);
-            text.map_err(|why| format!("cannot read {}: {why}", path.display()))
+            text.map_err(|why| format!("cannot read {}: {why}", path.display()).into())
         })
     }
 
@@ -95,8 +95,11 @@ mod tests {
         let argument = Origin::Argument("--down-trace".to_owned());
         assert_eq!(again(absolute, &argument).unwrap(), "first");
         let why = again("none.csv", &argument).unwrap_err();
-        assert!(why.starts_with("cannot read none.csv: "), "{why}");
+        assert!(
+            why.to_string().starts_with("cannot read none.csv: "),
+            "{why}"
+        );
         let why = again("none.csv", &Origin::Line(1)).unwrap_err();
-        assert!(why.contains("elsewhere"), "{why}");
+        assert!(why.to_string().contains("elsewhere"), "{why}");
     }
 }

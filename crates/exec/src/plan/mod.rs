@@ -59,8 +59,7 @@ impl Plan {
         for link in &mut scenario.links {
             for side in [&mut link.forward, &mut link.reverse] {
                 if side.rate.is_unlimited() {
-                    let queue = QueueSpec::new("fifo");
-                    side.queue = queue.map_err(|error| OptionError::Form(error.to_string()))?;
+                    side.queue = QueueSpec::new("fifo").map_err(OptionError::Queue)?;
                 }
             }
         }

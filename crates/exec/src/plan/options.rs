@@ -143,7 +143,7 @@ fn sets(
         let argument = format!("--set {text}");
         let key = keys::full(key.trim(), links).map_err(|why| why.of(&argument))?;
         // It checks the form, too.
-        Override::set(text).map_err(OptionError::Form)?;
+        Override::set(text)?;
         keys::refuse_to_set(&key, has_groups).map_err(|why| why.of(&argument))?;
         Ok(Override::option(&argument, &key, value.trim()))
     };
@@ -183,7 +183,7 @@ fn queues(
                     Direction::Forward => Override::queue(text),
                     Direction::Reverse => Override::reverse_queue(text),
                 };
-                overrides.extend(queue.map_err(OptionError::Form)?);
+                overrides.extend(queue?);
             }
         }
     }

@@ -223,8 +223,8 @@ impl Request {
     fn overrides(&self) -> Result<Vec<Override>, OptionError> {
         let mut overrides = vec![
             Override::duration(LONGEST),
-            Override::set("run.warmup=0s").map_err(OptionError::Form)?,
-            Override::set("run.settle=0s").map_err(OptionError::Form)?,
+            Override::set("run.warmup=0s")?,
+            Override::set("run.settle=0s")?,
             Override::seed(SEED),
         ];
         // A scenario of one link wants a rate forward; a program does not, and it is taken away again.

@@ -5,7 +5,7 @@
 //! the start, and have not begun ([`super::prepared`]).
 
 use quell_hosts::traffic::Traffic;
-use quell_scenario::amended::replanned;
+use quell_scenario::amended::{ReplanError, replanned};
 use quell_scenario::{Lifetime, Problems, Scenario, Template};
 use quell_units::Time;
 
@@ -25,8 +25,8 @@ pub enum NotChanged {
     #[error(transparent)]
     Wrong(#[from] Problems),
     /// What has happened already would be another.
-    #[error("{0}")]
-    Past(String),
+    #[error(transparent)]
+    Past(#[from] ReplanError),
 }
 
 /// What runs now, and what repeats it.
@@ -82,10 +82,9 @@ impl Steering {
         let scenario = template.scenario(
             &[],
             Some(World::Live),
-            Box::new(|_, _| Err("a run under way reads no files".to_owned())),
+            Box::new(|_, _| Err("a run under way reads no files".into())),
         )?;
-        let lives = replanned(&self.scenario, &scenario, self.seed, at, &self.lives);
-        let lives = lives.map_err(NotChanged::Past)?;
+        let lives = replanned(&self.scenario, &scenario, self.seed, at, &self.lives)?;
         Ok(Self {
             template,
             scenario,

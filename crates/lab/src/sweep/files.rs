@@ -27,7 +27,7 @@ pub(super) fn named(folder: &Path, sweep: &Path) -> ReadFile {
             Origin::Line(_) | Origin::Named(_) => folder.join(name),
         };
         read::text(&path, LONGEST_NAMED)
-            .map_err(|error| format!("cannot read {}: {error}", path.display()))
+            .map_err(|error| format!("cannot read {}: {error}", path.display()).into())
     })
 }
 
@@ -53,7 +53,7 @@ mod tests {
         assert_eq!(read("x", &given).unwrap(), "sweep");
         for name in ["long", "none", "."] {
             let why = read(name, &given).unwrap_err();
-            assert!(why.starts_with("cannot read "), "{why}");
+            assert!(why.to_string().starts_with("cannot read "), "{why}");
         }
         assert!(text(&of_sweep.join("long")).is_err());
         assert!(text(&of_sweep.join("x")).is_ok());

@@ -118,8 +118,9 @@ impl Characterize {
         };
         let against = list("--against", &self.against)?;
         for queue in [&self.queue].into_iter().chain(&against) {
-            Override::queue(queue)
-                .map_err(|why| ArgumentError::Refused(why.replace("--queue ", "").into()))?;
+            Override::queue(queue).map_err(|why| {
+                ArgumentError::Refused(why.to_string().replace("--queue ", "").into())
+            })?;
         }
         Ok(Request {
             queue: self.queue.trim().to_owned(),

@@ -11,7 +11,7 @@ use quell_units::parameter::Value;
 use crate::domain::{Domain, Parsed, scalar};
 use crate::hops::{MOST_LINKS, default_name, is_key_of_links};
 use crate::keys::{KeyDefault, Section, rows};
-use crate::problem::closest;
+use crate::problem::choices;
 use crate::tree::{Node, Table, TomlType, Tree};
 use crate::view::{Keys as _, Reader, View};
 use crate::{Carried, DirectionSpec, Link, QueueSpec, impair, trace};
@@ -192,13 +192,8 @@ pub(super) fn path(reader: &mut Reader, view: &View<'_>, links: &[Link]) -> Opti
         };
         let Some(position) = links.iter().position(|link| link.name == name) else {
             let names = links.iter().map(|link| link.name.as_str());
-            let meant = closest(name, names.clone());
-            let meant = meant.map_or(String::new(), |name| format!(" (did you mean {name}?)"));
-            let names: Vec<&str> = names.collect();
-            let why = format!(
-                "there is no link {name}{meant}; links are: {}",
-                names.join(", ")
-            );
+            let (meant, known) = choices(name, names);
+            let why = format!("there is no link {name}{meant}; links are: {known}");
             reader.wrong(&key, node, &why);
             return None;
         };

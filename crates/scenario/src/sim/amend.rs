@@ -12,10 +12,10 @@ use super::{Recording, Running, SimError, plan};
 use crate::Scenario;
 use crate::amended::replanned;
 
-/// What a run is prepared for.
+/// Room for changes for which a run is prepared.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Room {
-    /// By group, the most flows that it may ever have started; it has its own flows in any case.
+    /// The most flows that each group may ever have started; it has its own flows in any case.
     pub flows: Vec<usize>,
     /// The largest receive window in bytes, as [`largest_window`](crate::largest_window) gives it for the fastest link that is to come;
     /// the scenario has its own in any case.
@@ -32,7 +32,7 @@ impl<O: Observer<quell_sim::Packet> + Recording> Running<O> {
     pub fn amend(&mut self, scenario: Scenario) -> Result<(), SimError> {
         let now = self.simulator.now();
         let lives = replanned(&self.scenario, &scenario, self.seed, now, &self.lifetimes);
-        let lives = lives.map_err(SimError::Scenario)?;
+        let lives = lives.map_err(|error| SimError::Scenario(error.to_string()))?;
         let changes = scenario.changes.iter().filter(|change| change.time >= now);
         let changes = changes.flat_map(plan::changes).collect();
         let planned: Vec<(Time, Option<Time>)> =

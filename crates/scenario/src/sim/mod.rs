@@ -27,7 +27,7 @@ use crate::lifetimes::{Lifetime, lifetimes};
 pub use amend::Room;
 pub use plan::receive_buffer;
 
-/// How often a run reports its progress.
+/// The number of reports of progress in a run.
 const REPORTS: u64 = 200;
 /// The share of a flow's rounds from which on a limit by its receive window is worth a warning.
 const NOTEWORTHY_PERCENT: u64 = 5;
@@ -63,7 +63,7 @@ impl Recording for Recorder {
     }
 }
 
-/// What [`run()`] simulates, for those who bring their own observers.
+/// The simulation of [`run()`], for callers with their own observers.
 pub fn simulation(scenario: &Scenario, seed: u64) -> Result<quell_sim::Config, SimError> {
     plan::config(scenario, seed, &lifetimes(scenario, seed), 0)
 }
@@ -78,7 +78,7 @@ pub fn run(
     run_late(scenario, seed, None, stop, listener)
 }
 
-/// The same over a link that is as late as a live one was, to compare with that one: the simulator's own is never late.
+/// Simulates over a link that is as late as a live one was, to compare with that one: the simulator's own is never late.
 pub fn run_late(
     scenario: &Scenario,
     seed: u64,
@@ -105,7 +105,7 @@ pub struct Running<O> {
     timeline: Timeline,
     simulator: Simulator<O>,
     flows: FlowRecorder,
-    /// By group, from, to.
+    /// The group, its start and its end.
     reports: Vec<(usize, Time, Time, Report)>,
     slow: SlowEvents,
     /// Packets lost behind each queue that are counted.
@@ -128,7 +128,7 @@ impl<O: Observer<quell_sim::Packet> + Recording> Running<O> {
         Self::with_room(scenario, seed, &Room::default(), observer)
     }
 
-    /// The same, prepared for changes by [`Running::amend`].
+    /// Starts a run that is prepared for changes by [`Running::amend`].
     pub fn with_room(
         scenario: &Scenario,
         seed: u64,

@@ -1,4 +1,4 @@
-//! What a scenario means for the simulator.
+//! The plan of the simulator for a scenario.
 
 use quell_app::{AppChanges, Transport};
 use quell_measure::{Carrier, Direction, GroupControl, GroupId, Hop, MarkFeedback};
@@ -68,7 +68,7 @@ pub(super) fn config(
 /// (`kernel/Kconfig.hz`). It matters: where three flows share a queue of 16 packets, exact timers turn the shares round.
 const HZ: u32 = 250;
 
-/// The same on hosts of its own: their clocks tick with phases drawn from the seed, and the congestion control draws from a stream
+/// The flow on hosts of its own: their clocks tick with phases drawn from the seed, and the congestion control draws from a stream
 /// of its own.
 fn on_hosts(
     transport: &TransportConfig,

@@ -1,4 +1,4 @@
-//! From chances to rates and back, for a trace of the one kind that a scenario plays as the other.
+//! Converts chances to rates and back, for a trace of the one kind that a scenario plays as the other.
 
 use quell_aqm::link_trace::{ChanceTrace, RateTrace};
 use quell_units::{Rate, Time};

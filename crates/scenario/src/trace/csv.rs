@@ -23,12 +23,12 @@ use super::{MOST_ENTRIES, TextError};
 
 /// The highest rate, that of scenarios: 1 Tbit/s.
 const HIGHEST: Rate = Rate::from_mbps(1_000_000);
-/// How long a trace of one line lasts.
+/// Length of a trace of one line.
 const ALONE: Time = Time::from_secs(1);
 /// The latest time: 2⁶³ ns are 292 years.
 const LATEST: u64 = i64::MAX as u64;
 
-/// What the header says of the columns: the unit in ns or bit/s, or `None` where cells have their own.
+/// The units of the columns in ns or bit/s; `None` where cells have their own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Header {
     time: Option<u64>,
@@ -79,9 +79,9 @@ fn with_header(text: &str, header: Option<Header>) -> Result<Trace, TextError> {
 struct Rows {
     header: Option<Header>,
     times: Vec<Time>,
-    /// As written: times do not start at zero.
+    /// The times as written; the first need not be zero.
     steps: Vec<(Time, Rate)>,
-    /// Of the line without a rate.
+    /// The end of the trace: the time of the line without a rate.
     end: Option<Time>,
 }
 
@@ -91,7 +91,7 @@ impl Rows {
         let (first, second) = columns(line);
         let Some(header) = self.header else {
             let header = header(first, second);
-            let header = header.map_err(|allowed| TextError::new(number, line, allowed))?;
+            let header = header.map_err(|error| TextError::new(number, line, error.to_string()))?;
             self.header = Some(header);
             return Ok(());
         };
@@ -198,24 +198,34 @@ pub(super) fn columns(line: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// What the first line says.
-fn header(first: &str, second: Option<&str>) -> Result<Header, String> {
+/// An error in the first line.
+#[derive(Debug, thiserror::Error)]
+enum HeaderError {
+    #[error("{NO_HEADER_ALLOWED}")]
+    Numbers,
+    #[error(
+        "must be the header, such as time_s,rate_mbps; for one rate in each line name the format: format = \"rates\""
+    )]
+    Form,
+    #[error("{0:?} is no unit of a {1}")]
+    Unit(String, &'static str),
+}
+
+/// Reads the first line.
+fn header(first: &str, second: Option<&str>) -> Result<Header, HeaderError> {
     let is_number = |cell: &str| scaled(cell, 1).is_some();
     if is_number(first) && second.is_some_and(is_number) {
-        return Err(NO_HEADER_ALLOWED.to_owned());
+        return Err(HeaderError::Numbers);
     }
-    let form = "must be the header, such as time_s,rate_mbps; for one rate in each line name the format: format = \"rates\"";
-    let unit = |cell: &str, name: &str, unit_of: fn(&str) -> Option<u64>| {
+    let unit = |cell: &str, name: &'static str, unit_of: fn(&str) -> Option<u64>| {
         let cell = cell.trim_matches('"').to_ascii_lowercase();
         match cell.split_once('_') {
             None if cell == name => Ok(None),
             Some((column, unit)) if column == name => {
-                let known = unit_of(unit);
-                known
-                    .map(Some)
-                    .ok_or_else(|| format!("{unit:?} is no unit of a {name}"))
+                let known = unit_of(unit).map(Some);
+                known.ok_or_else(|| HeaderError::Unit(unit.to_owned(), name))
             }
-            _ => Err(form.to_owned()),
+            _ => Err(HeaderError::Form),
         }
     };
     let time = unit(first, "time", unit_of_time)?;
@@ -240,7 +250,7 @@ fn unit_of_time(name: &str) -> Option<u64> {
     })
 }
 
-/// In a header `bps` is bits a second: no trace has bytes.
+/// The unit of a rate. `bps` in a header is bits a second: no trace has bytes.
 pub(super) fn unit_of_rate(name: &str) -> Option<u64> {
     Some(match name {
         "bps" | "bit" => 1,

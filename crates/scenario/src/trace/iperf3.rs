@@ -92,7 +92,7 @@ fn rate(bps: f64) -> Option<Rate> {
         .then(|| Rate::from_bps((bps + 0.5) as u64))
 }
 
-/// What a report says that has no interval.
+/// The error of a report without an interval.
 fn without_intervals(value: &Value) -> TextError {
     let allowed = match value.get("error").and_then(Value::as_str) {
         Some(error) => format!("iperf3 failed, so there is no interval: {error}"),

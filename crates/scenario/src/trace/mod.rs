@@ -38,7 +38,7 @@ pub(crate) use write::{canonical, table};
 /// The most entries: 16 bytes each are 512 MiB.
 pub const MOST_ENTRIES: usize = 1 << 25;
 
-/// How a text holds a trace.
+/// The format of a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// Times and rates, with a header.
@@ -55,12 +55,12 @@ pub enum Format {
     NetemTrace,
 }
 
-/// What a column of rates does not say itself.
+/// Unit and interval of a column of rates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Spacing {
-    /// In bit/s; without it each line has its own unit.
+    /// The unit in bit/s; without it each line has its own.
     pub unit: Option<u64>,
-    /// How long each rate lasts.
+    /// Length of each rate.
     pub interval: Time,
 }
 
@@ -91,15 +91,15 @@ impl Format {
     }
 }
 
-/// What is wrong with the text of a trace.
+/// An error in the text of a trace.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {found:?}: {allowed}")]
 pub struct TextError {
     /// The line, from 1.
     pub line: usize,
-    /// What stands there; empty if the whole is meant.
+    /// The text at the error; empty if the whole is meant.
     pub found: String,
-    /// What is wrong with it, or would be right.
+    /// The error, or what would be right.
     pub allowed: String,
 }
 

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use super::TextError;
 use super::number::scaled;
 
-/// What netem-trace takes where nothing is given.
+/// The defaults of netem-trace.
 const RATE: Rate = Rate::from_mbps(12);
 const DURATION: Time = Time::from_secs(1);
 /// The most steps: a short text may repeat a pattern very often.
@@ -28,8 +28,33 @@ pub(super) fn parse(text: &str) -> Result<RateTrace, TextError> {
     };
     steps
         .model(&value, DEEPEST)
-        .map_err(|allowed| TextError::new(1, "", allowed))?;
+        .map_err(|error| TextError::new(1, "", error.to_string()))?;
     RateTrace::new(steps.steps, steps.end).map_err(TextError::whole)
+}
+
+/// An error in a pattern.
+#[derive(Debug, thiserror::Error)]
+enum PatternError {
+    #[error("patterns are nested too deeply")]
+    Deep,
+    #[error("must be a model of bandwidth, such as {{ \"StaticBwConfig\": … }}")]
+    NoModel,
+    #[error("{0} is not read; let netem-trace write it as a mahimahi trace")]
+    Random(String),
+    #[error("{0} is no model of bandwidth that is read here")]
+    Unknown(String),
+    #[error("RepeatedBwPatternConfig needs a list named pattern")]
+    NoPattern,
+    #[error("count must be a whole number")]
+    Count,
+    #[error("TraceBwConfig needs a list named pattern, of [duration, [bandwidth, …]]")]
+    NoTrace,
+    #[error("at most {MOST_STEPS} steps are allowed")]
+    ManySteps,
+    #[error("the trace is too long")]
+    Long,
+    #[error("{0} is not understood: {1}")]
+    Field(&'static str, Value),
 }
 
 struct Steps {
@@ -38,10 +63,8 @@ struct Steps {
 }
 
 impl Steps {
-    fn model(&mut self, value: &Value, deeper: usize) -> Result<(), String> {
-        let deeper = deeper
-            .checked_sub(1)
-            .ok_or("patterns are nested too deeply")?;
+    fn model(&mut self, value: &Value, deeper: usize) -> Result<(), PatternError> {
+        let deeper = deeper.checked_sub(1).ok_or(PatternError::Deep)?;
         if let Value::Array(models) = value {
             return models
                 .iter()
@@ -50,9 +73,7 @@ impl Steps {
         let only = value.as_object().filter(|object| object.len() == 1);
         let Some((name, Value::Object(model))) = only.and_then(|object| object.iter().next())
         else {
-            return Err(
-                "must be a model of bandwidth, such as { \"StaticBwConfig\": … }".to_owned(),
-            );
+            return Err(PatternError::NoModel);
         };
         match name.as_str() {
             "StaticBwConfig" => {
@@ -62,18 +83,16 @@ impl Steps {
             }
             "TraceBwConfig" => self.trace(model),
             "RepeatedBwPatternConfig" => self.repeated(model, deeper),
-            "NormalizedBwConfig" | "SawtoothBwConfig" => Err(format!(
-                "{name} is not read; let netem-trace write it as a mahimahi trace"
-            )),
-            _ => Err(format!("{name} is no model of bandwidth that is read here")),
+            "NormalizedBwConfig" | "SawtoothBwConfig" => Err(PatternError::Random(name.clone())),
+            _ => Err(PatternError::Unknown(name.clone())),
         }
     }
 
-    fn repeated(&mut self, model: &Map<String, Value>, deeper: usize) -> Result<(), String> {
+    fn repeated(&mut self, model: &Map<String, Value>, deeper: usize) -> Result<(), PatternError> {
         let pattern = model.get("pattern").and_then(Value::as_array);
-        let pattern = pattern.ok_or("RepeatedBwPatternConfig needs a list named pattern")?;
+        let pattern = pattern.ok_or(PatternError::NoPattern)?;
         let count = model.get("count").map_or(Some(0), Value::as_u64);
-        let count = count.ok_or("count must be a whole number")?.max(1);
+        let count = count.ok_or(PatternError::Count)?.max(1);
         for _ in 0..count {
             let before = self.end;
             pattern
@@ -86,32 +105,33 @@ impl Steps {
         Ok(())
     }
 
-    fn trace(&mut self, model: &Map<String, Value>) -> Result<(), String> {
-        let form = "TraceBwConfig needs a list named pattern, of [duration, [bandwidth, …]]";
-        let pattern = model.get("pattern").and_then(Value::as_array).ok_or(form)?;
-        for part in pattern {
+    fn trace(&mut self, model: &Map<String, Value>) -> Result<(), PatternError> {
+        let pattern = model.get("pattern").and_then(Value::as_array);
+        for part in pattern.ok_or(PatternError::NoTrace)? {
             let (time, rates) = match part.as_array().map(Vec::as_slice) {
-                Some([time, Value::Array(rates)]) => (duration(time).ok_or(form)?, rates),
-                _ => return Err(form.to_owned()),
+                Some([time, Value::Array(rates)]) => {
+                    (duration(time).ok_or(PatternError::NoTrace)?, rates)
+                }
+                _ => return Err(PatternError::NoTrace),
             };
             for rate in rates {
-                self.add(bandwidth(rate).ok_or(form)?, time)?;
+                self.add(bandwidth(rate).ok_or(PatternError::NoTrace)?, time)?;
             }
         }
         Ok(())
     }
 
-    fn add(&mut self, rate: Rate, time: Time) -> Result<(), String> {
+    fn add(&mut self, rate: Rate, time: Time) -> Result<(), PatternError> {
         if time.is_zero() {
             return Ok(());
         }
         if self.steps.len() == MOST_STEPS {
-            return Err(format!("at most {MOST_STEPS} steps are allowed"));
+            return Err(PatternError::ManySteps);
         }
         let end = self.end.as_nanos().checked_add(time.as_nanos());
         let end = end
             .filter(|end| *end <= i64::MAX as u64)
-            .ok_or("the trace is too long")?;
+            .ok_or(PatternError::Long)?;
         self.steps.push((self.end, rate));
         self.end = Time::from_nanos(end);
         Ok(())
@@ -121,14 +141,14 @@ impl Steps {
 /// A field that may be missing or null.
 fn field<T>(
     model: &Map<String, Value>,
-    name: &str,
+    name: &'static str,
     read: fn(&Value) -> Option<T>,
-) -> Result<Option<T>, String> {
+) -> Result<Option<T>, PatternError> {
     match model.get(name) {
         None | Some(Value::Null) => Ok(None),
         Some(value) => {
             let found = read(value).map(Some);
-            found.ok_or_else(|| format!("{name} is not understood: {value}"))
+            found.ok_or_else(|| PatternError::Field(name, value.clone()))
         }
     }
 }

@@ -39,10 +39,7 @@ pub(crate) fn read(reader: &mut Reader, key: &str, node: &Node) -> Option<LinkTr
     let Some((name, allowed)) = refused else {
         return Some(course);
     };
-    match view.node(reader, name) {
-        Some(node) => reader.wrong(&view.key(name), node, &allowed),
-        None => view.missing(reader, name, &allowed),
-    }
+    view.refuse(reader, name, &allowed);
     None
 }
 
@@ -71,15 +68,12 @@ fn format(reader: &mut Reader, view: &View<'_>) -> Option<Option<Format>> {
         }))),
         (Some("rates"), _, None) | (None, Some(_), None) => {
             let allowed = "must be how long each rate lasts, such as \"1s\"";
-            view.missing(reader, "interval", allowed);
+            view.refuse(reader, "interval", allowed);
             None
         }
         (Some(_), Some((name, _)), _) => {
             let allowed = "has an effect only with format = \"rates\"";
-            match view.node(reader, name) {
-                Some(node) => reader.wrong(&view.key(name), node, allowed),
-                None => view.missing(reader, name, allowed),
-            }
+            view.refuse(reader, name, allowed);
             None
         }
         (named, None, _) => Some(
@@ -97,7 +91,7 @@ fn thousandths(value: Parsed) -> Option<u32> {
     }
 }
 
-/// What cannot be together: the key, and what is wrong with it.
+/// Finds a key that cannot stand beside the others, and the reason.
 fn refusal(course: &LinkTrace, framed: bool) -> Option<(&'static str, String)> {
     if !course.repeat && course.offset >= course.length() {
         let allowed = format!(
@@ -117,22 +111,15 @@ fn trace(reader: &mut Reader, view: &View<'_>, format: Option<Format>) -> Option
     let (file, data) = (view.node(reader, "trace"), view.node(reader, "data"));
     let (name, node) = match (file, data) {
         (Some(_), Some(data)) => {
-            reader.wrong_value(
-                &view.key("data"),
-                data,
-                "a text",
-                "stands beside trace; give the one or the other",
-            );
+            let allowed = "stands beside trace; give the one or the other";
+            reader.wrong_value(&view.key("data"), data, "a text", allowed);
             return None;
         }
         (Some(node), None) => ("trace", node),
         (None, Some(node)) => ("data", node),
         (None, None) => {
-            view.missing(
-                reader,
-                "trace",
-                "must be the name of a file with a trace, in quotes",
-            );
+            let allowed = "must be the name of a file with a trace, in quotes";
+            view.refuse(reader, "trace", allowed);
             return None;
         }
     };

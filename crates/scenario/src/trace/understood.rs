@@ -1,4 +1,4 @@
-//! What was read, in a line: who sees it notices a wrong format, unit or column.
+//! A summary of a trace in one line, which shows a wrong format, unit or column.
 
 use quell_aqm::link_trace::{ChanceTrace, LinkTrace, Trace};
 use quell_units::{Rate, Time};
@@ -35,14 +35,14 @@ pub(super) fn understood(format: Format, trace: &Trace) -> String {
     }
 }
 
-/// Of chances of 1 500 bytes, also where they are further apart than a byte a second.
+/// The mean rate of chances of 1 500 bytes, also where they are further apart than a byte a second.
 pub(super) fn mean_of(chances: &ChanceTrace) -> Rate {
     let bits = chances.times().len() as u128 * 12_000 * 1_000_000_000;
     let length = chances.length().max(Time::from_nanos(1));
     Rate::from_bps((bits / u128::from(length.as_nanos())) as u64)
 }
 
-/// With three digits and the unit that people use for it.
+/// A rate with three digits and its usual unit.
 pub(super) fn in_words(rate: Rate) -> String {
     let bps = rate.as_bps() as f64;
     let (value, unit) = match rate.as_bps() {

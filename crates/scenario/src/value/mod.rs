@@ -22,6 +22,7 @@ use quell_aqm::value::{CodeScale, CurvePoint, ValueFunction, function};
 use quell_units::parameter::{Parameter, Value};
 use quell_units::{ParameterError, Random, Settings};
 
+use super::written::{explicit, values};
 use super::{DirectionSpec, QueueSpec};
 
 /// The word of a group whose packets carry no value.
@@ -34,13 +35,13 @@ pub(crate) const MOST_FUNCTIONS: usize = 64;
 /// A throughput-value function to be made.
 #[derive(Debug, Clone)]
 pub struct FunctionSpec {
-    /// What groups call it: the kind's name for one of quell's own.
+    /// Its name in groups: the kind's name for one of quell's own.
     pub name: String,
     /// A kind of [`FUNCTIONS`](quell_aqm::value::FUNCTIONS).
     pub kind: &'static str,
     /// Its parameters.
     pub settings: Settings,
-    /// Of `piecewise`; empty for all others.
+    /// The points of `piecewise`; empty for other kinds.
     pub points: Vec<CurvePoint>,
 }
 
@@ -78,7 +79,7 @@ impl FunctionSpec {
 /// The kind whose points stand beside its parameters.
 pub(crate) const PIECEWISE: &str = "piecewise";
 
-/// How the packets of a group get their values.
+/// The marker that gives packets of a group their values.
 #[derive(Debug, Clone)]
 pub struct ValueSpec {
     /// One function; for a marker of several timescales perhaps one for each, from the shortest.
@@ -100,11 +101,6 @@ impl PartialEq for ValueSpec {
 
 impl Eq for ValueSpec {}
 
-fn values(settings: &Settings) -> Vec<(&'static str, Option<Value>)> {
-    let rows = settings.applicable();
-    rows.map(|(row, value)| (row.name, value)).collect()
-}
-
 impl ValueSpec {
     /// A function with the default marker.
     fn of(function: FunctionSpec) -> Self {
@@ -116,7 +112,7 @@ impl ValueSpec {
         }
     }
 
-    /// What a group has that says nothing, in front of `queue`.
+    /// The default of a group in front of `queue`.
     fn default(queue: &QueueSpec) -> Option<Self> {
         let gold = FunctionSpec::known(DEFAULT_FUNCTION);
         gold.filter(|_| uses_values(queue)).map(Self::of)
@@ -159,33 +155,15 @@ impl ValueSpec {
         self.with_few_flows().map(drop)
     }
 
-    /// The parameters to write: those given, and the defaults that say what happens anyway. A default that has no effect beside
-    /// these functions cannot be given, which is for the marker to tell.
     fn explicit(&self) -> Vec<(&'static Parameter, Value)> {
-        let given = &self.settings;
-        let rows = given.applicable();
-        let mut all: Vec<_> = rows
-            .filter_map(|(row, value)| Some((row, value?)))
-            .collect();
-        loop {
+        explicit(&self.settings, |settings| {
             let mut spec = self.clone();
-            spec.settings = Settings::new(given.table());
-            let set = |(row, value): &(&Parameter, Value)| {
-                spec.settings.set(row.name, &value.to_string()).err()
-            };
-            let error = all.iter().find_map(set).or_else(|| spec.try_out().err());
-            let culprit = error.and_then(|error| {
-                let mut all = all.iter();
-                all.position(|(row, _)| row.name == error.key && !given.is_given(row.name))
-            });
-            match culprit {
-                Some(index) => drop(all.remove(index)),
-                None => return all,
-            }
-        }
+            spec.settings = settings;
+            spec.try_out()
+        })
     }
 
-    /// The same marker with the smallest table of flows.
+    /// Makes the marker with the smallest table of flows.
     fn with_few_flows(&self) -> Result<Marker, ParameterError> {
         let mut settings = self.settings.clone();
         let per_flow = settings.applicable().any(|(row, _)| row.name == FLOWS);

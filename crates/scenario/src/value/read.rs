@@ -9,13 +9,13 @@ use quell_units::{ParameterError, Settings};
 use super::{DEFAULT_FUNCTION, FunctionSpec, MOST_FUNCTIONS, PIECEWISE, UNMARKED, ValueSpec};
 use crate::domain::{Domain, scalar};
 use crate::keys::{Section, rows};
-use crate::problem::closest;
+use crate::problem::{choices, closest};
 use crate::queue::set;
 use crate::tree::{Node, Table, TomlType, Tree};
 use crate::view::{Reader, View, tables};
 use crate::{Direction, Hops, Link};
 
-/// What the values of groups depend on; `None` where that is wrong itself.
+/// The parts of a scenario on which the values of groups depend; `None` for one with errors.
 pub(crate) struct Values<'a> {
     pub(crate) functions: Option<&'a [FunctionSpec]>,
     pub(crate) links: Option<&'a [Link]>,
@@ -33,7 +33,7 @@ pub(crate) fn functions(reader: &mut Reader, node: &Node) -> Option<Vec<Function
     for (name, node) in table.iter() {
         let path = format!("value.{name}");
         if Domain::Word.parse(name).is_none() {
-            reader.wrong(&path, node, &format!("must be named by {}", Domain::Word));
+            reader.wrong(&path, node, format!("must be named by {}", Domain::Word));
         } else if name == UNMARKED || function::find(name).is_ok() {
             reader.wrong(&path, node, "is the name of something else; choose another");
         } else {
@@ -44,7 +44,7 @@ pub(crate) fn functions(reader: &mut Reader, node: &Node) -> Option<Vec<Function
         reader.wrong(
             "value",
             node,
-            &format!("must be at most {MOST_FUNCTIONS} functions"),
+            format!("must be at most {MOST_FUNCTIONS} functions"),
         );
     }
     all.into_iter().collect()
@@ -140,7 +140,7 @@ fn point(node: &Node) -> Option<CurvePoint> {
     })
 }
 
-/// What a group says of its packets' values. The inner `None` is an unmarked group.
+/// Reads the values of a group's packets. The inner `None` is an unmarked group.
 pub(crate) fn group(
     reader: &mut Reader,
     view: &View<'_>,
@@ -163,7 +163,7 @@ pub(crate) fn group(
         let Some(name) =
             scalar(node, &[TomlType::String]).filter(|name| Domain::Word.parse(name).is_some())
         else {
-            reader.wrong(&path, node, &format!("must be {form}"));
+            reader.wrong(&path, node, format!("must be {form}"));
             return None;
         };
         if name == UNMARKED {
@@ -228,7 +228,7 @@ fn named(
         Tree::Array(nodes) if (1..=MOST_FUNCTIONS).contains(&nodes.len()) => nodes.as_slice(),
         Tree::Scalar(..) => std::slice::from_ref(node),
         _ => {
-            reader.wrong(path, node, &format!("must be {form}"));
+            reader.wrong(path, node, format!("must be {form}"));
             return None;
         }
     };
@@ -238,7 +238,7 @@ fn named(
         let function = match name.filter(|name| Domain::Word.parse(name).is_some()) {
             Some(name) => function_called(reader, path, node, name, own),
             None => {
-                reader.wrong(path, node, &format!("must be {form}"));
+                reader.wrong(path, node, format!("must be {form}"));
                 None
             }
         };
@@ -262,17 +262,12 @@ pub(crate) fn function_called(
     let found = own.iter().find(|function| function.name == name).cloned();
     let found = found.or_else(|| FunctionSpec::known(name));
     if found.is_none() {
-        let names = || {
-            let known = FUNCTIONS.iter().map(|entry| entry.name);
-            let known = known.filter(|name| *name != PIECEWISE);
-            known.chain(own.iter().map(|function| function.name.as_str()))
-        };
-        let meant = closest(name, names());
-        let meant = meant.map_or(String::new(), |meant| format!(" (did you mean {meant}?)"));
-        let names: Vec<&str> = names().collect();
+        let names = FUNCTIONS.iter().map(|entry| entry.name);
+        let names = names.filter(|name| *name != PIECEWISE);
+        let own = own.iter().map(|function| function.name.as_str());
+        let (meant, known) = choices(name, names.chain(own));
         let why = format!(
-            "there is no value function {name}{meant}; there are {}, and what [value.NAME] defines",
-            names.join(", ")
+            "there is no value function {name}{meant}; there are {known}, and what [value.NAME] defines"
         );
         reader.wrong(path, node, &why);
     }
@@ -304,7 +299,7 @@ fn kind(
             list.iter().map(|entry| entry.name),
         );
         let meant = meant.map_or(String::new(), |name| format!("; did you mean \"{name}\"?"));
-        reader.wrong(path, node, &format!("must be one of {names}{meant}"));
+        reader.wrong(path, node, format!("must be one of {names}{meant}"));
     }
     found
 }
@@ -320,15 +315,15 @@ fn settings(
     let mut settings = Settings::new(entry.parameters);
     let mut whole = true;
     for (key, value) in table.iter().filter(|(key, _)| !others.contains(key)) {
-        if let Err(allowed) = set(&mut settings, entry, table, key, value) {
-            reader.wrong(&format!("{path}.{key}"), value, &allowed);
+        if let Err(refusal) = set(&mut settings, entry, table, key, value) {
+            reader.wrong(&format!("{path}.{key}"), value, refusal);
             whole = false;
         }
     }
     whole.then_some(settings)
 }
 
-/// What the library refuses, at its key or at the table where nobody gave that.
+/// Reports an error of the library at its key, or at the table where the key is not given.
 fn refuse(reader: &mut Reader, path: &str, table: &Table, node: &Node, error: &ParameterError) {
     let key = format!("{path}.{}", error.key);
     match table.get(&error.key) {

@@ -7,6 +7,8 @@
 //! * PIE's update timer is a whole number of ticks, rounded up, and rings at the tick after (timer_list, `calc_index`): with
 //!   HZ = 250, as the guest has, `tupdate 15ms` is an update every 20 ms. quell has no ticks and is told 20 ms.
 
+use std::fmt::Display;
+
 use quell_lab::scenario::{Override, Scenario};
 use quell_lab::{RunError, World};
 
@@ -237,15 +239,15 @@ impl Point {
 
     /// The scenario of one run, the same for both sides.
     pub(crate) fn scenario(&self, world: World, seed: u64) -> Result<Scenario, RunError> {
-        let refused = |why: String| RunError::refused(format!("{}: {why}", self.id()));
+        let refused = |why: &dyn Display| RunError::refused(format!("{}: {why}", self.id()));
         let mut overrides = vec![Override::seed(seed)];
         for setting in self.settings() {
-            overrides.push(Override::set(&setting).map_err(refused)?);
+            overrides.push(Override::set(&setting).map_err(|why| refused(&why))?);
         }
         let (name, text) = if self.has_l4s() { L4S } else { PLAIN };
         Scenario::load(name, text, &overrides, Some(world))
             .map(|loaded| loaded.scenario)
-            .map_err(|problems| refused(problems.to_string()))
+            .map_err(|problems| refused(&problems))
     }
 }
 

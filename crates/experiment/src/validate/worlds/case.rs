@@ -1,5 +1,7 @@
 //! What is run in several worlds: a scenario file and what is set in it, under a name.
 
+use std::fmt::Display;
+
 use quell_lab::scenario::{Override, Scenario};
 use quell_lab::{RunError, World};
 
@@ -22,13 +24,13 @@ pub struct Case {
 impl Case {
     /// The scenario of one run.
     pub fn scenario(&self, world: World, seed: u64) -> Result<Scenario, RunError> {
-        let refused = |why: String| RunError::refused(format!("{}: {why}", self.id));
+        let refused = |why: &dyn Display| RunError::refused(format!("{}: {why}", self.id));
         let mut overrides = vec![Override::seed(seed)];
         for setting in &self.settings {
-            overrides.push(Override::set(setting).map_err(refused)?);
+            overrides.push(Override::set(setting).map_err(|why| refused(&why))?);
         }
         Scenario::load(self.base.0, self.base.1, &overrides, Some(world))
             .map(|loaded| loaded.scenario)
-            .map_err(|problems| refused(problems.to_string()))
+            .map_err(|problems| refused(&problems))
     }
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use quell_scenario::{Override, Scenario, Template, World};
+use quell_scenario::{ArgumentError, Override, Scenario, Template, World};
 
 use super::super::identity::Identity;
 use super::super::probe::Probe;
@@ -93,7 +93,7 @@ impl Plan {
                 }
             };
             let sets = one.sets.iter().map(|set| Override::set(set));
-            let sets: Result<Vec<Override>, String> = sets.collect();
+            let sets: Result<Vec<Override>, ArgumentError> = sets.collect();
             plan.points.push(Point {
                 experiment: Some(number as u32),
                 template: template as u32,
