@@ -170,7 +170,7 @@ fuzz: setup ## Fuzz each parser for FUZZ_SECONDS (60)
 
 book: build ## Write what a release has beside the program: the book of published experiments and the whole reference, into target/book
 	mkdir -p target/book
-	target/release/quell reproduce --store target/reproduce --report target/book/published.html --tables target/book/published
+	target/release/quell reproduce all --store target/reproduce --report target/book/published.html --tables target/book/published
 	target/release/quell man target/book/reference --reference
 
 wheel: ## Build the Python package with the program into target/wheels

@@ -21,7 +21,7 @@ Which statements of the published experiments that quell repeats come out, and w
 [statements.csv](evidence/data/statements.csv), which has each statement as published, what came out, and what is checked; both are compared
 with new runs by `cargo test -p quell-experiment --test published`.
 
-`quell reproduce ID` runs an experiment and prints its statements; `quell reproduce --report book.html --tables tables` writes the whole
+`quell reproduce ID` runs an experiment and prints its statements; `quell reproduce all --report book.html --tables tables` writes the whole
 book with every table and picture, which also comes with each release (`make book`). [The guide](guides/reproducing.md) explains how to read a
 verdict. [reproduce-virtual.md](evidence/reproduce-virtual.md) says what came out over real TCP.
 
@@ -117,8 +117,19 @@ fn chapter(text: &mut String, chapter: &Chapter) {
             rows.len(),
             experiment.title
         );
+        let mut reasons: Vec<(String, &str, &str)> = Vec::new();
         for row in rows.iter().filter(|row| !row.why.is_empty()) {
-            let _ = writeln!(text, "  * *{}* {}: {}", row.statement, row.verdict, row.why);
+            let name = format!("*{}*", row.statement);
+            let same = reasons
+                .iter_mut()
+                .find(|(_, verdict, why)| *verdict == row.verdict && *why == row.why);
+            match same {
+                Some((names, ..)) => *names += &format!(", {name}"),
+                None => reasons.push((name, &row.verdict, &row.why)),
+            }
+        }
+        for (names, verdict, why) in reasons {
+            let _ = writeln!(text, "  * {names} {verdict}: {why}");
         }
     }
 }
