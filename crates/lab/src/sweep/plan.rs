@@ -24,7 +24,7 @@ use crate::virtual_world::Controls;
 use crate::{GuestOptions, OneLine, RunError};
 use wanted::Own;
 
-pub use wanted::{Probe, Reading, Wanted};
+pub use wanted::{Probe, Reading, Wanted, Watched};
 
 /// Different errors that are shown.
 const MOST_ERRORS: usize = 20;
@@ -342,9 +342,11 @@ impl Plan {
         for (number, point) in points.iter().enumerate() {
             match self.resolve(name, point) {
                 Ok(scenario) => {
-                    let family = self
-                        .identity
-                        .cells(&scenario.canonical(), self.probe(point));
+                    let family = self.identity.cells(
+                        &scenario.canonical(),
+                        self.probe(point),
+                        self.watched(point),
+                    );
                     let cost = cost(&scenario);
                     let cells = seeds.of(point, &scenario).iter().map(|&seed| Cell {
                         point: (first + number) as u32,
@@ -406,9 +408,17 @@ impl Plan {
 
     /// Everything that a cell depends on, as canonical JSON.
     pub(crate) fn canonical(&self, cell: &Cell, scenario: &Scenario) -> String {
-        let probe = self.probe(&self.points[cell.point as usize]);
-        let family = self.identity.cells(&scenario.canonical(), probe);
+        let point = &self.points[cell.point as usize];
+        let canonical = scenario.canonical();
+        let family = self
+            .identity
+            .cells(&canonical, self.probe(point), self.watched(point));
         family.text(cell.seed)
+    }
+
+    /// Whose queue is watched at a point from outside.
+    pub(crate) fn watched<'a>(&self, point: &'a Point) -> Option<&'a Watched> {
+        point.own.watched.as_ref()
     }
 
     /// The measurement of a point that is none of the summary.

@@ -19,7 +19,7 @@ use quell_scenario::{MEMORY_BUDGET, Memory, Scenario, World};
 
 use super::cost::estimate;
 use super::identity::Key;
-use super::plan::{Cell, Plan, Reading};
+use super::plan::{Cell, Plan, Reading, Watched};
 use super::shard::{Shard, choose};
 use super::store::{CELL, FAILED, FIGURES, Making, Put, RESULT, SERIES, State, Store};
 use crate::at_once::start;
@@ -445,8 +445,10 @@ impl Sweep<'_> {
         }
         let inner = folder.join("run");
         fs::create_dir(&inner).map_err(RunError::writing(&inner))?;
+        let watched = self.plan.watched(&self.plan.points[cell.point as usize]);
         let options = RunOptions {
             warnings,
+            live: watched.map_or_else(LiveOptions::default, Watched::options),
             ..RunOptions::new(self.plan.world, stop)
         };
         let summary = self.in_world(scenario, seed, &options, &inner, moving)?;

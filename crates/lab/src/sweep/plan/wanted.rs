@@ -10,7 +10,7 @@ use quell_units::Time;
 use super::super::identity::Identity;
 use super::{NONE, Plan, Point, Seeds, refused};
 use crate::virtual_world::Controls;
-use crate::{GuestOptions, RunError};
+use crate::{GuestOptions, LiveOptions, RunError};
 
 /// One run that a program wants.
 #[derive(Debug, Clone)]
@@ -31,6 +31,39 @@ pub struct Wanted {
     pub adapt: Option<fn(&mut Scenario)>,
     /// What is measured instead of the summary.
     pub probe: Option<Probe>,
+    /// Whose queue is watched from outside, in the virtual world.
+    pub watched: Option<Watched>,
+}
+
+/// The queue of a run that is watched from outside, at the ports before and behind it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Watched {
+    /// quell's.
+    Quell,
+    /// The kernel's, in the words of tc.
+    Kernel(String),
+}
+
+impl Watched {
+    /// The options of a run that is watched so.
+    pub(crate) fn options(&self) -> LiveOptions {
+        LiveOptions {
+            watch: true,
+            kernel_queue: match self {
+                Self::Quell => None,
+                Self::Kernel(words) => Some(words.clone()),
+            },
+            ..LiveOptions::default()
+        }
+    }
+
+    /// What the name of a cell says of it.
+    pub(crate) fn told(&self) -> String {
+        match self {
+            Self::Quell => "quell".to_owned(),
+            Self::Kernel(words) => format!("kernel {words}"),
+        }
+    }
 }
 
 /// A measurement that the summary of a run does not have.
@@ -61,6 +94,7 @@ pub(crate) struct Own {
     pub(crate) sets: Vec<Override>,
     pub(crate) adapt: Option<fn(&mut Scenario)>,
     pub(crate) probe: Option<Probe>,
+    pub(crate) watched: Option<Watched>,
 }
 
 impl Plan {
@@ -102,6 +136,11 @@ impl Plan {
                 let why = format!("the measurement {name} is not possible in the {world} world");
                 return Err(RunError::refused(format!("{}: {why}", one.name)));
             }
+            if one.watched.is_some() && world != World::Virtual {
+                let why =
+                    "a queue is watched from outside in the virtual world alone: --world virtual";
+                return Err(RunError::refused(format!("{}: {why}", one.name)));
+            }
             let known = files
                 .iter()
                 .position(|file| *file == (&one.file, &one.text));
@@ -125,6 +164,7 @@ impl Plan {
                     sets: sets.map_err(|why| RunError::refused(format!("{}: {why}", one.name)))?,
                     adapt: one.adapt,
                     probe: one.probe,
+                    watched: one.watched.clone(),
                 },
             });
             plan.experiments.push(one.name.clone());
