@@ -44,6 +44,10 @@ pub(crate) struct Reproduce {
     /// is replaced
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
+    /// Write comparisons with Linux (validation/…) into this document, between its markers, and the CSV files into data/
+    /// beside it; in the virtual world, what ran becomes the record
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["quick", "shard", "dry_run", "tables", "report", "json"])]
+    pub(crate) record: Option<PathBuf>,
     /// Print the statements and verdicts, or the list, as JSON
     #[arg(long)]
     pub(crate) json: bool,
