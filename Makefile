@@ -147,7 +147,7 @@ bench: ## Measure speed, count instructions, compare with ns-3 and tbf: each wit
 # Writes comparisons with Linux into docs/evidence/validation.md and the files beside it.
 RECORD = cargo run --release --locked --package quell $(FLAGS) -- reproduce --record docs/evidence/validation.md $(VALIDATE)
 
-validate: setup ## Record TCP of Linux in virtual time and live, at the points of three worlds, in about three hours; resumes where it was stopped
+validate: setup ## Record TCP of Linux in virtual time and live, at the points of three worlds, in hours; resumes where it was stopped
 	$(RECORD) validation/worlds --world virtual
 	$(RECORD) validation/worlds --world live
 

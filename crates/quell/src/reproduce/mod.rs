@@ -32,7 +32,7 @@ pub(crate) fn reproduce(arguments: &Reproduce, page: &mut Page) -> Result<(), Fa
         report::check(out)?;
     }
     let own = own_files(names)?;
-    let experiments = chosen(names, &own)?;
+    let mut experiments = chosen(names, &own)?;
     if list {
         return match arguments.json {
             true => print(&list_json(&experiments), page),
@@ -41,6 +41,12 @@ pub(crate) fn reproduce(arguments: &Reproduce, page: &mut Page) -> Result<(), Fa
                 Ok(())
             }
         };
+    }
+    let more: Vec<Experiment>;
+    if let Some(seeds) = arguments.seeds {
+        let all = experiments.iter().map(|one| with_seeds(one, seeds));
+        more = all.collect::<Result<_, _>>()?;
+        experiments = more.iter().collect();
     }
     let world = arguments.world.map_or(World::Sim, World::from);
     let guest = arguments.patience.options(arguments.kernel.clone());
@@ -164,6 +170,19 @@ fn plan<'a>(
         complain(&format!("note: {}", unable(&all.unable)));
     }
     Ok(all)
+}
+
+/// A comparison with so many seeds of each point.
+fn with_seeds(experiment: &Experiment, seeds: u64) -> Result<Experiment, Failure> {
+    if experiment.record().is_none() {
+        let id = &experiment.id;
+        let why = format!("--seeds: {id} is compared with no record of Linux");
+        return Err(Failure::input(why));
+    }
+    let points = experiment.points().map_err(Failure::failed)?;
+    let points = points.into_iter().filter(|(_, cells)| !cells.is_empty());
+    let seeds = points.map(|(name, _)| (name, seeds)).collect();
+    experiment.with_seeds(Some(seeds)).map_err(Failure::failed)
 }
 
 /// Whether a name is that of a file: IDs have no end.

@@ -160,7 +160,10 @@ impl Recording<'_> {
                 .into_iter()
                 .map(|(name, cells)| (name, cells.len() as u64))
                 .collect();
-            let most = one.most_seeds().unwrap_or(0);
+            let most = match self.world {
+                World::Virtual => one.most_seeds().unwrap_or(0),
+                World::Sim | World::Live => 0,
+            };
             let mut has_more = false;
             for point in &compared {
                 let scatters = point.now.iter().any(|one| one.scatters());
@@ -215,7 +218,9 @@ fn day() -> String {
 }
 
 fn write_file(document: &Path, name: &str, table: &Table, page: &mut Page) -> Result<(), Failure> {
-    let path = document.with_file_name("data").join(name);
+    let folder = document.with_file_name("data");
+    fs::create_dir_all(&folder).map_err(Failure::failed)?;
+    let path = folder.join(name);
     write(&path, table.to_csv().as_bytes())?;
     page.line(format_args!("written: {}", path.display()));
     Ok(())
