@@ -144,26 +144,30 @@ bench: ## Measure speed, count instructions, compare with ns-3 and tbf: each wit
 	    if [ "$$code" != 0 ]; then status=$$code; fi; \
 	done; exit $$status
 
-validate: setup ## Compare simulator, virtual and live world, in about two hours; resumes where it was stopped
-	cargo run --release --locked --package quell-experiment --bin validate $(FLAGS) -- $(VALIDATE)
+# Writes comparisons with Linux into docs/evidence/validation.md and the files beside it.
+RECORD = cargo run --release --locked --package quell $(FLAGS) -- reproduce --record docs/evidence/validation.md $(VALIDATE)
 
-validate-grid: setup ## Compare simulator and virtual world at more kinds of queues, in a night; resumes where it was stopped
-	cargo run --release --locked --package quell-experiment --bin validate $(FLAGS) -- --grid $(VALIDATE)
+validate: setup ## Record TCP of Linux in virtual time and live, at the points of three worlds, in hours; resumes where it was stopped
+	$(RECORD) validation/worlds --world virtual
+	$(RECORD) validation/worlds --world live
 
-validate-applications: setup ## Compare applications in simulator and virtual world, in half an hour; resumes where it was stopped
-	cargo run --release --locked --package quell-experiment --bin validate $(FLAGS) -- --applications $(VALIDATE)
+validate-grid: setup ## Record TCP of Linux in virtual time at more kinds of queues, in a night; resumes where it was stopped
+	$(RECORD) validation/grid --world virtual
 
-validate-controls: setup ## Compare the newer controls in simulator and virtual world, in half an hour; resumes where it was stopped
-	cargo run --release --locked --package quell-experiment --bin validate $(FLAGS) -- --controls $(VALIDATE)
+validate-applications: setup ## Record applications over Linux in virtual time, in half an hour; resumes where it was stopped
+	$(RECORD) validation/applications --world virtual
 
-validate-recovery: setup ## Compare loss recovery on paths that reorder, in simulator and virtual world, in half an hour; resumes where it was stopped
-	cargo run --release --locked --package quell-experiment --bin validate $(FLAGS) -- --recovery $(VALIDATE)
+validate-controls: setup ## Record the newer controls in virtual time, in half an hour; resumes where it was stopped
+	$(RECORD) validation/controls --world virtual
 
-validate-sim: setup ## Simulate the points of every comparison anew, beside what they recorded of Linux, in minutes
-	cargo run --release --locked --package quell-experiment --bin validate $(FLAGS) -- --recorded $(VALIDATE)
+validate-recovery: setup ## Record loss recovery on paths that reorder in virtual time, in half an hour; resumes where it was stopped
+	$(RECORD) validation/recovery --world virtual
+
+validate-sim: setup ## Simulate the points of the comparisons anew, beside what is recorded of Linux, in minutes
+	$(RECORD) validation/grid validation/worlds validation/controls validation/applications
 
 parity: setup ## Compare quell's queues with the kernel's own in virtual time, in about an hour; resumes where it was stopped
-	cargo run --release --locked --package quell-experiment --bin parity $(FLAGS) -- $(PARITY)
+	$(RECORD) validation/parity --world virtual
 
 fuzz: setup ## Fuzz each parser for FUZZ_SECONDS (60)
 	@scripts/fuzz

@@ -5,6 +5,15 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
+/// What is recorded of Linux, for the experiments in `experiments/validation`: it lies among the data of the documentation.
+const RECORDS: [&str; 5] = [
+    "applications.csv",
+    "controls.csv",
+    "grid.csv",
+    "recovery.csv",
+    "three-worlds.csv",
+];
+
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     let own = std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo says where the crate is");
@@ -29,10 +38,20 @@ fn main() {
     let mut list = String::from("&[\n");
     let mut all = files(&experiments, "toml");
     all.extend(files(&experiments, "csv"));
-    all.sort();
-    for path in all {
+    let name = |path: PathBuf| {
         let name = path.strip_prefix(&experiments).expect("it is below");
-        let name = name.to_str().expect("a name in UTF-8");
+        (name.to_str().expect("a name in UTF-8").to_owned(), path)
+    };
+    let mut all: Vec<(String, PathBuf)> = all.into_iter().map(name).collect();
+    let data = own.join("../../docs/evidence/data");
+    let data = data.canonicalize().expect("the project has data");
+    for name in RECORDS {
+        let path = data.join(name);
+        println!("cargo::rerun-if-changed={}", path.display());
+        all.push((format!("validation/{name}"), path));
+    }
+    all.sort();
+    for (name, path) in all {
         let path = path.to_str().expect("a path in UTF-8");
         list.push_str(&format!("    ({name:?}, include_str!({path:?})),\n"));
     }
@@ -46,7 +65,7 @@ fn main() {
             .any(|folder| path.starts_with(sources.join(folder)))
     };
     // Report cards and comparisons of worlds have tests of their own.
-    let is_other = |path: &PathBuf| is_below(path, &["bin", "characterize", "validate"]);
+    let is_other = |path: &PathBuf| is_below(path, &["characterize", "reference"]);
     let is_apart = |path: &PathBuf| is_below(path, &["probe", "function"]);
     // Tests decide nothing.
     let is_test = |path: &PathBuf| {

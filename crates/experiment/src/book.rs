@@ -7,7 +7,7 @@ use quell_lab::results::report::{escaped, page, picture};
 
 use crate::figure::{Curve, Figure, Pair};
 use crate::findings::Findings;
-use crate::registry::chapters;
+use crate::registry::{VALIDATION, chapters};
 use crate::reproduction::Outcome;
 use crate::statement::{Judged, Verdict};
 
@@ -46,6 +46,11 @@ fn parts<'o>(outcomes: &'o [Outcome<'o>]) -> Vec<Part<'o>> {
         .iter()
         .map(|one| (one.name.as_str(), one.title.as_str(), one.source.as_str()));
     let own = ("", "Own experiments", "experiment files");
+    let with_linux = (
+        VALIDATION,
+        "Comparisons with Linux",
+        "docs/evidence/validation.md",
+    );
     let part = |(name, title, source): (&'o str, &'o str, &'o str)| Part {
         name,
         title,
@@ -55,7 +60,7 @@ fn parts<'o>(outcomes: &'o [Outcome<'o>]) -> Vec<Part<'o>> {
             .filter(|one| one.experiment().chapter() == name)
             .collect(),
     };
-    let parts = known.chain([own]).map(part);
+    let parts = known.chain([with_linux, own]).map(part);
     parts.filter(|part| !part.outcomes.is_empty()).collect()
 }
 

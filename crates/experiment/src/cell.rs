@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use quell_lab::scenario::Direction;
-use quell_lab::sweep::{Probe, Wanted};
+use quell_lab::sweep::{Probe, Wanted, Watched};
 use quell_lab::{Scenario, World};
 use quell_units::Time;
 
@@ -34,6 +34,7 @@ pub struct Cell {
     over_linux: Vec<String>,
     seed: u64,
     probe: Option<Probe>,
+    watched: Option<Watched>,
     slow: bool,
 }
 
@@ -46,6 +47,7 @@ impl Cell {
             over_linux: Vec::new(),
             seed: 1,
             probe: None,
+            watched: None,
             slow: false,
         }
     }
@@ -91,6 +93,13 @@ impl Cell {
         self
     }
 
+    /// With this queue, watched from outside.
+    #[must_use]
+    pub fn watched(mut self, watched: Watched) -> Self {
+        self.watched = Some(watched);
+        self
+    }
+
     /// A quick run lasts at least 20 s, not 2 s, because the application needs time to begin.
     #[must_use]
     pub fn slow(mut self) -> Self {
@@ -101,6 +110,16 @@ impl Cell {
     /// Path of the scenario below `scenarios/`.
     pub fn file(&self) -> &str {
         &self.file
+    }
+
+    /// The queue that is watched from outside.
+    pub fn watches(&self) -> Option<&Watched> {
+        self.watched.as_ref()
+    }
+
+    /// Its seed.
+    pub fn own_seed(&self) -> u64 {
+        self.seed
     }
 
     /// The measurement, if it is none of the summary.
@@ -128,8 +147,15 @@ impl Cell {
     }
 
     fn differs_by_seed_alone(&self, other: &Self) -> bool {
-        (&self.file, &self.sets, self.measurement())
-            == (&other.file, &other.sets, other.measurement())
+        let of = |one: &Self| {
+            (
+                one.file.clone(),
+                one.sets.clone(),
+                one.measurement(),
+                one.watched.clone(),
+            )
+        };
+        of(self) == of(other)
     }
 }
 
@@ -160,6 +186,7 @@ pub(crate) fn wanted_of(
             (Length::Quick, true) => Some(|scenario| shorten(scenario, LONG)),
         },
         probe: cell.probe,
+        watched: cell.watched.clone(),
     };
     let mut all: Vec<Wanted> = cells.iter().enumerate().map(one).collect();
     if length == Length::Quick {

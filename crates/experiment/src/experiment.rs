@@ -10,14 +10,16 @@ use quell_lab::scenario::{Origin, Problem, Problems};
 use quell_lab::sweep::Stored;
 
 use crate::cell::Cell;
-use crate::evaluate::Engine;
+use crate::evaluate::{Engine, Fault};
 use crate::file::{self, Definition};
 use crate::found::Found;
+use crate::reference::Compared;
 use crate::shipped;
 use crate::statement::{Checks, Expected, Statement};
 
 /// An experiment: what its source says, the runs that repeat it, and how the results are judged. It is a file, of
 /// [`experiments/`](crate::shipped) or a user's.
+#[derive(Clone)]
 pub struct Experiment {
     /// Its name: a [`Chapter`](crate::registry::Chapter) and a name in it, as `gsp2014/e4`; a user's has the name of its file.
     pub id: String,
@@ -125,6 +127,72 @@ impl Experiment {
         Ok(Self { folder, ..read })
     }
 
+    /// The points that are compared with a record, each with its runs.
+    ///
+    /// # Errors
+    ///
+    /// An expression has no value.
+    pub fn points(&self) -> Result<Vec<(String, &[Cell])>, Unevaluated> {
+        let mut rest = &self.cells[..];
+        let point = |(name, seeds): (String, u64)| {
+            let (own, others) = rest.split_at(rest.len().min(seeds as usize));
+            rest = others;
+            (name, own)
+        };
+        let points = Engine::new(&self.definition)?.points()?;
+        Ok(points.into_iter().map(point).collect())
+    }
+
+    /// The worlds of which figures are recorded.
+    pub fn recorded_worlds(&self) -> &[String] {
+        let reference = self.definition.reference.as_ref();
+        reference.map_or(&[], |reference| &reference.worlds)
+    }
+
+    /// The name of the record.
+    pub fn record(&self) -> Option<&str> {
+        let reference = self.definition.reference.as_ref();
+        reference.map(|reference| reference.file.as_str())
+    }
+
+    /// Seeds at most of a point whose runs scatter.
+    pub fn most_seeds(&self) -> Option<u64> {
+        self.definition.most_seeds
+    }
+
+    /// Every point with so many seeds, and without any with those of the file: to record them anew.
+    ///
+    /// # Errors
+    ///
+    /// An expression has no value.
+    pub fn with_seeds(&self, seeds: Option<BTreeMap<String, u64>>) -> Result<Self, Unevaluated> {
+        let mut other = self.clone();
+        if let Some(reference) = &mut other.definition.reference {
+            reference.seeds = seeds;
+        }
+        other.cells = Engine::new(&other.definition)?.cells()?;
+        Ok(other)
+    }
+
+    /// Each point in the simulator beside another world, from the results of its cells in both.
+    ///
+    /// # Errors
+    ///
+    /// An expression has no value.
+    pub fn compare(
+        &self,
+        sim: &[Stored],
+        other: &[Stored],
+        world: &str,
+    ) -> Result<Vec<Compared>, Unevaluated> {
+        let mut engine = Engine::new(&self.definition)?;
+        engine.take(other)?;
+        let recorded = engine.record(world)?;
+        let mut engine = Engine::new(&self.definition)?;
+        engine.take(sim)?;
+        Ok(engine.compared_with(&recorded)?)
+    }
+
     /// The runs that repeat it, in their order.
     pub fn cells(&self) -> &[Cell] {
         &self.cells
@@ -184,6 +252,24 @@ impl fmt::Debug for Experiment {
         f.write_str(&self.id)
     }
 }
+
+/// An expression of an experiment has no value: why.
+#[derive(Debug)]
+pub struct Unevaluated(String);
+
+impl From<Fault> for Unevaluated {
+    fn from(fault: Fault) -> Self {
+        Self(fault.why)
+    }
+}
+
+impl fmt::Display for Unevaluated {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Unevaluated {}
 
 /// Why an experiment file was not read.
 #[derive(Debug)]

@@ -4,6 +4,7 @@ use quell_lab::sweep::Stored;
 
 use crate::experiment::Experiment;
 use crate::figure::Figure;
+use crate::reference::Compared;
 use crate::statement::{Checks, Judge, Judged};
 use crate::table::Table;
 
@@ -18,6 +19,8 @@ pub struct Findings<'a> {
     pub text: String,
     /// Files of `docs/evidence/data`.
     pub tables: Vec<(String, Table)>,
+    /// Each point beside what is recorded of it in another world.
+    pub compared: Vec<Compared>,
     /// For the book.
     pub figures: Vec<Figure>,
 }
@@ -26,6 +29,11 @@ impl<'a> Findings<'a> {
     /// What the results of the experiment's cells, in their order, say in the simulated world.
     pub fn of(experiment: &'a Experiment, results: &[Stored]) -> Self {
         Self::judged_as(experiment, results, Judge::Simulated)
+    }
+
+    /// The same in another world.
+    pub fn elsewhere(experiment: &'a Experiment, results: &[Stored]) -> Self {
+        Self::judged_as(experiment, results, Judge::Elsewhere)
     }
 
     pub(crate) fn judged_as(experiment: &'a Experiment, results: &[Stored], judge: Judge) -> Self {
@@ -37,6 +45,7 @@ impl<'a> Findings<'a> {
             faults: found.faults,
             text: found.text.trim().to_owned(),
             tables: found.tables,
+            compared: found.compared,
             figures: found.figures,
         }
     }

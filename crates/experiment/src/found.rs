@@ -1,6 +1,7 @@
 //! What the file of an experiment says of its results: checks, text, tables and figures.
 
 use crate::figure::Figure;
+use crate::reference::Compared;
 use crate::statement::Checks;
 use crate::table::Table;
 
@@ -9,6 +10,8 @@ use crate::table::Table;
 pub(crate) struct Found {
     /// One for each statement, in their order.
     pub(crate) checks: Vec<Checks>,
+    /// Each point beside what is recorded of it.
+    pub(crate) compared: Vec<Compared>,
     /// What could not be evaluated.
     pub(crate) faults: Vec<String>,
     /// Markdown.

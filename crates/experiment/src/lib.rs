@@ -7,7 +7,7 @@
 //! * [`Findings`]: what an experiment found: text, tables, figures, and each [`Statement`] with its [`Verdict`].
 //! * [`book`]: all of that as one HTML file.
 //! * [`characterize`]: report cards of queues.
-//! * [`validate`]: the comparisons of worlds that the release process makes.
+//! * [`reference`]: figures that are recorded of another world, and how far those of the simulator are from them.
 //! * [`shipped`]: the scenarios and experiments, inside the program.
 //!
 //! `docs/reproduce.md` comes from the same definitions.
@@ -30,16 +30,16 @@ mod found;
 mod function;
 mod measure;
 pub mod probe;
+pub mod reference;
 pub mod registry;
 mod reproduction;
 pub mod shipped;
 mod statement;
 mod statistics;
 pub mod table;
-pub mod validate;
 
 pub use cell::{Cell, Length};
-pub use experiment::{Experiment, OpenError, Section};
+pub use experiment::{Experiment, OpenError, Section, Unevaluated};
 pub use figure::{Curve, Figure, Pair};
 pub use findings::Findings;
 pub use reproduction::{Outcome, Reproduction, Unable};

@@ -48,6 +48,25 @@ static BOOK: LazyLock<Book> = LazyLock::new(|| match book() {
     Err(why) => panic!("{why}"),
 });
 
+/// The first part of the IDs of comparisons with Linux.
+pub const VALIDATION: &str = "validation";
+/// Their names, in the order of `docs/evidence/validation.md`.
+const COMPARISONS: [&str; 6] = [
+    "grid",
+    "worlds",
+    "controls",
+    "applications",
+    "recovery",
+    "parity",
+];
+
+/// The comparisons with Linux: no source published them, so they stand in no book.
+static VALIDATED: LazyLock<Vec<Experiment>> = LazyLock::new(|| {
+    let ids = COMPARISONS.map(|name| format!("{VALIDATION}/{name}"));
+    let read: Result<Vec<Experiment>, Broken> = ids.iter().map(|id| experiment(id)).collect();
+    read.unwrap_or_else(|why| panic!("{why}"))
+});
+
 fn book() -> Result<Book, Broken> {
     let text =
         shipped::experiment("book.toml").ok_or_else(|| Broken::new("there is no book.toml"))?;
@@ -127,6 +146,11 @@ pub fn all() -> Vec<&'static Experiment> {
     chapters().iter().flat_map(Chapter::experiments).collect()
 }
 
+/// The comparisons with Linux, `validation/…`, which are not of the book.
+pub fn comparisons() -> &'static [Experiment] {
+    &VALIDATED
+}
+
 impl Chapter {
     /// Its experiments.
     pub fn experiments(&self) -> Vec<&'static Experiment> {
@@ -148,8 +172,11 @@ impl Experiment {
 ///
 /// There is none: names that are near.
 pub fn find(name: &str) -> Result<Vec<&'static Experiment>, Vec<&'static str>> {
-    let all = all();
-    let is_meant = |one: &&Experiment| name == "all" || one.id == name || one.chapter() == name;
+    let all: Vec<_> = all().into_iter().chain(comparisons()).collect();
+    let is_meant = |one: &&Experiment| {
+        let is_any = name == "all" && one.chapter() != VALIDATION;
+        is_any || one.id == name || one.chapter() == name
+    };
     let found: Vec<_> = all.iter().copied().filter(is_meant).collect();
     if !found.is_empty() {
         return Ok(found);
@@ -222,7 +249,8 @@ mod tests {
 
     #[test]
     fn every_experiment_file_stands_in_the_book() {
-        let ids: BTreeSet<&str> = all().iter().map(|one| one.id.as_str()).collect();
+        let known = all().into_iter().chain(comparisons());
+        let ids: BTreeSet<&str> = known.map(|one| one.id.as_str()).collect();
         let files = shipped::experiments().filter_map(|path| path.strip_suffix(".toml"));
         let outside: Vec<&str> = files
             .filter(|id| *id != "book" && !ids.contains(id))
@@ -257,5 +285,7 @@ mod tests {
         );
         assert!(find("m3").unwrap_err().contains(&"homegateway2011/m3"));
         assert!(find("xyz").unwrap_err().is_empty());
+        assert_eq!(find(VALIDATION).unwrap().len(), comparisons().len());
+        assert_eq!(find("validation/grid").unwrap().len(), 1);
     }
 }

@@ -86,8 +86,9 @@ impl<'a> Reproduction<'a> {
         let (mut able, mut unable) = (Vec::new(), Vec::new());
         for &experiment in experiments {
             let own = runs_of(experiment, length, world);
-            // The definitions are about the simulated world; for another one each has to be asked.
-            if world != World::Sim
+            // The definitions are about the simulated world, but for those that watch a queue; for another one each has to be asked.
+            let is_watched = own.iter().any(|one| one.watched.is_some());
+            if (world != World::Sim || is_watched)
                 && let Err(why) = Plan::of(name, &own, world, guest)
             {
                 // Where nothing at all can run the reason is the same for all.

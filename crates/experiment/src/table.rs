@@ -24,6 +24,11 @@ impl Table {
         self.rows.push(cells.to_vec());
     }
 
+    /// Whether another table has the same heads.
+    pub fn is_like(&self, other: &Self) -> bool {
+        self.rows[0] == other.rows[0]
+    }
+
     /// Adds the rows of a table with the same heads.
     ///
     /// # Panics

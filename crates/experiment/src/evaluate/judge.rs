@@ -118,6 +118,11 @@ impl Engine<'_> {
                 let holds = self.value(condition, &frame)?.holds();
                 tell(checks, role, holds, what);
             }
+            Form::Beside(beside) => {
+                if let Some(one) = self.difference(check, beside, &frame.case)? {
+                    tell(checks, role, one.holds(), format!("{what}: {one}"));
+                }
+            }
             Form::Within { percent, of, or } => {
                 let Some(of) = number(of)? else {
                     return Ok(());

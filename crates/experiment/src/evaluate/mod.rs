@@ -1,5 +1,6 @@
 //! The values of an experiment file's expressions: at the points of its axes, over the runs of its plan.
 
+mod beside;
 mod calls;
 mod case;
 mod column;
@@ -31,6 +32,8 @@ pub(crate) struct Engine<'a> {
     /// The axes; parts have their values from the results.
     axes: Vec<Axis>,
     labels: Vec<Vec<Value>>,
+    /// The points of a covering, in order.
+    covered: Option<Vec<Key>>,
     /// The results of each point of the axes that make runs, seed by seed.
     results: HashMap<Key, Vec<RunResult>>,
     /// What was evaluated: figures at the values of the axes on which they depend.
@@ -59,6 +62,7 @@ impl<'a> Engine<'a> {
                 .iter()
                 .map(|axis| vec![Value::None; axis.values.len()])
                 .collect(),
+            covered: None,
             results: HashMap::new(),
             figures: RefCell::default(),
             passing: RefCell::default(),
@@ -77,6 +81,8 @@ impl<'a> Engine<'a> {
                 engine.labels[axis][value] = label;
             }
         }
+        engine.forget();
+        engine.covered = engine.covering()?;
         engine.forget();
         Ok(engine)
     }

@@ -1,6 +1,6 @@
 //! The runs of an experiment file, and their results.
 
-use quell_lab::sweep::{Probe, Stored};
+use quell_lab::sweep::{Probe, Stored, Watched};
 
 use super::case::{Case, Fault, Frame};
 use super::{Engine, RunResult};
@@ -34,12 +34,12 @@ impl Measure {
 
 impl Engine<'_> {
     /// The cases of the runs, in order.
-    fn run_cases(&self) -> Result<Vec<Case>, Fault> {
+    pub(super) fn run_cases(&self) -> Result<Vec<Case>, Fault> {
         let axes = self.definition.names.places(self.definition.names.runs());
         self.cases(&axes, &Frame::at(Case::free(self.axes.len())), false)
     }
 
-    fn keys_of(&self, case: &Case) -> Result<RunKeys, Fault> {
+    pub(super) fn keys_of(&self, case: &Case) -> Result<RunKeys, Fault> {
         let mut keys = self.definition.runs.clone();
         for axis in self.definition.names.places(self.definition.names.runs()) {
             if let Some(value) = case.at(axis) {
@@ -78,10 +78,16 @@ impl Engine<'_> {
             if let Some(probe) = keys.measure.and_then(Measure::probe) {
                 cell = cell.probe(probe);
             }
+            if let Some(words) = &keys.watched {
+                cell = cell.watched(match &self.setting(words, &frame)? {
+                    Some(words) if words != "quell" => Watched::Kernel(words.clone()),
+                    _ => Watched::Quell,
+                });
+            }
             if keys.is_slow == Some(true) {
                 cell = cell.slow();
             }
-            let seeds = keys.seeds.unwrap_or_default();
+            let seeds = self.seeds_for(&frame.case, keys.seeds)?;
             let settings = cell.settings().iter().chain(cell.settings_over_linux());
             let length: usize = settings.map(|one| one.len() + OF_A_SETTING).sum();
             written += length * seeds.len();
@@ -127,7 +133,7 @@ impl Engine<'_> {
         let mut rest = stored.iter();
         for case in self.run_cases()? {
             let keys = self.keys_of(&case)?;
-            let seeds = keys.seeds.unwrap_or_default();
+            let seeds = self.seeds_for(&case, keys.seeds)?;
             let measure = keys.measure.unwrap_or(Measure::Summary);
             let mut results = Vec::new();
             for (seed, stored) in seeds.iter().zip(rest.by_ref()) {

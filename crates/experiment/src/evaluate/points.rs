@@ -1,7 +1,7 @@
 //! The points of an experiment: which there are, which a condition leaves, which a selection chooses.
 
 use super::Engine;
-use super::case::{Case, Fault, Frame, told};
+use super::case::{Case, Fault, Frame, Key, told};
 use super::column;
 use crate::expression::{Expression, Value};
 use crate::file::{AxisKind, MOST_POINTS, Parts};
@@ -64,6 +64,16 @@ impl Engine<'_> {
                 }
             };
             if !left {
+                return Ok(false);
+            }
+        }
+        if let Some(covered) = self.covered.as_ref().filter(|_| !published) {
+            self.spend(0, covered.len() / 16)?;
+            let fits = |key: &Key| {
+                let mut both = key.iter().zip(&case.fixed);
+                both.all(|(of, at)| of.is_none() || at.is_none() || of == at)
+            };
+            if !covered.iter().any(fits) {
                 return Ok(false);
             }
         }

@@ -7,6 +7,7 @@ use crate::expression::{Expression, Template, Value};
 use crate::figure::Figure as Drawn;
 use crate::file::{Column, Curve, Pair, Picture, PictureKind, Table, TableKind};
 use crate::found::Found;
+use crate::reference::report::{ANEW, anew};
 use crate::statement::Checks;
 use crate::table::Table as Written;
 
@@ -27,6 +28,15 @@ impl Engine<'_> {
             if let Err(fault) = judged {
                 out.fault(&format!("statement.{}", statement.id), &fault.why);
             }
+        }
+        match self.compared() {
+            Ok(compared) => {
+                if self.definition.reference.is_some() {
+                    out.tables.push((ANEW.to_owned(), anew(&compared)));
+                }
+                out.compared = compared;
+            }
+            Err(fault) => out.fault("reference", &fault.why),
         }
         for (name, table) in &self.definition.files {
             match self.table(table) {

@@ -328,7 +328,8 @@ impl Common {
             None => 0,
         };
         let scenario = runs.scenario.as_ref().map_or(0, Template::weight);
-        fields + listed + settings + label + scenario
+        let watched = runs.watched.as_ref().map_or(0, Template::weight);
+        fields + listed + settings + label + scenario + watched
     }
 }
 
@@ -343,6 +344,7 @@ impl RunKeys {
             over_linux: self.over_linux,
             seeds: later.seeds.or(self.seeds),
             measure: later.measure.or(self.measure),
+            watched: later.watched.or(self.watched),
             is_slow: later.is_slow.or(self.is_slow),
         }
     }
@@ -358,7 +360,7 @@ fn cell_of(cell: &str) -> Value {
 }
 
 /// The cells of a line of CSV (RFC 4180, without line breaks in a cell).
-fn split(line: &str) -> Vec<String> {
+pub(crate) fn split(line: &str) -> Vec<String> {
     let (mut cells, mut cell, mut is_quoted) = (Vec::new(), String::new(), false);
     let mut rest = line.trim_end_matches('\r').chars().peekable();
     while let Some(next) = rest.next() {

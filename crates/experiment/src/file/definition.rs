@@ -5,6 +5,7 @@ use std::path::{Component, Path};
 
 use crate::expression::{Expression, Template, Value};
 use crate::measure::Measure;
+use crate::reference::Beside;
 
 /// The version of the format.
 pub(super) const SCHEMA: &str = "1";
@@ -22,6 +23,8 @@ pub(super) const MOST_NAMES: usize = 1_000;
 pub(super) const MOST_COPIED: usize = 4_000_000;
 /// Problems that are reported at most.
 pub(super) const MOST_PROBLEMS: usize = 100;
+/// The largest strength of a covering.
+pub(super) const MOST_STRENGTH: u64 = 4;
 /// Axes at most: a set of axes is a number of 64 bits.
 pub(super) const MOST_AXES: usize = 32;
 
@@ -36,7 +39,12 @@ pub(super) const KEYS: &[&str] = &[
     "over-linux",
     "seeds",
     "measure",
+    "watched",
     "quick",
+    "reference",
+    "method",
+    "strength",
+    "most-seeds",
     "skip",
     "judged",
     "what",
@@ -60,6 +68,8 @@ pub(crate) struct RunKeys {
     pub(crate) over_linux: Vec<(String, Template)>,
     pub(crate) seeds: Option<Seeds>,
     pub(crate) measure: Option<Measure>,
+    /// A queue that is watched from outside: `quell`, or that of the kernel in the words of tc.
+    pub(crate) watched: Option<Template>,
     /// A quick run lasts 20 s and not 2 s, because the application needs time to begin.
     pub(crate) is_slow: Option<bool>,
 }
@@ -238,6 +248,8 @@ pub(crate) enum Form {
     Bounds(Vec<(Bound, Expression)>),
     /// A condition.
     Holds(Expression),
+    /// Near what is recorded of another world.
+    Beside(Beside),
 }
 
 /// How a value lies to a bound.

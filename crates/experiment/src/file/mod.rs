@@ -8,6 +8,7 @@ mod definition;
 mod figures;
 mod names;
 mod reader;
+mod reference;
 mod runs;
 mod statements;
 mod tables;
@@ -15,6 +16,7 @@ mod whole;
 
 use quell_lab::scenario::{Origin, Problem, Problems, tree};
 
+pub(crate) use axes::split;
 pub(crate) use definition::*;
 pub(crate) use names::{Depends, Meaning};
 use reader::Reader;

@@ -8,10 +8,17 @@ use crate::expression::{Expression, Piece, Template};
 use crate::measure::Measure;
 
 /// The keys of runs.
-pub(super) const RUN_KEYS: [&str; 6] =
-    ["scenario", "set", "over-linux", "seeds", "measure", "quick"];
+pub(super) const RUN_KEYS: [&str; 7] = [
+    "scenario",
+    "set",
+    "over-linux",
+    "seeds",
+    "measure",
+    "watched",
+    "quick",
+];
 /// Seeds of a point at most.
-const MOST_SEEDS: u64 = 10_000;
+pub(super) const MOST_SEEDS: u64 = 10_000;
 
 impl Reader<'_> {
     /// The keys of runs in `table`, which is at `path`.
@@ -40,6 +47,9 @@ impl Reader<'_> {
             measure: table
                 .get("measure")
                 .and_then(|node| self.word(&at("measure"), node, &Measure::ALL)),
+            watched: table
+                .get("watched")
+                .and_then(|node| self.template(&at("watched"), node)),
             is_slow: table
                 .get("quick")
                 .and_then(|node| self.word(&at("quick"), node, &quick)),

@@ -6,7 +6,7 @@ use super::definition::{Axis, Bound, Check, Figure, Form, Statement};
 use super::reader::Reader;
 use crate::expression::{Expression, Node as Part, Template};
 
-const CHECK_KEYS: [&str; 21] = [
+const CHECK_KEYS: [&str; 23] = [
     "figure",
     "value",
     "label",
@@ -14,6 +14,8 @@ const CHECK_KEYS: [&str; 21] = [
     "of",
     "near",
     "or-within",
+    "beside",
+    "absent",
     "from",
     "to",
     "is",
@@ -299,6 +301,9 @@ impl Reader<'_> {
         if let Some(holds) = self.expression_of(key, table, "holds") {
             return Some(Form::Holds(holds));
         }
+        if table.get("beside").is_some() {
+            return self.beside(key, node, table);
+        }
         if let Some(percent) = self.expression_of(key, table, "within") {
             let near = self.expression_of(key, table, "near");
             let of = near.or_else(|| self.expression_of(key, table, "of"));
@@ -363,6 +368,7 @@ impl Form {
                 .collect(),
             Self::Bounds(bounds) => bounds.iter().map(|(_, bound)| bound).collect(),
             Self::Holds(holds) => vec![holds],
+            Self::Beside(_) => Vec::new(),
         }
     }
 }

@@ -286,3 +286,64 @@ fn what_a_table_or_picture_lacks_is_named() {
         );
     }
 }
+
+#[test]
+fn a_record_is_read_and_what_is_compared_with_it_needs_a_figure_and_a_world() {
+    const RECORD: &str =
+        "point,seeds,figure,sim,sim_error,virtual,virtual_error\na,3,used,1,0,1,0\n";
+    let files = |name: &str| (name == "r.csv").then(|| RECORD.to_owned());
+    let text = |reference: &str, check: &str| {
+        format!(
+            "schema = 1\ntitle = \"t\"\nsource = \"s\"\nscenario = \"home/evening.toml\"\nmethod = \"covering\"\nstrength = 2\n{reference}\n\
+             axis.x = [1, 2]\naxis.y = [1, 2]\n[figure]\nused = \"link.utilisation\"\n[statement.used]\npublished = \"p\"\nchecked = \"c\"\n\
+             check = {check}\n"
+        )
+    };
+    let whole = "reference = {file=\"r.csv\", world=\"virtual\", point=\"a\", row=\"r\"}";
+    let check = "{figure=\"used\", beside=\"virtual\", within=2}";
+    let read = read("e.toml", &text(whole, check), &files).unwrap();
+    assert_eq!(read.strength, Some(2));
+    let reference = read.reference.unwrap();
+    assert_eq!(reference.worlds, ["virtual"]);
+    assert_eq!(reference.seeds.unwrap()["a"], 3);
+    for (reference, check, why) in [
+        ("", check, "virtual is no world of reference"),
+        (
+            whole,
+            "{figure=\"used\", beside=\"live\", within=2}",
+            "live is no world of reference",
+        ),
+        (
+            whole,
+            "{figure=\"used\", beside=\"virtual\"}",
+            "beside needs a figure, and within",
+        ),
+        (
+            "reference = {file=\"x.csv\", world=\"virtual\", point=\"a\", row=\"r\"}",
+            check,
+            "there is no x.csv",
+        ),
+        (
+            "reference = {file=\"r.csv\", point=\"a\", row=\"r\"}",
+            check,
+            "must be the world that is recorded",
+        ),
+        (
+            "reference = {file=\"r.csv\", world=\"virtual\"}",
+            check,
+            "reference.point",
+        ),
+    ] {
+        let problems = super::read("e.toml", &text(reference, check), &files).unwrap_err();
+        assert!(problems.to_string().contains(why), "{why}: {problems}");
+    }
+    for (from, to, why) in [
+        ("method = \"covering\"\n", "", "only with method"),
+        ("strength = 2\n", "", "covering needs strength"),
+        ("strength = 2", "strength = 9", "from 1 to 4"),
+    ] {
+        let text = text(whole, check).replace(from, to);
+        let problems = super::read("e.toml", &text, &files).unwrap_err();
+        assert!(problems.to_string().contains(why), "{why}: {problems}");
+    }
+}

@@ -7,7 +7,9 @@ use quell_lab::scenario::tree::{self, Node, Table as Keys};
 use super::definition::{Axis, Figure, KEYS, Picture, RunKeys, SCHEMA, Statement, Table};
 use super::names::Names;
 use super::reader::Reader;
+use super::runs::MOST_SEEDS;
 use crate::expression::{Expression, Piece, Template};
+use crate::reference::Reference;
 
 /// An experiment file.
 #[derive(Debug, Clone)]
@@ -16,6 +18,12 @@ pub(crate) struct Definition {
     pub(crate) source: String,
     /// What is known of the runs of every point.
     pub(crate) runs: RunKeys,
+    /// What is recorded of other worlds.
+    pub(crate) reference: Option<Reference>,
+    /// Of so many axes every combination of values occurs, and no more points than that needs; without it all points.
+    pub(crate) strength: Option<usize>,
+    /// Seeds at most of a point whose runs scatter.
+    pub(crate) most_seeds: Option<u64>,
     /// Points that are left out.
     pub(crate) skip: Vec<Expression>,
     /// Default text of a check.
@@ -86,6 +94,11 @@ impl Reader<'_> {
             }
             None => Vec::new(),
         };
+        let reference = get("reference").and_then(|node| self.reference(node));
+        let strength = self.strength(root, table);
+        let most_seeds = table
+            .get("most-seeds")
+            .and_then(|node| self.whole("most-seeds", node, MOST_SEEDS));
         let whens = get("when").map_or_else(Vec::new, |node| self.whens(node));
         self.names.declare(&axes, &lets.all, &figures);
         let what = get("what").and_then(|node| self.template("what", node));
@@ -101,6 +114,7 @@ impl Reader<'_> {
                 Vec::new()
             }
         };
+        self.besides(root, &statements, reference.as_ref());
         let tables = self.tables("table", table, &axes, &figures);
         let files = self.tables("csv", table, &axes, &figures);
         let pictures = table
@@ -113,6 +127,9 @@ impl Reader<'_> {
             title,
             source,
             runs,
+            reference,
+            strength,
+            most_seeds,
             skip,
             what: what.unwrap_or_default(),
             lets: lets.all,

@@ -5,3 +5,6 @@
 mod cards;
 #[path = "../suites.rs"]
 mod suites;
+
+#[path = "../validation.rs"]
+mod validation;

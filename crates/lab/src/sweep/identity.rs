@@ -9,7 +9,7 @@ use std::fmt;
 use quell_scenario::World;
 use sha2::{Digest as _, Sha256};
 
-use super::probe::Probe;
+use super::probe::{Probe, Watched};
 use crate::{GuestOptions, RunError, virtual_world};
 
 /// Hash of the sources that decide what a simulation gives, and of the versions of what they use.

@@ -31,7 +31,7 @@ pub use check::{Checked, Merged, check, merge};
 pub use file::{Objective, schema};
 pub use identity::{Identity, Key};
 pub use plan::{Plan, Wanted};
-pub use probe::{Probe, Reading};
+pub use probe::{Probe, Reading, Watched};
 pub use record::{PointRecord, Record};
 pub use shard::{NoShard, Shard};
 pub use store::Store;

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use quell_scenario::Scenario;
 use quell_units::Time;
 
-use crate::RunError;
+use crate::{LiveOptions, RunError};
 
 /// A measurement that the summary of a run does not have.
 #[derive(Debug, Clone, Copy)]
@@ -28,4 +28,35 @@ pub struct Reading {
     pub interval: fn(&Scenario) -> Time,
     /// Reads the figures, as JSON, from a folder with the result of this scenario, with series and packets.
     pub figures: fn(&Scenario, &Path) -> Result<String, RunError>,
+}
+
+/// The queue of a run that is watched from outside, at the ports before and behind it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Watched {
+    /// quell's.
+    Quell,
+    /// The kernel's, in the words of tc.
+    Kernel(String),
+}
+
+impl Watched {
+    /// The options of a run that is watched so.
+    pub(crate) fn options(&self) -> LiveOptions {
+        LiveOptions {
+            watch: true,
+            kernel_queue: match self {
+                Self::Quell => None,
+                Self::Kernel(words) => Some(words.clone()),
+            },
+            ..LiveOptions::default()
+        }
+    }
+
+    /// What the name of a cell says of it.
+    pub(crate) fn told(&self) -> String {
+        match self {
+            Self::Quell => "quell".to_owned(),
+            Self::Kernel(words) => format!("kernel {words}"),
+        }
+    }
 }

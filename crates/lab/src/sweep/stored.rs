@@ -22,6 +22,19 @@ pub enum Stored {
     Missing,
 }
 
+/// Removes the results of some cells of `plan`, by their places: they run again.
+///
+/// # Errors
+///
+/// A folder cannot be removed.
+pub fn forget(plan: &Plan, store: &Store, places: &[usize]) -> Result<(), RunError> {
+    for cell in places.iter().filter_map(|place| plan.cells.get(*place)) {
+        let folder = store.cell(cell.key);
+        std::fs::remove_dir_all(&folder).map_err(RunError::writing(&folder))?;
+    }
+    Ok(())
+}
+
 /// What `store` has of the cells of `plan`, in their order. Numbers are those that were written, to the bit, if `serde_json` has its
 /// feature `float_roundtrip`.
 ///

@@ -22,7 +22,7 @@ use super::cell_folder::{CELL, FAILED, FIGURES, RESULT, SERIES, State};
 use super::cost::estimate;
 use super::identity::Key;
 use super::plan::Plan;
-use super::probe::Reading;
+use super::probe::{Reading, Watched};
 use super::shard::{Shard, choose};
 use super::store::{Making, Put, Store};
 use crate::at_once::start;
@@ -502,8 +502,10 @@ impl Sweep<'_> {
         }
         let inner = folder.join("run");
         fs::create_dir(&inner).map_err(RunError::writing(&inner))?;
+        let watched = self.plan.watched(&self.plan.points[cell.point as usize]);
         let options = RunOptions {
             warnings,
+            live: watched.map_or_else(LiveOptions::default, Watched::options),
             ..RunOptions::new(self.plan.world, stop)
         };
         let summary = self.in_world(scenario, seed, &options, &inner, moving)?;

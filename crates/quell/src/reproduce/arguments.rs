@@ -44,6 +44,13 @@ pub(crate) struct Reproduce {
     /// is replaced
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
+    /// Write comparisons with Linux (validation/…) into this document, between its markers, and the CSV files into data/
+    /// beside it; in the virtual world, what ran becomes the record
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["quick", "shard", "dry_run", "tables", "report", "json"])]
+    pub(crate) record: Option<PathBuf>,
+    /// So many simulations of each point of a comparison with Linux (validation/…), however many runs Linux had
+    #[arg(long, value_name = "N", conflicts_with_all = ["quick", "record"], value_parser = clap::value_parser!(u64).range(2..))]
+    pub(crate) seeds: Option<u64>,
     /// Print the statements and verdicts, or the list, as JSON
     #[arg(long)]
     pub(crate) json: bool,

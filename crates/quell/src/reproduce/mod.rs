@@ -1,15 +1,17 @@
 //! `quell reproduce`: published experiments, and which of their statements come out.
 
 pub(crate) mod arguments;
+mod record;
 
 use std::fs;
 use std::path::Path;
 
 use quell_experiment::book;
-use quell_experiment::registry::{self, chapters};
+use quell_experiment::registry::{self, VALIDATION, chapters, comparisons};
+use quell_experiment::table::Table;
 use quell_experiment::{Experiment, Findings, Length, Outcome, Reproduction, Unable, Verdict};
-use quell_lab::World;
 use quell_lab::sweep::{self, Options, Report, Store, Survey};
+use quell_lab::{GuestOptions, World};
 use serde_json::{Value as Json, json};
 
 use crate::failure::Failure;
@@ -30,7 +32,7 @@ pub(crate) fn reproduce(arguments: &Reproduce, page: &mut Page) -> Result<(), Fa
         report::check(out)?;
     }
     let own = own_files(names)?;
-    let experiments = chosen(names, &own)?;
+    let mut experiments = chosen(names, &own)?;
     if list {
         return match arguments.json {
             true => print(&list_json(&experiments), page),
@@ -40,8 +42,19 @@ pub(crate) fn reproduce(arguments: &Reproduce, page: &mut Page) -> Result<(), Fa
             }
         };
     }
+    let more: Vec<Experiment>;
+    if let Some(seeds) = arguments.seeds {
+        let all = experiments.iter().map(|one| with_seeds(one, seeds));
+        more = all.collect::<Result<_, _>>()?;
+        experiments = more.iter().collect();
+    }
     let world = arguments.world.map_or(World::Sim, World::from);
-    let all = plan(arguments, &experiments, world)?;
+    let guest = arguments.patience.options(arguments.kernel.clone());
+    let guest = guest.map_err(Failure::input)?;
+    if let Some(document) = arguments.record.as_ref().filter(|_| world != World::Sim) {
+        return record_all(arguments, &experiments, world, &guest, document, page);
+    }
+    let all = plan(arguments, &experiments, world, &guest)?;
     let folder = arguments.store();
     if !arguments.dry_run {
         write_into(&folder, world)?;
@@ -52,15 +65,7 @@ pub(crate) fn reproduce(arguments: &Reproduce, page: &mut Page) -> Result<(), Fa
         Length::Quick => Store::for_a_while(&folder),
         Length::Full => Store::at(&folder),
     };
-    let options = Options {
-        shard: arguments.shard,
-        jobs: arguments.jobs.number(world).map_err(Failure::input)?,
-        retry_failed: arguments.retry_failed,
-        series: false,
-        time_limit: None,
-        reuse_live: false,
-        stop: interrupt.stop(),
-    };
+    let options = options(arguments, world, &interrupt)?;
     if arguments.dry_run {
         let survey = sweep::survey(&all.plan, &store, &options).map_err(Failure::run)?;
         dry(&all, &survey, &options, &folder, page);
@@ -77,6 +82,9 @@ pub(crate) fn reproduce(arguments: &Reproduce, page: &mut Page) -> Result<(), Fa
         print(&outcomes_json(&outcomes), page)?;
     } else {
         tell(&outcomes, &ran, &folder, page);
+    }
+    if let Some(document) = &arguments.record {
+        record::simulated(&outcomes, document, page)?;
     }
     if let Some(folder) = &arguments.tables {
         write_tables(&outcomes, folder)?;
@@ -97,14 +105,53 @@ pub(crate) fn reproduce(arguments: &Reproduce, page: &mut Page) -> Result<(), Fa
     }
 }
 
+fn options<'a>(
+    arguments: &Reproduce,
+    world: World,
+    interrupt: &'a Interrupt,
+) -> Result<Options<'a>, Failure> {
+    Ok(Options {
+        shard: arguments.shard,
+        jobs: arguments.jobs.number(world).map_err(Failure::input)?,
+        retry_failed: arguments.retry_failed,
+        series: false,
+        time_limit: None,
+        reuse_live: world == World::Live,
+        stop: interrupt.stop(),
+    })
+}
+
+/// Records each experiment in another world.
+fn record_all(
+    arguments: &Reproduce,
+    experiments: &[&Experiment],
+    world: World,
+    guest: &GuestOptions,
+    document: &Path,
+    page: &mut Page,
+) -> Result<(), Failure> {
+    let folder = arguments.store();
+    write_into(&folder, world)?;
+    let interrupt = Interrupt::listen()?;
+    let recording = record::Recording {
+        world,
+        guest,
+        store: &Store::at(&folder),
+        options: &options(arguments, world, &interrupt)?,
+        document,
+    };
+    let mut all = experiments.iter();
+    let made = all.try_for_each(|one| recording.make(one, page));
+    made.map_err(|error| interrupt.explain(error))
+}
+
 /// What is to run of the experiments in this world; prints which of them cannot.
 fn plan<'a>(
     arguments: &Reproduce,
     experiments: &[&'a Experiment],
     world: World,
+    guest: &GuestOptions,
 ) -> Result<Reproduction<'a>, Failure> {
-    let guest = arguments.patience.options(arguments.kernel.clone());
-    let guest = guest.map_err(Failure::input)?;
     if world == World::Live {
         let why = "a run of the live world does not repeat; run its scenario with quell run";
         return Err(Failure::input(format!("--world live: {why}")));
@@ -114,7 +161,7 @@ fn plan<'a>(
             "--kernel has an effect only in the virtual world",
         ));
     }
-    let all = Reproduction::new(experiments, arguments.length(), world, &guest);
+    let all = Reproduction::new(experiments, arguments.length(), world, guest);
     let all = all.map_err(Failure::run)?;
     if all.unable.len() == experiments.len() {
         return Err(Failure::input(unable(&all.unable)));
@@ -123,6 +170,19 @@ fn plan<'a>(
         complain(&format!("note: {}", unable(&all.unable)));
     }
     Ok(all)
+}
+
+/// A comparison with so many seeds of each point.
+fn with_seeds(experiment: &Experiment, seeds: u64) -> Result<Experiment, Failure> {
+    if experiment.record().is_none() {
+        let id = &experiment.id;
+        let why = format!("--seeds: {id} is compared with no record of Linux");
+        return Err(Failure::input(why));
+    }
+    let points = experiment.points().map_err(Failure::failed)?;
+    let points = points.into_iter().filter(|(_, cells)| !cells.is_empty());
+    let seeds = points.map(|(name, _)| (name, seeds)).collect();
+    experiment.with_seeds(Some(seeds)).map_err(Failure::failed)
 }
 
 /// Whether a name is that of a file: IDs have no end.
@@ -139,9 +199,8 @@ fn own_files(names: &[String]) -> Result<Vec<Experiment>, Failure> {
 
 /// The experiments that these names mean, each once, in the order of the book, then those of one's own; all of the book without a name.
 fn chosen<'a>(names: &[String], own: &'a [Experiment]) -> Result<Vec<&'a Experiment>, Failure> {
-    let all: Vec<&'a Experiment> = registry::all();
     if names.is_empty() {
-        return Ok(all);
+        return Ok(registry::all());
     }
     let mut wanted: Vec<&str> = Vec::new();
     for name in names.iter().filter(|name| !is_file(name)) {
@@ -156,21 +215,28 @@ fn chosen<'a>(names: &[String], own: &'a [Experiment]) -> Result<Vec<&'a Experim
         wanted.extend(found.iter().map(|one| one.id.as_str()));
     }
     let is_wanted = |one: &&Experiment| wanted.contains(&one.id.as_str());
-    Ok(all.into_iter().filter(is_wanted).chain(own).collect())
+    let all = registry::all().into_iter().chain(comparisons());
+    Ok(all.filter(is_wanted).chain(own).collect())
 }
 
 fn list_all(experiments: &[&Experiment], page: &mut Page) {
     let width = experiments.iter().map(|one| one.id.chars().count()).max();
     let width = width.unwrap_or(0);
-    for chapter in chapters() {
-        let own = experiments
-            .iter()
-            .filter(|one| one.chapter() == chapter.name);
+    let known = chapters()
+        .iter()
+        .map(|one| (one.name.as_str(), one.title.as_str(), one.source.as_str()));
+    let with_linux = (
+        VALIDATION,
+        "Comparisons with Linux",
+        "docs/evidence/validation.md",
+    );
+    for (name, title, source) in known.chain([with_linux]) {
+        let own = experiments.iter().filter(|one| one.chapter() == name);
         let own: Vec<_> = own.collect();
         if own.is_empty() {
             continue;
         }
-        page.paragraph(0, &format!("{}: {}", chapter.title, chapter.source));
+        page.paragraph(0, &format!("{title}: {source}"));
         for one in own {
             let statements = match one.statements.len() {
                 1 => "1 statement".to_owned(),
@@ -360,6 +426,8 @@ fn tell_one(findings: &Findings<'_>, counts: &mut [usize; 3], page: &mut Page) {
 /// Writes the text of each experiment with its tables, as Markdown, and its CSV files.
 fn write_tables(outcomes: &[Outcome<'_>], folder: &Path) -> Result<(), Failure> {
     fs::create_dir_all(folder).map_err(Failure::failed)?;
+    // What several write into one file.
+    let mut files: Vec<(&str, Table)> = Vec::new();
     for findings in outcomes.iter().filter_map(Outcome::findings) {
         let experiment = findings.experiment();
         let name = experiment.id.replace('/', "-");
@@ -368,9 +436,15 @@ fn write_tables(outcomes: &[Outcome<'_>], folder: &Path) -> Result<(), Failure> 
         let text = format!("# {}\n\n{text}\n", experiment.title);
         write(&folder.join(format!("{name}.md")), text.as_bytes())?;
         for (name, table) in &findings.tables {
-            let name = Path::new(name).file_name().unwrap_or_default();
-            write(&folder.join(name), table.to_csv().as_bytes())?;
+            match files.iter_mut().find(|(known, _)| known == name) {
+                Some((_, whole)) if whole.is_like(table) => whole.append(table),
+                _ => files.push((name, table.clone())),
+            }
         }
+    }
+    for (name, table) in &files {
+        let name = Path::new(name).file_name().unwrap_or_default();
+        write(&folder.join(name), table.to_csv().as_bytes())?;
     }
     Ok(())
 }

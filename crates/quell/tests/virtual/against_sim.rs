@@ -1,6 +1,6 @@
 //! The simulator beside real TCP in virtual time, at twelve points of the grid of `docs/evidence/validation.md`.
 //!
-//! Figures, bounds and points are those of `make validate-grid`; only the runs are fewer. Both worlds repeat to the digit, so on
+//! Figures, bounds and points are those of `experiments/validation/grid.toml`; only the runs are fewer. Both worlds repeat to the digit, so on
 //! one kernel this never fails by chance. Two seeds tell little of the scatter of rare events, though: a ratio of drops or marks
 //! is taken to be known no better than their number allows ([`counting_error`]).
 
@@ -8,9 +8,9 @@ use std::fs;
 use std::sync::Mutex;
 use std::thread;
 
-use quell_experiment::validate::worlds::case::Case;
-use quell_experiment::validate::worlds::figures::{Difference, Figure, Reference};
-use quell_experiment::validate::worlds::grid;
+use quell_experiment::reference::{Compared, Difference};
+use quell_experiment::{Cell, Experiment, registry, shipped};
+use quell_lab::sweep::Stored;
 use quell_measure::Summary;
 
 use crate::stage::Stage;
@@ -58,11 +58,8 @@ fn agrees(test: &str, points: &[&str]) {
     let Some(stage) = Stage::new(test) else {
         return;
     };
-    let all: Vec<Case> = grid::points().iter().map(grid::Point::case).collect();
-    let mut waiting: Vec<&Case> = points
-        .iter()
-        .map(|id| all.iter().find(|case| case.id == *id).unwrap())
-        .collect();
+    let mut waiting: Vec<(Experiment, &str)> =
+        points.iter().map(|&point| (only(point), point)).collect();
     waiting.reverse();
     let waiting = Mutex::new(waiting);
     let found = Mutex::new(Vec::new());
@@ -70,14 +67,19 @@ fn agrees(test: &str, points: &[&str]) {
     thread::scope(|scope| {
         for _ in 0..THREADS {
             scope.spawn(|| {
-                while let Some(case) = next() {
-                    let [sim, guest] = ["sim", "virtual"].map(|world| run(case, world, &stage));
-                    let differences = Difference::all(Reference::Virtual, &sim, &guest);
+                while let Some((grid, point)) = next() {
+                    let cell = &grid.cells()[0];
+                    let [sim, guest] =
+                        ["sim", "virtual"].map(|world| run(point, cell, world, &stage));
+                    let [of_sim, of_guest] = [&sim, &guest].map(|runs| stored(runs));
+                    let compared = grid.compare(&of_sim, &of_guest, "virtual").unwrap();
+                    let differences = compared.into_iter().flat_map(|one: Compared| one.now);
+                    let differences: Vec<Difference> = differences.collect();
                     // Nothing was compared where a world gave nothing.
-                    assert!(differences.len() >= 4, "{}: {differences:?}", case.id);
+                    assert!(differences.len() >= 4, "{point}: {differences:?}");
                     let judged = differences.into_iter().map(|difference| {
                         let counted = counting_error(&difference, &sim, &guest);
-                        (case.id.clone(), difference, counted)
+                        (point.to_owned(), difference, counted)
                     });
                     found.lock().unwrap().extend(judged);
                 }
@@ -89,7 +91,7 @@ fn agrees(test: &str, points: &[&str]) {
         .iter()
         .filter(|(_, difference, counted)| {
             let error = difference.standard_error().max(*counted);
-            difference.distance() > difference.bound() + error
+            difference.distance() > difference.bound + error
         })
         .map(|(id, difference, _)| format!("{id}: {difference:?}"))
         .collect();
@@ -101,9 +103,9 @@ fn agrees(test: &str, points: &[&str]) {
 fn counting_error(difference: &Difference, sim: &[Summary], guest: &[Summary]) -> f64 {
     let of_world = |runs: &[Summary]| {
         let groups = || runs.iter().flat_map(|run| &run.figures.groups);
-        let events: u64 = match difference.figure {
-            Figure::Drops => groups().map(|group| group.dropped).sum(),
-            Figure::Marks => groups().map(|group| group.marked).sum(),
+        let events: u64 = match difference.figure.as_str() {
+            "drops, %" => groups().map(|group| group.dropped).sum(),
+            "marks, %" => groups().map(|group| group.marked).sum(),
             _ => return 0.0,
         };
         let packets: u64 = groups().map(|group| group.packets).sum();
@@ -112,15 +114,34 @@ fn counting_error(difference: &Difference, sim: &[Summary], guest: &[Summary]) -
     of_world(sim).hypot(of_world(guest))
 }
 
+/// The grid with this point alone, and the seeds.
+fn only(point: &str) -> Experiment {
+    let grid = registry::find("validation/grid").unwrap()[0];
+    let seeds = [(point.to_owned(), SEEDS.len() as u64)];
+    let only = grid.with_seeds(Some(seeds.into())).unwrap();
+    assert_eq!(
+        only.cells().len(),
+        SEEDS.len(),
+        "{point} is not of the grid"
+    );
+    only
+}
+
+fn stored(runs: &[Summary]) -> Vec<Stored> {
+    let one = |summary: &Summary| Stored::Summary(Box::new(summary.clone()));
+    runs.iter().map(one).collect()
+}
+
 /// Every seed of a point in one world.
-fn run(case: &Case, world: &str, stage: &Stage) -> Vec<Summary> {
-    let out = format!("{}-{world}", case.id);
-    let (name, text) = (format!("{out}.toml"), case.base.1);
+fn run(point: &str, cell: &Cell, world: &str, stage: &Stage) -> Vec<Summary> {
+    let out = format!("{point}-{world}");
+    let text = shipped::scenario(cell.file()).unwrap();
+    let name = format!("{out}.toml");
     fs::write(stage.path().join(&name), text).unwrap();
     let seeds = format!("run.seeds={SEEDS:?}");
     let mut command = stage.quell(&["run", &name, "--world", world, "--jobs", "1"]);
     command.args(["--out", &out, "--set", &seeds]);
-    for setting in &case.settings {
+    for setting in cell.settings() {
         command.args(["--set", setting]);
     }
     let output = command.output().unwrap();

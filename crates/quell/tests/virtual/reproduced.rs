@@ -86,3 +86,73 @@ fn an_experiment_over_a_control_that_the_kernel_lacks_is_left_out_before_anythin
     );
     assert!(!stage.path().join("s").exists());
 }
+
+/// Two points, each with two seeds of the simulator and of Linux.
+const COMPARISON: &str = r#"schema = 1
+title = "t"
+source = "s"
+scenario = "scenario.toml"
+reference = { file = "r.csv", world = "virtual", point = "{rate}mbit", row = "all rates" }
+seeds = 2
+most-seeds = 2
+set = { "link.rate" = "{rate}mbit" }
+axis.rate = [10, 20]
+figure.used = { of = "100 * link.utilisation", label = "used, %" }
+[statement.used]
+published = "the use of the link"
+checked = "within 5 %"
+check = { figure = "used", beside = "virtual", within = 5 }
+"#;
+
+#[test]
+fn what_runs_in_the_virtual_world_becomes_the_record_and_a_part_of_the_document() {
+    let name = "what_runs_in_the_virtual_world_becomes_the_record_and_a_part_of_the_document";
+    let Some(stage) = Stage::new(name) else {
+        return;
+    };
+    let file = |name: &str| stage.path().join(name);
+    fs::write(file("own.toml"), COMPARISON).unwrap();
+    fs::write(file("r.csv"), "point,seeds,figure\n").unwrap();
+    let part = "written by quell reproduce own --world virtual -->";
+    let document = format!("before\n<!-- begin: {part}\n<!-- end: {part}\nbehind\n");
+    fs::write(file("page.md"), document).unwrap();
+    let words = [
+        "reproduce",
+        "own.toml",
+        "--world",
+        "virtual",
+        "--store",
+        "s",
+    ];
+    let record = ["--record", "page.md"];
+    let output = stage.quell(&[&words[..], &record[..]].concat()).output();
+    let output = output.unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    let page = fs::read_to_string(file("page.md")).unwrap();
+    assert!(page.starts_with("before\n") && page.ends_with("behind\n"));
+    assert!(
+        page.contains("4 runs in the virtual world at 2 points, 2 to 2 of each"),
+        "{page}"
+    );
+    assert!(page.contains("| all rates | 2 of 2 | 2 of 2 |"), "{page}");
+    let csv = fs::read_to_string(file("data/r.csv")).unwrap();
+    let rows: Vec<&str> = csv.lines().collect();
+    assert_eq!(
+        rows[0],
+        "point,seeds,figure,sim,sim_error,virtual,virtual_error,missed"
+    );
+    assert!(
+        rows[1].starts_with("10mbit,2,\"used, %\",9") && rows.len() == 3,
+        "{csv}"
+    );
+    // The simulator alone is judged by it from now on.
+    fs::copy(file("data/r.csv"), file("r.csv")).unwrap();
+    let judged = stage
+        .quell(&["reproduce", "own.toml", "--store", "s"])
+        .output();
+    let judged = judged.unwrap();
+    let said = String::from_utf8_lossy(&judged.stdout);
+    assert!(said.contains("used: reproduced"), "{said}");
+    assert!(said.contains("4 runs were there, 0 ran"), "{said}");
+}

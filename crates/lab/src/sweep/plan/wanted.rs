@@ -6,7 +6,7 @@ use std::sync::Arc;
 use quell_scenario::{ArgumentError, Override, Scenario, Template, World};
 
 use super::super::identity::Identity;
-use super::super::probe::Probe;
+use super::super::probe::{Probe, Watched};
 use super::{NONE, Plan, Point, Seeds, refused};
 use crate::virtual_world::Controls;
 use crate::{GuestOptions, RunError};
@@ -30,6 +30,8 @@ pub struct Wanted {
     pub adapt: Option<fn(&mut Scenario)>,
     /// What is measured instead of the summary.
     pub probe: Option<Probe>,
+    /// Whose queue is watched from outside, in the virtual world.
+    pub watched: Option<Watched>,
 }
 
 /// What a point of such a plan has instead of values of parameters.
@@ -38,6 +40,7 @@ pub(crate) struct Own {
     pub(crate) sets: Vec<Override>,
     pub(crate) adapt: Option<fn(&mut Scenario)>,
     pub(crate) probe: Option<Probe>,
+    pub(crate) watched: Option<Watched>,
 }
 
 impl Plan {
@@ -79,6 +82,11 @@ impl Plan {
                 let why = format!("the measurement {name} is not possible in the {world} world");
                 return Err(RunError::refused(format!("{}: {why}", one.name)));
             }
+            if one.watched.is_some() && world != World::Virtual {
+                let why =
+                    "a queue is watched from outside in the virtual world alone: --world virtual";
+                return Err(RunError::refused(format!("{}: {why}", one.name)));
+            }
             let known = files
                 .iter()
                 .position(|file| *file == (&one.file, &one.text));
@@ -102,6 +110,7 @@ impl Plan {
                     sets: sets.map_err(|why| RunError::refused(format!("{}: {why}", one.name)))?,
                     adapt: one.adapt,
                     probe: one.probe,
+                    watched: one.watched.clone(),
                 },
             });
             plan.experiments.push(one.name.clone());

@@ -5,18 +5,12 @@
 
 use std::collections::BTreeSet;
 
-/// A point of a grid: the index of the value of each factor.
-pub(crate) type Levels<const FACTORS: usize> = [usize; FACTORS];
-
 /// Some factors, and the value of each.
 type Combination = Vec<(usize, usize)>;
 
-/// The indices of those of `points` in which every combination of `strength` factors' values that occurs in `points` occurs, in
+/// `points` have the index of the value of each factor. The indices of those of them in which every combination of `strength` factors' values that occurs in `points` occurs, in
 /// the order in which they were chosen.
-pub(crate) fn cover<const FACTORS: usize>(
-    points: &[Levels<FACTORS>],
-    strength: usize,
-) -> Vec<usize> {
+pub(crate) fn cover(points: &[Vec<usize>], strength: usize) -> Vec<usize> {
     let of_point: Vec<BTreeSet<Combination>> = points
         .iter()
         .map(|point| combinations(point, strength))
@@ -59,13 +53,13 @@ fn combinations(point: &[usize], strength: usize) -> BTreeSet<Combination> {
 mod tests {
     use super::*;
 
-    fn grid() -> Vec<Levels<4>> {
+    fn grid() -> Vec<Vec<usize>> {
         let mut all = Vec::new();
         for first in 0..4 {
             for second in 0..3 {
                 for third in 0..2 {
                     for fourth in 0..2 {
-                        all.push([first, second, third, fourth]);
+                        all.push(vec![first, second, third, fourth]);
                     }
                 }
             }
@@ -76,7 +70,7 @@ mod tests {
     #[test]
     fn every_combination_that_is_possible_occurs() {
         // Without the points in which the first two factors have their first values.
-        let points: Vec<Levels<4>> = grid()
+        let points: Vec<Vec<usize>> = grid()
             .into_iter()
             .filter(|point| point[..2] != [0, 0])
             .collect();
