@@ -110,7 +110,7 @@ impl CcConfig {
     }
 }
 
-/// Makes of the table of controls their modules, enums and list, and [`dispatch`] over the variants. `$d` is a dollar sign,
+/// Makes of the table of controls their modules, enums and list, and `dispatch!` over the variants. `$d` is a dollar sign,
 /// which the text of the inner macro needs.
 macro_rules! controls {
     ($d:tt $($module:ident => $Control:ident,)*) => {
