@@ -138,7 +138,10 @@ impl AppSpec {
             hint: String::new(),
         };
         let value = match &node.value {
-            Tree::Table(_) | Tree::Array(_) => row.domain.parse(&inline(node)).map_err(must)?,
+            Tree::Table(_) | Tree::Array(_) => {
+                let given = row.domain.parse(&inline(node));
+                given.map_err(|error| must(error.to_string()))?
+            }
             _ => match Domain::Value(row.domain).read(node)? {
                 Parsed::Value(value) => value,
                 _ => return Err(must(row.domain.to_string())),

@@ -92,7 +92,8 @@ fn scenario(experiment: &Experiment, cell: &Cell) -> Result<Scenario, RunError> 
     let text = experiment.scenario(cell.file()).unwrap_or_default();
     let mut overrides = vec![Override::seed(cell.own_seed())];
     for set in cell.settings() {
-        overrides.push(Override::set(set).map_err(RunError::refused)?);
+        let set = Override::set(set).map_err(|error| RunError::refused(error.to_string()))?;
+        overrides.push(set);
     }
     Scenario::load(cell.file(), text, &overrides, Some(World::Sim))
         .map(|loaded| loaded.scenario)

@@ -55,7 +55,12 @@ impl Identity {
     }
 
     /// What identifies the cells of a scenario, which is canonical, and of what is measured: all of it but the seed.
-    pub(crate) fn cells(&self, canonical: &str, probe: Option<&Probe>) -> Family {
+    pub(crate) fn cells(
+        &self,
+        canonical: &str,
+        probe: Option<&Probe>,
+        watched: Option<&Watched>,
+    ) -> Family {
         let text = |text: &str| serde_json::Value::from(text).to_string();
         let kernel = self
             .kernel
@@ -65,11 +70,14 @@ impl Identity {
             let (code, name) = (text(probe.code), text(probe.name));
             format!("\"probe\":{{\"code\":{code},\"name\":{name}}},")
         });
+        let watched = watched.map_or_else(String::new, |watched| {
+            format!("\"watched\":{},", text(&watched.told()))
+        });
         let head = format!(
             "{{\"code\":{},\"kernel\":{kernel},{probe}\"scenario\":{canonical},\"seed\":",
             text(&self.code)
         );
-        let tail = format!(",\"world\":{}}}", text(&self.world));
+        let tail = format!(",{watched}\"world\":{}}}", text(&self.world));
         let mut hash = Sha256::new();
         hash.update(&head);
         Family { head, tail, hash }
@@ -210,7 +218,7 @@ mod tests {
     fn a_key_is_the_hash_of_the_text_and_reads_back() {
         let here = Identity::here(World::Sim, &GuestOptions::default()).unwrap();
         assert_eq!(here.code.len(), 64);
-        let cells = here.cells("{\"name\":\"t\"}", None);
+        let cells = here.cells("{\"name\":\"t\"}", None, None);
         let key = cells.key(7);
         assert_eq!(key, Key::of(&cells.text(7)));
         assert_ne!(key, cells.key(8));
@@ -232,7 +240,7 @@ mod tests {
     #[test]
     fn another_program_kernel_or_measurement_is_another_cell() {
         let here = Identity::here(World::Sim, &GuestOptions::default()).unwrap();
-        let key = |identity: &Identity| identity.cells("{}", None).key(1);
+        let key = |identity: &Identity| identity.cells("{}", None, None).key(1);
         let probe = |name, code| Probe {
             name,
             code,
@@ -249,9 +257,12 @@ mod tests {
             other(&|one| one.code.push('x')),
             other(&|one| one.kernel = Some("6.1".to_owned())),
             other(&|one| one.world = "live".to_owned()),
-            here.cells("{}", Some(&probe("a", "x"))).key(1),
-            here.cells("{}", Some(&probe("b", "x"))).key(1),
-            here.cells("{}", Some(&probe("a", "y"))).key(1),
+            here.cells("{}", Some(&probe("a", "x")), None).key(1),
+            here.cells("{}", Some(&probe("b", "x")), None).key(1),
+            here.cells("{}", Some(&probe("a", "y")), None).key(1),
+            here.cells("{}", None, Some(&Watched::Quell)).key(1),
+            here.cells("{}", None, Some(&Watched::Kernel("pie".to_owned())))
+                .key(1),
         ];
         for (index, one) in all.iter().enumerate() {
             assert!(!all[..index].contains(one), "{index}");

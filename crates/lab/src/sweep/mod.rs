@@ -35,5 +35,5 @@ pub use probe::{Probe, Reading, Watched};
 pub use record::{PointRecord, Record};
 pub use shard::{NoShard, Shard};
 pub use store::Store;
-pub use stored::{Stored, stored};
+pub use stored::{Stored, forget, stored};
 pub use work::{Options, Progress, Report, Survey, run, survey};

@@ -17,7 +17,7 @@ use super::draw::{Column, combinations};
 use super::file::{self, Axis, Entries, MOST_CELLS, Method, Objective, Reader, Values, text};
 use super::files;
 use super::identity::Identity;
-use super::probe::Probe;
+use super::probe::{Probe, Watched};
 use super::quantity::Quantity;
 use crate::at_once::{each, processors};
 use crate::virtual_world::Controls;
@@ -330,9 +330,11 @@ impl Plan {
         for (number, point) in points.iter().enumerate() {
             match self.resolve(name, point) {
                 Ok(scenario) => {
-                    let family = self
-                        .identity
-                        .cells(&scenario.canonical(), self.probe(point));
+                    let family = self.identity.cells(
+                        &scenario.canonical(),
+                        self.probe(point),
+                        self.watched(point),
+                    );
                     let cost = cost(&scenario);
                     let cells = seeds.of(point, &scenario).iter().map(|&seed| Cell {
                         point: (first + number) as u32,
@@ -394,9 +396,17 @@ impl Plan {
 
     /// Everything that a cell depends on, as canonical JSON.
     pub(crate) fn canonical(&self, cell: &Cell, scenario: &Scenario) -> String {
-        let probe = self.probe(&self.points[cell.point as usize]);
-        let family = self.identity.cells(&scenario.canonical(), probe);
+        let point = &self.points[cell.point as usize];
+        let canonical = scenario.canonical();
+        let family = self
+            .identity
+            .cells(&canonical, self.probe(point), self.watched(point));
         family.text(cell.seed)
+    }
+
+    /// Whose queue is watched at a point from outside.
+    pub(crate) fn watched<'a>(&self, point: &'a Point) -> Option<&'a Watched> {
+        point.own.watched.as_ref()
     }
 
     /// The measurement of a point that is none of the summary.
