@@ -3,6 +3,7 @@
 mod calls;
 mod case;
 mod column;
+mod given;
 mod judge;
 mod limits;
 mod over;

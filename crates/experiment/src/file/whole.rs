@@ -10,7 +10,7 @@ use super::reader::Reader;
 use crate::expression::{Expression, Piece, Template};
 
 /// An experiment file.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Definition {
     pub(crate) title: String,
     pub(crate) source: String,
