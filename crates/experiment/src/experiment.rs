@@ -299,7 +299,7 @@ impl std::error::Error for OpenError {
 }
 
 /// The text of a file; of one that is too long so much that it is refused. What is no file, such as `/dev/zero`, has none.
-fn text_of(path: &Path) -> std::io::Result<String> {
+pub(crate) fn text_of(path: &Path) -> std::io::Result<String> {
     let file = std::fs::File::open(path)?;
     if !file.metadata()?.is_file() {
         return Err(std::io::Error::other("it is no file"));

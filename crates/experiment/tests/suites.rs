@@ -1,4 +1,4 @@
-//! The scenario files of the suites: those that are shipped are those of the tables, each runs, and drop-tail loses what RFC 7928 says.
+//! The scenario files of the suites: those that are shipped are those of the suites' files, each runs, and drop-tail loses what RFC 7928 says.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeSet;
@@ -51,23 +51,26 @@ fn run(scenario: &Scenario, seed: u64) -> Summary {
 }
 
 /// The folder of the shipped scenarios of a suite.
-fn folder(suite: Suite) -> PathBuf {
+fn folder(suite: &Suite) -> PathBuf {
     let scenarios = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
-    scenarios.join(suite.folder())
+    scenarios.join(match suite.name() {
+        "l4s" => "l4s-suite",
+        name => name,
+    })
 }
 
 /// Every suite but that of all.
 fn suites() -> impl Iterator<Item = Suite> {
-    let suites = Suite::ALL.iter().map(|(_, suite)| *suite);
-    suites.filter(|suite| *suite != Suite::All)
+    let names = Suite::names().filter(|name| *name != "all");
+    names.map(|name| Suite::named(name).unwrap())
 }
 
 #[test]
 fn shipped_scenarios_are_those_of_the_tables() {
     let bless = std::env::var_os("QUELL_BLESS").is_some();
     for suite in suites() {
-        let prepared = prepared(suite, Profile::named("100mbit").unwrap());
-        let folder = folder(suite);
+        let prepared = prepared(suite.clone(), Profile::named("100mbit").unwrap());
+        let folder = folder(&suite);
         let mut names = BTreeSet::new();
         for (file, text) in prepared.files() {
             let name = file.strip_prefix("scenarios/").unwrap();
@@ -100,10 +103,10 @@ fn every_item_that_runs_has_a_scenario_that_measures_something() {
         ..Profile::named("10mbit").unwrap()
     };
     for suite in suites() {
-        let prepared = prepared(suite, profile.clone());
+        let prepared = prepared(suite.clone(), profile.clone());
         let mut ran = BTreeSet::new();
         for cell in &prepared.cells {
-            if ran.insert(cell.test_case.id) {
+            if ran.insert(cell.test_case.id.as_str()) {
                 let summary = run(&prepared.resolved(cell).unwrap(), 1);
                 let packets = summary.figures.queues.iter().map(|queue| queue.packets);
                 assert!(packets.sum::<u64>() > 50, "{}", cell.test_case.id);
@@ -114,7 +117,8 @@ fn every_item_that_runs_has_a_scenario_that_measures_something() {
                 .not_run
                 .iter()
                 .any(|(one, why)| one.id == case.id && !why.is_empty());
-            let ran = ran.contains(case.id) || matches!(case.content, Content::Description);
+            let ran =
+                ran.contains(case.id.as_str()) || matches!(case.content, Content::Description);
             assert!(ran != without, "{}", case.id);
         }
     }
@@ -127,17 +131,17 @@ fn every_suite_obeys_a_profile_of_ones_own() {
     let text = "name = \"mine\"\nrate = \"35mbit\"\nrtt = \"33ms\"\nduration = \"7s\"";
     let profile = Profile::read("mine.toml", text).unwrap();
     for suite in suites() {
-        let prepared = prepared(suite, profile.clone());
-        let usual = self::prepared(suite, Profile::named("100mbit").unwrap());
+        let prepared = prepared(suite.clone(), profile.clone());
+        let usual = self::prepared(suite.clone(), Profile::named("100mbit").unwrap());
         let usual: BTreeSet<&str> = usual
             .files()
             .iter()
             .map(|(_, text)| text.as_str())
             .collect();
-        let of_home = prepared.cells.iter().filter(|_| suite == Suite::Access);
+        let of_home = prepared.cells.iter().filter(|_| suite.name() == "access");
         for cell in of_home {
             let scenario = prepared.resolved(cell).unwrap();
-            let (id, run) = (cell.test_case.id, &scenario.run);
+            let (id, run) = (&cell.test_case.id, &scenario.run);
             let link = &scenario.links[0];
             let rates = (link.forward.rate, link.reverse.rate);
             assert_eq!(rates, (Rate::from_mbps(35), Rate::from_mbps(7)), "{id}");
@@ -159,10 +163,57 @@ fn every_suite_obeys_a_profile_of_ones_own() {
     }
 }
 
+/// The suite of the guide: items of one's own, a queue in both directions, statements on a group and on queues that mark.
+#[test]
+fn a_suite_of_ones_own_gives_a_card_with_verdicts() {
+    let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guides/characterize.md");
+    let guide = fs::read_to_string(guide).unwrap();
+    let (_, rest) = guide
+        .split_once("<!-- file: shop.toml -->\n```toml\n")
+        .unwrap();
+    let (text, _) = rest.split_once("```").unwrap();
+    let profile = Profile {
+        duration: Time::from_secs(3),
+        ..Profile::named("10mbit").unwrap()
+    };
+    let mut request = request(Suite::read("my/shop.toml", text).unwrap(), profile);
+    request.queue = "codel:ecn=true".to_owned();
+    request.controls = vec!["reno".to_owned(), "cubic".to_owned()];
+    request.seeds = 2;
+    let never = AtomicBool::new(false);
+    let card = simulated(&request.prepare().unwrap(), NonZeroUsize::MIN, &never).unwrap();
+    assert_eq!(card.suite, "shop");
+    let labels: Vec<String> = card.scenarios.iter().map(|one| one.label()).collect();
+    assert_eq!(
+        labels,
+        ["sale reno", "sale cubic", "night reno", "night cubic"]
+    );
+    let verdicts = card.verdicts.iter().map(|one| {
+        (
+            one.scenario.as_str(),
+            one.queue.as_str(),
+            one.threshold,
+            one.unit.as_str(),
+        )
+    });
+    let expected = [
+        ("sale", "codel:ecn=true", 1_000.0, "ms"),
+        ("sale", "codel:ecn=true", 1_000.0, "ms"),
+        ("night", "codel:ecn=true", 0.9, ""),
+        ("night", "codel:ecn=true", 0.9, ""),
+    ];
+    assert_eq!(verdicts.collect::<Vec<_>>(), expected);
+    let night = card.scenarios.last().unwrap();
+    assert_eq!(night.results[0].phases.len(), 2);
+}
+
 /// The RFC's self-check: with the right buffer, drop-tail loses 0.1 %, 0.5 % and 1 % (sections 8.2.2 to 8.2.4).
 #[test]
 fn drop_tail_loses_what_the_levels_are_named_for() {
-    let mut request = request(Suite::Rfc7928, Profile::named("100mbit").unwrap());
+    let mut request = request(
+        Suite::named("rfc7928").unwrap(),
+        Profile::named("100mbit").unwrap(),
+    );
     let levels = [("mild", 0.001), ("medium", 0.005), ("heavy", 0.01)];
     request.only = levels.map(|(id, _)| id.to_owned()).into();
     let prepared = request.prepare().unwrap();
@@ -184,7 +235,10 @@ fn drop_tail_loses_what_the_levels_are_named_for() {
 /// queue of RFC 3168. Prague keeps its share only because the queue marks: where CoDel drops, both have the same.
 #[test]
 fn prague_beside_cubic_has_the_shares_that_the_tests_of_2020_found() {
-    let mut request = request(Suite::L4s, Profile::named("100mbit").unwrap());
+    let mut request = request(
+        Suite::named("l4s").unwrap(),
+        Profile::named("100mbit").unwrap(),
+    );
     request.queue = "dualpi2".to_owned();
     request.against = vec!["codel".to_owned(), "codel:ecn=false".to_owned()];
     request.only = vec!["s1-10".to_owned(), "s6-ecn".to_owned()];
@@ -218,7 +272,10 @@ fn prague_beside_cubic_has_the_shares_that_the_tests_of_2020_found() {
 /// link is, it has what S1 found.
 #[test]
 fn of_two_links_the_slower_decides_what_prague_leaves_to_cubic() {
-    let mut request = request(Suite::L4s, Profile::named("100mbit").unwrap());
+    let mut request = request(
+        Suite::named("l4s").unwrap(),
+        Profile::named("100mbit").unwrap(),
+    );
     request.queue = "dualpi2".to_owned();
     request.only = vec!["s6-first".to_owned(), "s6-second".to_owned()];
     request.seeds = 3;
@@ -248,12 +305,18 @@ fn of_two_links_the_slower_decides_what_prague_leaves_to_cubic() {
 /// RFC 7928 section 10.2: the same queue, with another parameter, and another one in front; and the figures of the way are those of its parts.
 #[test]
 fn queues_in_a_row_are_those_that_the_scenario_is_named_for() {
-    let mut request = request(Suite::Rfc7928, Profile::named("100mbit").unwrap());
+    let mut request = request(
+        Suite::named("rfc7928").unwrap(),
+        Profile::named("100mbit").unwrap(),
+    );
     request.queue = "pie".to_owned();
     request.only = vec!["multi".to_owned()];
     let prepared = request.prepare().unwrap();
     let of_pie = prepared.cells.iter().filter(|cell| cell.queue == 0);
-    let resolved = of_pie.map(|cell| (cell.test_case.id, prepared.resolved(cell).unwrap()));
+    let resolved = of_pie.map(|cell| {
+        let id = cell.test_case.id.as_str();
+        (id, prepared.resolved(cell).unwrap())
+    });
     let resolved: Vec<(&str, Scenario)> = resolved.collect();
     let seen = resolved.iter().map(|(id, scenario)| {
         let queue = |link: usize| {
@@ -273,7 +336,7 @@ fn queues_in_a_row_are_those_that_the_scenario_is_named_for() {
 
     let never = AtomicBool::new(false);
     let run = sim::run(&resolved[0].1, 1, &never, &mut Nobody).unwrap();
-    let measured = Measured::new(&run.summary, &run.histograms, &[]);
+    let measured = Measured::new(&run.summary, &run.histograms, &[], true);
     // Half of the flows wait twice and are signalled twice.
     assert!(measured.whole["ratio"] < 1.0, "{:?}", measured.whole);
     let figures = &run.summary.figures;

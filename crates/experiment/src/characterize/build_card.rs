@@ -9,7 +9,6 @@ use quell_lab::at_once::each;
 use quell_lab::sim::{self, SimError};
 use quell_lab::sweep::{Key, PointRecord, Record, Store};
 
-use crate::characterize::access;
 use crate::characterize::card::{
     Card, Class, Distribution, LinkRecord, NotRun, Outcome, PathRecord, PhaseRecord, QueueRecord,
     SCHEMA, ScenarioRecord, Sensitivity,
@@ -22,7 +21,6 @@ use crate::characterize::packet_log::{self, Extent, Means, Nobody, PacketLog, lo
 use crate::characterize::prepared::{Cell, Prepared};
 use crate::characterize::profile::{Congestion, millis};
 use crate::characterize::request::Queue;
-use crate::characterize::suite::Suite;
 use crate::characterize::test_case::{Content, Run, TestCase};
 
 /// Makes the card from the cells in `store`, which are all there. Packets are logged on `jobs` threads.
@@ -66,6 +64,7 @@ pub fn simulated(
             &measured.summary,
             &measured.histograms,
             &back,
+            cell.run().is_some_and(|run| run.ratio),
         ))
     };
     let mut runs: Vec<Vec<Measured>> = vec![Vec::new(); prepared.cells.len()];
@@ -95,7 +94,7 @@ fn of_runs(
         parameters: Vec::new(),
         not_run: Vec::new(),
         verdicts: Vec::new(),
-        notes: notes(prepared),
+        notes: notes(prepared)?,
     };
     for (number, cell) in prepared.cells.iter().enumerate() {
         let runs = &runs[number];
@@ -116,11 +115,11 @@ fn of_runs(
         match card.scenarios.last_mut().filter(same) {
             Some(scenario) => scenario.results.push(outcome),
             None => card.scenarios.push(ScenarioRecord {
-                id: cell.test_case.id.to_owned(),
+                id: cell.test_case.id.clone(),
                 control: cell.control.clone(),
-                source: cell.test_case.source.to_owned(),
-                weight: cell.test_case.weight.to_owned(),
-                title: cell.test_case.title.to_owned(),
+                source: cell.test_case.source.clone(),
+                weight: cell.test_case.weight.clone(),
+                title: cell.test_case.title.clone(),
                 results: vec![outcome],
             }),
         }
@@ -129,17 +128,17 @@ fn of_runs(
         card.not_run.push(NotRun::new(test_case, why));
     }
     card.compare();
-    card.verdicts = verdicts(&card, prepared);
-    card.not_run.extend(not_judged(&card));
+    card.verdicts = verdicts(&card, prepared)?;
+    card.not_run.extend(not_judged(&card, prepared));
     Ok(card)
 }
 
 impl PathRecord {
     fn new(prepared: &Prepared) -> Self {
-        let mut profile = prepared.request.profile.clone();
-        if prepared.request.suite == Suite::Access {
-            [profile, _] = access::paths(&profile);
-        }
+        let test_cases = prepared.request.suite.only().map(|part| &part.test_cases);
+        let first = test_cases.and_then(|all| all.first());
+        let profile = &prepared.request.profile;
+        let profile = first.map_or(profile.clone(), |first| first.path(profile));
         let levels = [Congestion::Mild, Congestion::Medium, Congestion::Heavy];
         Self {
             name: profile.name.clone(),
@@ -172,11 +171,11 @@ impl QueueRecord {
 }
 
 impl NotRun {
-    fn new(test_case: &TestCase, why: &str) -> Self {
+    pub(crate) fn new(test_case: &TestCase, why: &str) -> Self {
         Self {
-            id: test_case.id.to_owned(),
-            title: test_case.title.to_owned(),
-            source: test_case.source.to_owned(),
+            id: test_case.id.clone(),
+            title: test_case.title.clone(),
+            source: test_case.source.clone(),
             why: why.to_owned(),
         }
     }
@@ -260,11 +259,12 @@ fn runs(prepared: &Prepared, store: &Store) -> Result<Vec<Vec<Measured>>, RunErr
     let record = Record::read(store.root())?;
     let of = |(point, cell): (&PointRecord, &Cell)| {
         let back = prepared.back(cell)?;
+        let ratio = cell.run().is_some_and(|run| run.ratio);
         let keys = point.cells.iter().filter_map(|(_, key)| Key::parse(key));
         let one = |key: Key| {
             let summary = store.json(key, "summary.json")?;
             let histograms = store.json(key, "histograms.json")?;
-            Ok(Measured::new(&summary, &histograms, &back))
+            Ok(Measured::new(&summary, &histograms, &back, ratio))
         };
         keys.map(one).collect::<Result<Vec<_>, RunError>>()
     };

@@ -7,6 +7,8 @@ use quell_lab::RunError;
 use quell_lab::scenario::Problems;
 use quell_units::ParameterError;
 
+use crate::evaluate::Fault;
+
 /// The reason why a card cannot be made as it was asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Error {
@@ -26,9 +28,9 @@ pub enum Error {
         /// The word after `--only`.
         word: String,
         /// The name of the suite.
-        suite: &'static str,
+        suite: String,
         /// The test cases that it has.
-        known: Vec<&'static str>,
+        known: Vec<String>,
         /// The one that was probably meant.
         meant: Option<String>,
     },
@@ -58,11 +60,13 @@ pub enum Error {
     },
     /// A test case cannot run with the queues of the card.
     TestCase {
-        /// The name of the test case.
-        id: &'static str,
+        /// The name of the test case, with its place in a user's file.
+        id: String,
         /// The reason.
         source: Box<Self>,
     },
+    /// A value of a test case cannot be evaluated.
+    Value(String),
 }
 
 /// What is wrong with the file of a profile.
@@ -119,7 +123,7 @@ impl fmt::Display for Error {
                 ask(f, meant.as_ref())
             }
             Self::Parameter(error) => write!(f, "{error}"),
-            Self::Override(why) => f.write_str(why),
+            Self::Override(why) | Self::Value(why) => f.write_str(why),
             Self::Queue(source) => {
                 // A queue of a card is no argument of that name.
                 f.write_str(source.to_string().trim_start_matches("--queue "))
@@ -147,8 +151,16 @@ impl error::Error for Error {
             Self::Queue(source) | Self::Control { source, .. } | Self::TestCase { source, .. } => {
                 Some(source)
             }
-            Self::Profile { .. } | Self::NoTestCase { .. } | Self::Override(_) => None,
+            Self::Profile { .. } | Self::NoTestCase { .. } | Self::Override(_) | Self::Value(_) => {
+                None
+            }
         }
+    }
+}
+
+impl From<Fault> for Error {
+    fn from(fault: Fault) -> Self {
+        Self::Value(fault.why)
     }
 }
 

@@ -1,104 +1,139 @@
-//! Which figures of a card are judged, and by whose threshold.
+//! What the statements of a suite say of a card's figures.
+
+use std::sync::Arc;
 
 use quell_lab::scenario::{Direction, Setting};
 use quell_units::Bytes;
-use quell_units::parameter::Value;
+use quell_units::parameter::Value as Parameter;
 
-use crate::characterize::card::{Card, NotRun, ScenarioRecord};
-use crate::characterize::l4s::thresholds;
+use crate::characterize::card::{Card, NotRun, Outcome, ScenarioRecord};
+use crate::characterize::error::Error;
+use crate::characterize::figures::Figure;
 use crate::characterize::prepared::{Cell, Prepared};
 use crate::characterize::profile::PACKET;
-use crate::characterize::queue::target;
+use crate::characterize::queue::{marks, number, target};
+use crate::characterize::suite::{Part, Statement, Values, of_path};
 use crate::characterize::verdict::{Ending, Verdict};
+use crate::expression::Value;
 
-/// Smallest utilisation of a link that bulk flows share.
-const UTILISATION: f64 = 0.95;
-/// The 99th percentile of the delay is at most so many targets.
-const TARGETS: f64 = 5.0;
-/// Smallest fairness index of flows with one RTT.
-const JAIN: f64 = 0.9;
-
-/// The verdicts on the queue of a card.
-pub(crate) fn verdicts(card: &Card, prepared: &Prepared) -> Vec<Verdict> {
+/// The verdicts on the queues of a card.
+pub(crate) fn verdicts(card: &Card, prepared: &Prepared) -> Result<Vec<Verdict>, Error> {
     let mut all = Vec::new();
-    let target = match target(&prepared.queues[0].spec) {
-        Some(Value::Time(time)) => Some(time.as_nanos() as f64 / 1e6),
-        _ => None,
-    };
     for scenario in &card.scenarios {
-        let cell = prepared.cells.iter().find(|cell| {
-            cell.test_case.id == scenario.id && cell.queue == 0 && cell.control == scenario.control
-        });
-        let longest = cell.and_then(|cell| longest_ms(prepared, cell));
-        let mut add = |figure: &str, what: String, threshold: f64, unit: &str, at_most: bool| {
-            let found = scenario
-                .results
-                .first()
-                .and_then(|first| first.whole.get(figure));
-            all.extend(found.map(|&found| Verdict {
-                scenario: scenario.id.clone(),
-                control: scenario.control.clone(),
-                queue: card.queue().to_owned(),
-                what,
-                source: "quell".to_owned(),
-                found,
-                threshold,
-                unit: unit.to_owned(),
-                at_most,
-                ending: Ending::of_bounded(&found, threshold, at_most, bounded(figure, longest)),
-            }));
-        };
-        if is_bulk(scenario) {
-            let what = "utilisation at least 95 %".to_owned();
-            add("utilisation", what, UTILISATION, "", false);
-            if let Some(target) = target {
-                let most = target * TARGETS;
-                let what = format!("P99 of the delay at most 5 × target = {most} ms");
-                add("delay_ms.p99", what, most, "ms", true);
+        let cells: Vec<(&Outcome, &Cell)> = cells(scenario, prepared).collect();
+        for part in prepared.request.suite.parts() {
+            for statement in &part.statements {
+                for (outcome, cell) in &cells {
+                    if part.has(&cell.test_case) {
+                        all.extend(verdict(part, statement, scenario, outcome, cell, prepared)?);
+                    }
+                }
             }
         }
-        if ["rtt-100", "ecn-100"].contains(&scenario.id.as_str()) {
-            let what = "Jain's index of two flows of one RTT at least 0.9".to_owned();
-            add("jain", what, JAIN, "", false);
-        }
-        all.extend(of_l4s(scenario, prepared));
     }
-    all
+    Ok(all)
 }
 
-/// What the tests of 2020 and RFC 9331 say of every queue of a scenario.
-fn of_l4s(scenario: &ScenarioRecord, prepared: &Prepared) -> Vec<Verdict> {
-    let mut all = Vec::new();
-    for threshold in thresholds::ALL.iter().filter(|one| one.id == scenario.id) {
-        for outcome in &scenario.results {
-            let cell = prepared.cells.iter().find(|cell| {
-                cell.test_case.id == scenario.id
-                    && prepared.queues[cell.queue].name == outcome.queue
-            });
-            let longest = cell.and_then(|cell| longest_ms(prepared, cell));
-            let longest = bounded(threshold.figure, longest);
-            let holds = cell.is_some_and(|cell| (threshold.holds)(cell.queue_spec()));
-            let found = outcome.whole.get(threshold.figure).filter(|_| holds);
-            all.extend(found.map(|&found| Verdict {
-                scenario: scenario.id.clone(),
-                control: None,
-                queue: outcome.queue.clone(),
-                what: threshold.what.to_owned(),
-                source: threshold.source.to_owned(),
-                found,
-                threshold: threshold.bound,
-                unit: threshold.unit.to_owned(),
-                at_most: threshold.at_most,
-                ending: Ending::of_bounded(&found, threshold.bound, threshold.at_most, longest),
-            }));
-        }
-    }
-    all
+/// The outcomes of a scenario with their cells.
+fn cells<'a>(
+    scenario: &'a ScenarioRecord,
+    prepared: &'a Prepared,
+) -> impl Iterator<Item = (&'a Outcome, &'a Cell)> {
+    let of_outcome = |outcome: &'a Outcome| {
+        let cell = prepared.cells.iter().find(|cell| {
+            cell.test_case.id == scenario.id
+                && cell.control == scenario.control
+                && prepared.queues[cell.queue].name == outcome.queue
+        });
+        Some((outcome, cell?))
+    };
+    scenario.results.iter().filter_map(of_outcome)
 }
 
-/// What `longest`, a sojourn time, says of a figure: of those of the delay in the queue that it cannot be more.
-fn bounded(figure: &str, longest: Option<f64>) -> Option<f64> {
-    longest.filter(|_| figure.starts_with("delay_ms."))
+fn verdict(
+    part: &Part,
+    statement: &Statement,
+    scenario: &ScenarioRecord,
+    outcome: &Outcome,
+    cell: &Cell,
+    prepared: &Prepared,
+) -> Result<Option<Verdict>, Error> {
+    let Some(found) = found(statement, outcome) else {
+        return Ok(None);
+    };
+    let values = Values::new(&part.definition, of_cell(cell, prepared));
+    let holds = match &statement.filter {
+        Some(filter) => values.value(filter)?.holds(),
+        None => true,
+    };
+    // A queue without a target has no bound that follows from it.
+    let bound = values.value(&statement.bound)?.number().filter(|_| holds);
+    let Some(threshold) = bound else {
+        return Ok(None);
+    };
+    let longest = longest_ms(prepared, cell);
+    let longest = longest.filter(|_| statement.figure.starts_with("delay_ms."));
+    Ok(Some(Verdict {
+        scenario: scenario.id.clone(),
+        control: scenario.control.clone(),
+        queue: outcome.queue.clone(),
+        what: values.text(&statement.what)?,
+        source: statement.source.clone(),
+        found,
+        threshold,
+        unit: unit(&statement.figure).to_owned(),
+        at_most: statement.at_most,
+        ending: Ending::of_bounded(&found, threshold, statement.at_most, longest),
+    }))
+}
+
+/// The figure that a statement is about.
+fn found(statement: &Statement, outcome: &Outcome) -> Option<Figure> {
+    let figures = match &statement.group {
+        None => &outcome.whole,
+        Some(name) => {
+            &outcome
+                .classes
+                .iter()
+                .find(|one| one.name == *name)?
+                .figures
+        }
+    };
+    figures.get(&statement.figure).copied()
+}
+
+/// The unit that the name of a figure says.
+fn unit(figure: &str) -> &'static str {
+    let name = figure.trim_end_matches(".mean").trim_end_matches(".p99");
+    let units = [("_ms", "ms"), ("_bps", "bit/s"), ("_s", "s")];
+    let unit = units.iter().find(|(end, _)| name.ends_with(end));
+    unit.map_or("", |(_, unit)| unit)
+}
+
+/// The values of names for a cell.
+fn of_cell(cell: &Cell, prepared: &Prepared) -> Vec<(&'static str, Value)> {
+    let (request, spec) = (&prepared.request, cell.queue_spec());
+    let newreno = request.newreno();
+    let control = cell.control.clone().unwrap_or_else(|| newreno.clone());
+    let path = cell.test_case.path(&request.profile);
+    let text = |text: &str| Value::Text(text.to_owned());
+    let target = match target(spec) {
+        Some(Parameter::Time(time)) => Some(time.as_nanos() as f64 / 1e6),
+        _ => None,
+    };
+    let mut values = of_path(&path, &newreno, &control);
+    values.extend([
+        ("item", text(&cell.test_case.id)),
+        ("kind", text(spec.split(':').next().unwrap_or(spec))),
+        ("marks", Value::Flag(marks(spec) == Some(true))),
+        (
+            "flows",
+            number(spec, "flows").map(|flows| flows as f64).into(),
+        ),
+        ("target", target.into()),
+        ("is_card", Value::Flag(cell.queue == 0)),
+    ]);
+    values
 }
 
 /// How long a packet waits at most in a queue that is full to its limit, in ms, at the lowest rate of its link; `None` where the queue has
@@ -115,31 +150,26 @@ fn longest_ms(prepared: &Prepared, cell: &Cell) -> Option<f64> {
     });
     let rate = rates.chain([link.forward.rate]).min()?;
     let time = match link.forward.queue.settings.applicable_value("limit")? {
-        Value::Time(time) => time,
-        Value::Bytes(bytes) => rate.time_for(bytes),
-        Value::Packets(packets) => rate.time_for(Bytes::new(packets.checked_mul(PACKET)?)),
+        Parameter::Time(time) => time,
+        Parameter::Bytes(bytes) => rate.time_for(bytes),
+        Parameter::Packets(packets) => rate.time_for(Bytes::new(packets.checked_mul(PACKET)?)),
         _ => return None,
     };
     Some(time.as_nanos() as f64 / 1e6)
 }
 
-/// Requirements that ran and have no verdict with these queues.
-pub(crate) fn not_judged(card: &Card) -> Vec<NotRun> {
-    let of = |scenario: &ScenarioRecord| {
+/// Test cases that ran and have no verdict with these queues, though they are there for one.
+pub(crate) fn not_judged(card: &Card, prepared: &Prepared) -> Vec<NotRun> {
+    let mut all: Vec<NotRun> = Vec::new();
+    for scenario in &card.scenarios {
         let is_judged = card.verdicts.iter().any(|one| one.scenario == scenario.id);
-        let why = thresholds::why_not(&scenario.id).filter(|_| !is_judged)?;
-        Some(NotRun {
-            id: scenario.id.clone(),
-            title: scenario.title.clone(),
-            source: scenario.source.clone(),
-            why: why.to_owned(),
-        })
-    };
-    card.scenarios.iter().filter_map(of).collect()
-}
-
-/// Whether bulk flows alone use the link, and are enough to fill it.
-fn is_bulk(scenario: &ScenarioRecord) -> bool {
-    let ids = ["friendly", "aggressive", "mild", "medium", "heavy"];
-    ids.contains(&scenario.id.as_str())
+        let mut cells = cells(scenario, prepared);
+        let test_case = cells.next().map(|(_, cell)| Arc::clone(&cell.test_case));
+        if let Some(test_case) = test_case.filter(|_| !is_judged)
+            && let Some(why) = &test_case.unjudged
+        {
+            all.push(NotRun::new(&test_case, why));
+        }
+    }
+    all
 }

@@ -27,7 +27,8 @@ pub struct Measured {
 
 impl Measured {
     /// Takes the figures from the summary and the histograms of a run. `back` names the groups whose data goes in the reverse direction.
-    pub fn new(summary: &Summary, histograms: &Histograms, back: &[String]) -> Self {
+    /// With `ratio` two groups of bulk flows have the ratio of their goodputs.
+    pub fn new(summary: &Summary, histograms: &Histograms, back: &[String], ratio: bool) -> Self {
         let measured = summary.duration_s - summary.warmup_s;
         let mut whole = of_whole(&summary.figures, measured, back);
         let delays = match summary.figures.links.is_empty() {
@@ -43,16 +44,16 @@ impl Measured {
         let is_bulk =
             |group: &GroupSummary| group.app.as_ref().is_some_and(|app| app.kind == "bulk");
         if let [first, second] = &groups[..]
+            && ratio
             && groups.iter().all(is_bulk)
         {
             let rate = |group: &GroupSummary| group.goodput_bps.iter().sum::<f64>();
-            let pair = match first.name.as_str() {
+            let (part, of) = match first.name.as_str() {
                 // RFC 7928 section 6.3.
-                "I" => Some((rate(second), rate(first))),
-                "prague" | "near" | "A" => Some((rate(first), rate(second))),
-                _ => None,
+                "I" => (rate(second), rate(first)),
+                _ => (rate(first), rate(second)),
             };
-            if let Some((part, of)) = pair.filter(|(_, of)| *of > 0.0) {
+            if of > 0.0 {
                 whole.insert("ratio".to_owned(), part / of);
             }
         }

@@ -1,14 +1,13 @@
 //! Report cards of queues: one command says what a queue does to every kind of traffic, by the scenarios of RFC 7928.
 //!
 //! * [`Profile`]: the path, and the number of flows that follows from it.
-//! * [`suite`]: the test cases, each in a table: [`rfc7928`], [`l4s`] or [`access`].
+//! * [`Suite`]: the test cases and the thresholds, a file of `suites/` or of a user.
 //! * [`Request`]: a request for a card; [`Prepared`]: the sweep that answers it, cell by cell.
 //! * [`card()`] makes a [`Card`]: the figures over the seeds, beside drop-tail, with [verdicts](verdict) against named thresholds.
 //! * [`html`]: the card as a page, with [distributions] and the [graph] of delay against goodput.
 //!
 //! A characterization is a sweep of `quell_lab::sweep`: it resumes, runs in parallel, and keeps what is done.
 
-pub mod access;
 mod build_card;
 pub mod card;
 mod directions;
@@ -19,7 +18,6 @@ pub mod graph;
 pub mod html;
 mod json;
 mod judge;
-pub mod l4s;
 pub mod losses;
 pub mod measured;
 mod notes;
@@ -29,12 +27,11 @@ pub mod profile;
 mod queue;
 pub mod rates;
 pub mod request;
-pub mod rfc7928;
 mod run_figures;
 mod schema;
 pub mod suite;
 pub mod test_case;
-pub mod traffic;
+mod traffic;
 pub mod verdict;
 
 pub use build_card::{card, simulated};

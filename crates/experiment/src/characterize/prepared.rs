@@ -4,16 +4,18 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
 use quell_lab::scenario::Direction;
 use quell_lab::sweep::Plan;
 use quell_lab::{GuestOptions, RunError, Scenario, World};
 
-use crate::characterize::access;
 use crate::characterize::error::Error;
 use crate::characterize::queue::{numbers, scaled, with};
 use crate::characterize::request::{DROP_TAIL, Queue, Request};
-use crate::characterize::test_case::{Content, Run, Setting, TestCase};
+use crate::characterize::suite::{Values, of_path};
+use crate::characterize::test_case::{Content, Run, TestCase};
+use crate::characterize::traffic::Made;
 
 /// The sweep file of a characterization, in its folder.
 pub const SWEEP: &str = "sweep.toml";
@@ -24,7 +26,7 @@ const HEAD: &str = "# A characterization by quell.";
 #[derive(Debug, Clone)]
 pub struct Cell {
     /// Test case that the cell belongs to.
-    pub test_case: &'static TestCase,
+    pub test_case: Arc<TestCase>,
     /// Congestion control of standard flows; `None` where the card has only one.
     pub control: Option<String>,
     /// Index among the queues of the card.
@@ -37,6 +39,12 @@ pub struct Cell {
     set: Vec<(String, String)>,
 }
 
+/// A scenario file, and the buffer of the other direction of its link.
+struct File {
+    name: String,
+    back: Option<u64>,
+}
+
 /// Everything that is to run.
 #[derive(Debug, Clone)]
 pub struct Prepared {
@@ -47,7 +55,7 @@ pub struct Prepared {
     /// Cells, in the order of the card.
     pub cells: Vec<Cell>,
     /// Test cases that do not run, with the reason.
-    pub not_run: Vec<(&'static TestCase, String)>,
+    pub not_run: Vec<(Arc<TestCase>, String)>,
     /// Scenario files, below the folder.
     files: Vec<(String, String)>,
 }
@@ -85,17 +93,14 @@ impl Request {
             files: Vec::new(),
         };
         for test_case in test_cases {
-            match &test_case.content {
-                Content::Description => {}
-                Content::NotRun(why) => prepared.not_run.push((test_case, (*why).to_owned())),
-                Content::Runs(run) if run.any_control => {
-                    for control in &controls {
-                        prepared.add(test_case, run, control, controls.len() > 1)?;
-                    }
-                }
-                Content::Runs(run) => prepared.add(test_case, run, &self.newreno(), false)?,
-                Content::Parameters(run) => prepared.add_parameters(test_case, run)?,
-            }
+            let added = prepared.add_any(&test_case, &controls);
+            added.map_err(|error| match error {
+                Error::TestCase { .. } => error,
+                other => Error::TestCase {
+                    id: test_case.shown(),
+                    source: Box::new(other),
+                },
+            })?;
         }
         Ok(prepared)
     }
@@ -103,11 +108,8 @@ impl Request {
 
 impl Cell {
     /// Run of the cell; `None` where nothing runs.
-    pub(crate) fn run(&self) -> Option<&'static Run> {
-        match &self.test_case.content {
-            Content::Runs(run) | Content::Parameters(run) => Some(run),
-            Content::Description | Content::NotRun(_) => None,
-        }
+    pub(crate) fn run(&self) -> Option<&Run> {
+        self.test_case.run()
     }
 
     /// The queue as it runs; of two links that of the second.
@@ -117,57 +119,68 @@ impl Cell {
 }
 
 impl Prepared {
+    fn add_any(&mut self, test_case: &Arc<TestCase>, controls: &[String]) -> Result<(), Error> {
+        match &test_case.content {
+            Content::Description => Ok(()),
+            Content::NotRun(why) => {
+                self.not_run.push((test_case.clone(), why.clone()));
+                Ok(())
+            }
+            Content::Runs(run) if run.any_control => {
+                let mut controls = controls.iter();
+                let many = controls.len() > 1;
+                controls.try_for_each(|control| self.add(test_case, run, control, many))
+            }
+            Content::Runs(run) => self.add(test_case, run, &self.request.newreno(), false),
+            Content::Parameters(run) => self.add_parameters(test_case, run),
+        }
+    }
+
     /// Adds the cells of a test case with one congestion control, one for each queue. Where a world without a simulator cannot run them, the
     /// test case is noted as not run.
     fn add(
         &mut self,
-        test_case: &'static TestCase,
-        run: &'static Run,
+        test_case: &Arc<TestCase>,
+        run: &Run,
         control: &str,
         is_one_of_many: bool,
     ) -> Result<(), Error> {
-        let file = self.file(test_case, run, control, is_one_of_many);
+        let file = self.file(test_case, run, control, is_one_of_many)?;
         let control = is_one_of_many.then(|| control.to_owned());
+        let packets = buffer(test_case, run, &self.request);
         let specs = self.queues.iter();
-        let specs = specs.map(|queue| self.request.of_run(queue, run));
+        let specs = specs.map(|queue| self.request.of_run(queue, run, packets));
         let specs = specs.collect::<Result<Vec<String>, Error>>()?;
         for (queue, spec) in specs.iter().enumerate() {
             match self.check(&file, spec, run, queue) {
                 Ok(()) => {}
                 // The world cannot run it, whatever the queue.
                 Err(why) if self.request.world != World::Sim => {
-                    self.not_run.push((test_case, first_line(&why.to_string())));
+                    let why = first_line(&why.to_string());
+                    self.not_run.push((test_case.clone(), why));
                     return Ok(());
                 }
-                Err(why) => {
-                    return Err(Error::TestCase {
-                        id: test_case.id,
-                        source: Box::new(why),
-                    });
-                }
+                Err(why) => return Err(why),
             }
         }
         for (queue, spec) in specs.iter().enumerate() {
-            self.push(test_case, run, &control, queue, None, &file, spec)?;
+            let cell = self.cell(test_case, run, &control, queue, None, &file, spec)?;
+            self.cells.push(cell);
         }
         Ok(())
     }
 
     /// Adds the cells of a test case that halves and doubles each parameter of the queue.
-    fn add_parameters(
-        &mut self,
-        test_case: &'static TestCase,
-        run: &'static Run,
-    ) -> Result<(), Error> {
+    fn add_parameters(&mut self, test_case: &Arc<TestCase>, run: &Run) -> Result<(), Error> {
         let control = self.request.newreno();
-        let file = self.file(test_case, run, &control, false);
+        let file = self.file(test_case, run, &control, false)?;
         let base = self.queues[0].clone();
         if let Err(why) = self.check(&file, &base.spec, run, 0) {
-            self.not_run.push((test_case, first_line(&why.to_string())));
+            let why = first_line(&why.to_string());
+            self.not_run.push((test_case.clone(), why));
             return Ok(());
         }
-        self.push(test_case, run, &None, 0, None, &file, &base.spec)?;
-        let before = self.cells.len();
+        let mut cells = vec![self.cell(test_case, run, &None, 0, None, &file, &base.spec)?];
         for (name, value) in numbers(&base.spec)? {
             for (word, scaled) in [
                 ("half", scaled(value, 1, 2)),
@@ -177,79 +190,81 @@ impl Prepared {
                 let spec = with(&base.spec, name, &scaled.to_string());
                 if self.check(&file, &spec, run, 0).is_ok() {
                     let variant = Some((name.to_owned(), format!("{scaled} ({word})")));
-                    self.push(test_case, run, &None, 0, variant, &file, &spec)?;
+                    cells.push(self.cell(test_case, run, &None, 0, variant, &file, &spec)?);
                 }
             }
         }
-        if self.cells.len() == before {
-            self.cells.pop();
-            let why = "the queue has no parameter that is a number, besides its buffer";
-            self.not_run.push((test_case, why.to_owned()));
+        match cells.len() {
+            1 => {
+                let why = "the queue has no parameter that is a number, besides its buffer";
+                self.not_run.push((test_case.clone(), why.to_owned()));
+            }
+            _ => self.cells.extend(cells),
         }
         Ok(())
     }
 
     #[expect(clippy::too_many_arguments, reason = "each is a field of the cell")]
-    fn push(
-        &mut self,
-        test_case: &'static TestCase,
+    fn cell(
+        &self,
+        test_case: &Arc<TestCase>,
         run: &Run,
         control: &Option<String>,
         queue: usize,
         variant: Option<(String, String)>,
-        file: &str,
+        file: &File,
         spec: &str,
-    ) -> Result<(), Error> {
-        let set = self.request.set(run, spec, &self.queues[queue])?;
-        self.cells.push(Cell {
-            test_case,
+    ) -> Result<Cell, Error> {
+        let set = self
+            .request
+            .set(run, spec, &self.queues[queue], file.back)?;
+        Ok(Cell {
+            test_case: test_case.clone(),
             control: control.clone(),
             queue,
             variant,
-            file: file.to_owned(),
+            file: file.name.clone(),
             set,
-        });
-        Ok(())
+        })
     }
 
-    /// Makes the scenario file of a test case, and returns its name.
+    /// Makes the scenario file of a test case.
     fn file(
         &mut self,
         test_case: &TestCase,
         run: &Run,
         control: &str,
         is_one_of_many: bool,
-    ) -> String {
-        let mut name = test_case.id.to_owned();
+    ) -> Result<File, Error> {
+        let mut name = test_case.id.clone();
         if is_one_of_many {
             let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
             let plain = control.replace(|c: char| !is_plain(c), "-");
             name = format!("{name}-{plain}");
         }
-        let setting = Setting {
-            profile: &self.request.profile,
-            control,
-        };
+        let path = test_case.path(&self.request.profile);
+        let given = of_path(&path, &self.request.newreno(), control);
+        let values = Values::new(&test_case.definition, given);
+        let packets = buffer(test_case, run, &self.request);
         let head = head(test_case);
-        let [home, _] = access::paths(&self.request.profile);
-        let path = if run.home {
-            &home
-        } else {
-            &self.request.profile
-        };
-        let text = (run.traffic)(&setting).scenario(&name, &head, path);
-        let file = format!("scenarios/{name}.toml");
-        if self.files.iter().all(|(present, _)| *present != file) {
-            self.files.push((file.clone(), text));
+        let made = run
+            .traffic
+            .scenario(&name, &head, &path, packets, &values.engine()?)?;
+        let Made { text, back } = made;
+        let name = format!("scenarios/{name}.toml");
+        if self.files.iter().all(|(present, _)| *present != name) {
+            self.files.push((name.clone(), text));
         }
-        file
+        Ok(File { name, back })
     }
 
-    fn check(&self, file: &str, spec: &str, run: &Run, queue: usize) -> Result<(), Error> {
-        let found = self.files.iter().find(|(name, _)| name == file);
+    fn check(&self, file: &File, spec: &str, run: &Run, queue: usize) -> Result<(), Error> {
+        let found = self.files.iter().find(|(name, _)| *name == file.name);
         let text = found.map_or("", |(_, text)| text.as_str());
-        let set = self.request.set(run, spec, &self.queues[queue])?;
-        self.request.resolve(file, text, &set).map(drop)
+        let set = self
+            .request
+            .set(run, spec, &self.queues[queue], file.back)?;
+        self.request.resolve(&file.name, text, &set).map(drop)
     }
 
     /// Writes the sweep file and its scenarios into `folder`, which is made. Files that have the same content already are not written again.
@@ -308,7 +323,7 @@ impl Prepared {
             .variant
             .iter()
             .map(|(key, value)| format!("{key} {value}"));
-        let parts = [cell.test_case.id.to_owned()].into_iter();
+        let parts = [cell.test_case.id.clone()].into_iter();
         let parts = parts
             .chain(cell.control.clone())
             .chain([queue.clone()])
@@ -355,8 +370,14 @@ impl Prepared {
     }
 }
 
+/// Packets that every queue of a run holds.
+fn buffer(test_case: &TestCase, run: &Run, request: &Request) -> u64 {
+    let usual = || test_case.path(&request.profile).buffer();
+    run.buffer.unwrap_or_else(usual)
+}
+
 /// Comment at the head of the scenario file of a test case.
-pub fn head(test_case: &TestCase) -> Vec<String> {
+fn head(test_case: &TestCase) -> Vec<String> {
     vec![
         format!(
             "{} ({}): {}.",

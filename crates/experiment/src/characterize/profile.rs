@@ -141,6 +141,14 @@ impl Profile {
         u64::try_from(flows).unwrap_or(u64::MAX).max(1)
     }
 
+    /// The same path with another base RTT, unless somebody asked for one.
+    pub(crate) fn with_usual_rtt(&self, rtt: Option<Time>) -> Self {
+        Self {
+            rtt: self.asked_rtt.or(rtt).unwrap_or(self.rtt),
+            ..self.clone()
+        }
+    }
+
     /// The same path with a link of another rate.
     pub fn at_rate(&self, rate: Rate) -> Self {
         Self {

@@ -1,17 +1,19 @@
 //! A request for a card: its queues, each with the buffer of the card, its congestion controls, and its test cases.
 
+use std::sync::Arc;
+
 use quell_lab::scenario::Override;
 use quell_lab::{Scenario, World};
 
-use crate::characterize::access;
 use crate::characterize::error::Error;
 use crate::characterize::profile::{PACKET, Profile};
 use crate::characterize::queue::{entry, is_given, marks, numbers, scaled, with};
-use crate::characterize::rfc7928::NEWRENO;
 use crate::characterize::suite::Suite;
-use crate::characterize::test_case::{First, Run, TestCase};
-use crate::characterize::traffic::{FIRST, Group, SECOND, Traffic};
+use crate::characterize::test_case::{Back, First, Run, TestCase};
+use crate::characterize::traffic::{FIRST, SECOND, choice};
 
+/// NewReno as the RFC's formulas have it: RFC 5681 equation 3, which counts ACKs. Linux counts segments.
+const NEWRENO: &str = "reno:growth=acks";
 /// The queue that every card compares with.
 pub const DROP_TAIL: &str = "fifo";
 /// The key of the queue where there is one link, and that of its other direction.
@@ -57,16 +59,16 @@ pub struct Queue {
 
 impl Request {
     /// The test cases, in the order of the card.
-    pub(crate) fn test_cases(&self) -> Result<Vec<&'static TestCase>, Error> {
+    pub(crate) fn test_cases(&self) -> Result<Vec<Arc<TestCase>>, Error> {
         let mut test_cases = self.suite.test_cases();
         for word in &self.only {
             if !test_cases.iter().any(|test_case| test_case.is_called(word)) {
-                let ids: Vec<&'static str> =
-                    test_cases.iter().map(|test_case| test_case.id).collect();
-                let meant = quell_lab::scenario::closest(word, ids.iter().copied());
+                let ids = test_cases.iter().map(|test_case| test_case.id.clone());
+                let ids: Vec<String> = ids.collect();
+                let meant = quell_lab::scenario::closest(word, ids.iter().map(String::as_str));
                 return Err(Error::NoTestCase {
                     word: word.clone(),
-                    suite: self.suite.name(),
+                    suite: self.suite.name().to_owned(),
                     meant: meant.map(str::to_owned),
                     known: ids,
                 });
@@ -128,13 +130,9 @@ impl Request {
         }
     }
 
-    /// A queue as a run has it: with the run's own buffer, and with ECN where the run wants marks and the request leaves it open.
-    pub(crate) fn of_run(&self, queue: &Queue, run: &Run) -> Result<String, Error> {
-        let own = run.home.then(|| access::paths(&self.profile)[0].buffer());
-        let spec = match run.buffer.or(own) {
-            Some(packets) => self.queue(&queue.name, packets)?.spec,
-            None => queue.spec.clone(),
-        };
+    /// A queue as a run has it: with a buffer of so many packets, and with ECN where the run wants marks and the request leaves it open.
+    pub(crate) fn of_run(&self, queue: &Queue, run: &Run, packets: u64) -> Result<String, Error> {
+        let spec = self.queue(&queue.name, packets)?.spec;
         let is_asked = is_given(&queue.name, "ecn") || is_given(&queue.name, "noecn");
         if run.marks && !is_asked && marks(&spec) == Some(false) {
             let marking = with(&spec, "ecn", "true");
@@ -145,12 +143,14 @@ impl Request {
         Ok(spec)
     }
 
-    /// The queues of a run with `spec`, each under its key. The first of two links comes last. `queue` is the queue before the run changed its buffer.
+    /// The queues of a run with `spec`, each under its key. The first of two links comes last. `queue` is the queue before the run changed its
+    /// buffer, `back` the buffer of the other direction.
     pub(crate) fn set(
         &self,
         run: &Run,
         spec: &str,
         queue: &Queue,
+        back: Option<u64>,
     ) -> Result<Vec<(String, String)>, Error> {
         let mut set = Vec::new();
         let mut add = |key: String, spec: &str| set.push((key, spec.to_owned()));
@@ -165,11 +165,12 @@ impl Request {
                 }
             }
         }
-        if run.home {
-            let packets = access::paths(&self.profile)[1].buffer();
-            add(BACK.to_owned(), &self.queue(&queue.name, packets)?.spec);
-        } else if run.both_ways {
-            add(BACK.to_owned(), spec);
+        match (run.back, back) {
+            (Some(Back::OwnBuffer), Some(packets)) => {
+                add(BACK.to_owned(), &self.queue(&queue.name, packets)?.spec);
+            }
+            (Some(_), _) => add(BACK.to_owned(), spec),
+            (None, _) => {}
         }
         Ok(set)
     }
@@ -196,8 +197,17 @@ impl Request {
 
     /// Checks that a plain scenario runs with the queue and the control.
     pub(crate) fn check(&self, queue: &str, control: &str) -> Result<(), Error> {
-        let bulk = Group::bulk("bulk", self.profile.rtt, control);
-        let text = Traffic::of([bulk]).scenario("queue", &[], &self.profile);
+        let path = &self.profile;
+        let text = format!(
+            "schema = 1\nname = \"queue\"\n[link]\nrate = \"{}\"\nqueue = {{ kind = \"{DROP_TAIL}\", limit = \"{}p\" }}\n[[group]]\nname = \"bulk\"\n\
+             congestion-control = {}\nrtt = \"{}\"\napp = \"bulk\"\n[run]\nduration = \"{}\"\nwarmup = \"{}\"\ninterval = \"1s\"\n",
+            path.rate,
+            path.buffer(),
+            choice("name", control),
+            path.rtt,
+            path.warmup() + path.duration,
+            path.warmup(),
+        );
         let set = [(LINK.to_owned(), queue.to_owned())];
         self.resolve("queue.toml", &text, &set).map(drop)
     }

@@ -6,6 +6,20 @@ use quell_measure::{
 
 use crate::characterize::figures::Named;
 
+/// Every figure of a whole run.
+pub(crate) const OF_WHOLE: [&str; 10] = [
+    "utilisation",
+    "goodput_bps",
+    "delay_ms.mean",
+    "delay_ms.p99",
+    "pdv_ms.p99",
+    "loss_ratio",
+    "mark_ratio",
+    "jain",
+    "ratio",
+    "steady_after_s",
+];
+
 /// Figures of the forward direction. `measured` is the length of the stretch in s, and `back` names the groups of the reverse direction.
 pub(crate) fn of_whole(figures: &Figures, measured: f64, back: &[String]) -> Named {
     let mut named = match figures.links.is_empty() {

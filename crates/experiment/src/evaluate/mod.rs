@@ -4,6 +4,7 @@ mod beside;
 mod calls;
 mod case;
 mod column;
+mod given;
 mod judge;
 mod limits;
 mod over;

@@ -102,7 +102,11 @@ impl Engine<'_> {
     }
 
     /// A value of the scenario, numbers as they are; `None` where a part of it is none.
-    fn setting(&self, template: &Template, frame: &Frame<'_>) -> Result<Option<String>, Fault> {
+    pub(super) fn setting(
+        &self,
+        template: &Template,
+        frame: &Frame<'_>,
+    ) -> Result<Option<String>, Fault> {
         let mut text = String::new();
         for piece in &template.0 {
             match piece {

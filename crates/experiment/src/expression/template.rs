@@ -115,7 +115,7 @@ impl Parts {
         }
         let form = text[self.expression..self.form].trim_start_matches(':');
         if Value::Number(0.0).formed(form).is_none() {
-            let why = format!("{form:?} is no form; there are d, g, .2, +.1, ±, ±2");
+            let why = format!("{form:?} is no form; there are d, g, .2, +.1, ±, ±2, time, rate");
             return Err(SyntaxError::new(self.expression, why));
         }
         let fallback = text[self.form..self.end].trim_start_matches('|');

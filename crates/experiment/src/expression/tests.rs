@@ -106,7 +106,7 @@ fn a_template_has_texts_values_and_tables() {
         ),
         (
             "{a:x}",
-            "at character 3: \"x\" is no form; there are d, g, .2, +.1, ±, ±2",
+            "at character 3: \"x\" is no form; there are d, g, .2, +.1, ±, ±2, time, rate",
         ),
         (
             "ä{1 +}",

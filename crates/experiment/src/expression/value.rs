@@ -1,5 +1,7 @@
 //! What an expression gives.
 
+use quell_units::{Rate, Time};
+
 use crate::digits::digits;
 use crate::statistics::mean;
 
@@ -49,7 +51,8 @@ impl Value {
         self.written(&digits)
     }
 
-    /// Numbers in a form of a template, such as `.2`, `+.1`, `d` or `g`; `None` if there is no such form.
+    /// Numbers in a form of a template, such as `.2`, `+.1`, `d`, `g`, `time` (of nanoseconds) or `rate` (of bits per second); `None` if there
+    /// is no such form.
     pub(crate) fn formed(&self, form: &str) -> Option<String> {
         let decimals = |text: &str| {
             text.parse::<usize>()
@@ -59,6 +62,8 @@ impl Value {
         Some(match form {
             "" | "d" => self.digits(),
             "g" => self.plain(),
+            "time" => self.written(&|nanos| Time::from_nanos(nanos as u64).to_string()),
+            "rate" => self.written(&|bps| Rate::from_bps(bps as u64).to_string()),
             _ => match (
                 form.strip_prefix("+."),
                 form.strip_prefix('.'),

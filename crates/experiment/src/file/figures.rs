@@ -11,8 +11,8 @@ use crate::expression::{Expression, Piece, Template, Value};
 
 /// The formulas of `[let]`, and those that read results themselves.
 #[derive(Debug, Default)]
-pub(super) struct Lets {
-    pub(super) all: BTreeMap<String, Expression>,
+pub(crate) struct Lets {
+    pub(crate) all: BTreeMap<String, Expression>,
     reading: BTreeSet<String>,
 }
 
@@ -34,7 +34,7 @@ impl Lets {
 
 impl Reader<'_> {
     /// `[let]` of the file and before it of the one that it is like.
-    pub(super) fn lets<'n>(&mut self, tables: impl Iterator<Item = &'n Node>) -> Lets {
+    pub(crate) fn lets<'n>(&mut self, tables: impl Iterator<Item = &'n Node>) -> Lets {
         let mut lets = BTreeMap::new();
         for node in tables {
             let table = self.any_table("let", node, "of names");

@@ -7,7 +7,7 @@ mod axes;
 mod definition;
 mod figures;
 mod names;
-mod reader;
+pub(crate) mod reader;
 mod reference;
 mod runs;
 mod statements;

@@ -61,7 +61,7 @@ impl Names {
     }
 
     /// The names that the file declares.
-    pub(super) fn declare(
+    pub(crate) fn declare(
         &mut self,
         axes: &[Axis],
         lets: &BTreeMap<String, Expression>,
@@ -167,7 +167,7 @@ impl Names {
     }
 
     /// What is wrong with the names of the file's expressions.
-    pub(super) fn problems(&mut self, file: &str) -> Vec<Problem> {
+    pub(crate) fn problems(&mut self, file: &str) -> Vec<Problem> {
         let mut problems = Vec::new();
         for (place, expression) in std::mem::take(&mut self.used) {
             if problems.len() >= MOST_PROBLEMS {

@@ -8,17 +8,17 @@ use super::names::Names;
 use crate::expression::{Expression, SyntaxError, Template, Value, parse};
 
 /// Collects problems.
-pub(super) struct Reader<'a> {
-    pub(super) file: String,
-    pub(super) files: Files<'a>,
-    pub(super) problems: Vec<Problem>,
-    pub(super) names: Names,
+pub(crate) struct Reader<'a> {
+    pub(crate) file: String,
+    pub(crate) files: Files<'a>,
+    pub(crate) problems: Vec<Problem>,
+    pub(crate) names: Names,
     /// What was copied so far of what many places share.
     copied: usize,
 }
 
 impl<'a> Reader<'a> {
-    pub(super) fn new(file: &str, files: Files<'a>) -> Self {
+    pub(crate) fn new(file: &str, files: Files<'a>) -> Self {
         Self {
             file: file.to_owned(),
             files,
@@ -29,12 +29,12 @@ impl<'a> Reader<'a> {
     }
 
     /// The value of `key` is wrong.
-    pub(super) fn wrong(&mut self, key: &str, node: &Node, allowed: impl Into<String>) {
+    pub(crate) fn wrong(&mut self, key: &str, node: &Node, allowed: impl Into<String>) {
         self.push(key, node, Some(node.found()), allowed.into());
     }
 
     /// Something about the table or list at `node` is wrong.
-    pub(super) fn about(&mut self, key: &str, node: &Node, allowed: impl Into<String>) {
+    pub(crate) fn about(&mut self, key: &str, node: &Node, allowed: impl Into<String>) {
         self.push(key, node, None, allowed.into());
     }
 
@@ -52,7 +52,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Whether so much may be copied once more. Many places that share something long would fill the memory.
-    pub(super) fn may_copy(&mut self, key: &str, node: &Node, weight: usize) -> bool {
+    pub(crate) fn may_copy(&mut self, key: &str, node: &Node, weight: usize) -> bool {
         self.copied = self.copied.saturating_add(weight);
         let may = self.copied <= MOST_COPIED;
         if !may {
@@ -62,7 +62,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The table at `node`, whose keys are all `known`.
-    pub(super) fn table<'n>(
+    pub(crate) fn table<'n>(
         &mut self,
         key: &str,
         node: &'n Node,
@@ -87,7 +87,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The table at `node`, with any keys.
-    pub(super) fn any_table<'n>(
+    pub(crate) fn any_table<'n>(
         &mut self,
         key: &str,
         node: &'n Node,
@@ -103,7 +103,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The list at `node`.
-    pub(super) fn list<'n>(&mut self, key: &str, node: &'n Node) -> &'n [Node] {
+    pub(crate) fn list<'n>(&mut self, key: &str, node: &'n Node) -> &'n [Node] {
         match &node.value {
             Tree::Array(nodes) => nodes,
             _ => {
@@ -113,7 +113,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    pub(super) fn text(&mut self, key: &str, node: &Node) -> Option<String> {
+    pub(crate) fn text(&mut self, key: &str, node: &Node) -> Option<String> {
         match &node.value {
             Tree::Scalar(TomlType::String, text) if !text.is_empty() => Some(text.clone()),
             _ => {
@@ -123,13 +123,13 @@ impl<'a> Reader<'a> {
         }
     }
 
-    pub(super) fn texts(&mut self, key: &str, node: &Node) -> Vec<String> {
+    pub(crate) fn texts(&mut self, key: &str, node: &Node) -> Vec<String> {
         let nodes = self.list(key, node).iter();
         nodes.filter_map(|node| self.text(key, node)).collect()
     }
 
     /// One of some words.
-    pub(super) fn word<T: Copy>(
+    pub(crate) fn word<T: Copy>(
         &mut self,
         key: &str,
         node: &Node,
@@ -144,7 +144,7 @@ impl<'a> Reader<'a> {
         found.map(|(_, value)| *value)
     }
 
-    pub(super) fn flag(&mut self, key: &str, node: &Node) -> Option<bool> {
+    pub(crate) fn flag(&mut self, key: &str, node: &Node) -> Option<bool> {
         match &node.value {
             Tree::Scalar(TomlType::Boolean, text) => Some(text == "true"),
             _ => {
@@ -155,7 +155,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A value of a field.
-    pub(super) fn value(&mut self, key: &str, node: &Node) -> Option<Value> {
+    pub(crate) fn value(&mut self, key: &str, node: &Node) -> Option<Value> {
         Some(match &node.value {
             Tree::Scalar(TomlType::String, text) => Value::Text(text.clone()),
             Tree::Scalar(TomlType::Boolean, text) => Value::Flag(text == "true"),
@@ -203,7 +203,7 @@ impl<'a> Reader<'a> {
     }
 
     /// An expression, a number or a switch.
-    pub(super) fn expression(&mut self, key: &str, node: &Node) -> Option<Expression> {
+    pub(crate) fn expression(&mut self, key: &str, node: &Node) -> Option<Expression> {
         let read = match &node.value {
             Tree::Scalar(TomlType::String, text) => {
                 let read = parse(text);
@@ -216,7 +216,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A text with expressions; a number and a switch stand for themselves.
-    pub(super) fn template(&mut self, key: &str, node: &Node) -> Option<Template> {
+    pub(crate) fn template(&mut self, key: &str, node: &Node) -> Option<Template> {
         let text = match &node.value {
             Tree::Scalar(TomlType::String, text) => text.clone(),
             Tree::Scalar(_, text) => text.clone(),
@@ -234,7 +234,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The key of `table` as an expression.
-    pub(super) fn expression_of(
+    pub(crate) fn expression_of(
         &mut self,
         path: &str,
         table: &Table,
@@ -245,13 +245,13 @@ impl<'a> Reader<'a> {
     }
 
     /// The key of `table` as a template.
-    pub(super) fn template_of(&mut self, path: &str, table: &Table, key: &str) -> Option<Template> {
+    pub(crate) fn template_of(&mut self, path: &str, table: &Table, key: &str) -> Option<Template> {
         let node = table.get(key)?;
         self.template(&format!("{path}.{key}"), node)
     }
 
     /// The key of `table` as a text.
-    pub(super) fn text_of(&mut self, path: &str, table: &Table, key: &str) -> Option<String> {
+    pub(crate) fn text_of(&mut self, path: &str, table: &Table, key: &str) -> Option<String> {
         let node = table.get(key)?;
         let path = if path.is_empty() {
             key.to_owned()
@@ -262,7 +262,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The key of `table` as a text that must be there.
-    pub(super) fn needed(&mut self, path: &str, node: &Node, table: &Table, key: &str) -> String {
+    pub(crate) fn needed(&mut self, path: &str, node: &Node, table: &Table, key: &str) -> String {
         if table.get(key).is_none() {
             let path = if path.is_empty() {
                 key.to_owned()
@@ -275,7 +275,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A name of the file's own.
-    pub(super) fn declare(&mut self, key: &str, node: &Node, name: &str) {
+    pub(crate) fn declare(&mut self, key: &str, node: &Node, name: &str) {
         const TAKEN: [&str; 12] = [
             "and",
             "or",
@@ -302,7 +302,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The label of an axis's value.
-    pub(super) fn label(&mut self, key: &str, node: &Node) -> Option<Label> {
+    pub(crate) fn label(&mut self, key: &str, node: &Node) -> Option<Label> {
         match &node.value {
             Tree::Scalar(TomlType::String, _) => self.template(key, node).map(Label::Template),
             _ => self.value(key, node).map(Label::Value),

@@ -12,7 +12,7 @@ use crate::expression::{Expression, Piece, Template};
 use crate::reference::Reference;
 
 /// An experiment file.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Definition {
     pub(crate) title: String,
     pub(crate) source: String,

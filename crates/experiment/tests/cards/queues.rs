@@ -34,7 +34,7 @@ fn card(kind: &str) -> Card {
             duration: Time::from_secs(18),
             ..Profile::named("10mbit").unwrap()
         },
-        suite: Suite::Rfc7928,
+        suite: Suite::named("rfc7928").unwrap(),
         only: SCENARIOS.map(str::to_owned).into(),
         world: World::Sim,
         controls: Vec::new(),

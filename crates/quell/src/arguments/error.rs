@@ -35,8 +35,9 @@ pub(crate) enum ArgumentError {
     PlaceTwice(String),
     /// A report card of the live world.
     CardOfLive,
-    /// `--profile` is neither a name nor a file that can be read.
-    NoProfile {
+    /// `--profile` or `--suite` is neither a name nor a file that can be read.
+    NoFile {
+        option: &'static str,
         name: String,
         known: String,
         source: std::io::Error,
@@ -86,13 +87,14 @@ impl fmt::Display for ArgumentError {
             Self::CardOfLive => f.write_str(
                 "--world live: a card repeats, and the live world does not; use sim or virtual",
             ),
-            Self::NoProfile {
+            Self::NoFile {
+                option,
                 name,
                 known,
                 source,
             } => write!(
                 f,
-                "--profile {name}: must be one of {known}, or a file: {source}"
+                "{option} {name}: must be one of {known}, or a file: {source}"
             ),
             Self::LongProfile(name) => {
                 write!(f, "--profile {name}: is too long for a profile")
@@ -106,7 +108,7 @@ impl Error for ArgumentError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             Self::Value { source, .. } => Some(&**source),
-            Self::NoProfile { source, .. } => Some(source),
+            Self::NoFile { source, .. } => Some(source),
             // They are the message already.
             Self::List(error) => error.source(),
             Self::Refused(source) => source.source(),

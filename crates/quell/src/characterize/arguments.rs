@@ -1,9 +1,10 @@
 //! The arguments of `quell characterize`.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use quell_experiment::OpenError;
 use quell_experiment::characterize::{Profile, Request, Suite};
 use quell_lab::World;
 use quell_lab::scenario::Override;
@@ -29,9 +30,9 @@ pub(crate) struct Characterize {
     /// The path: 10mbit, 100mbit, 1gbit, or a file with rate, rtt and duration
     #[arg(long, value_name = "NAME|FILE", default_value = "100mbit")]
     pub(crate) profile: String,
-    /// Which scenarios to run
-    #[arg(long, value_enum, default_value_t = Scenarios::Rfc7928)]
-    pub(crate) suite: Scenarios,
+    /// The scenarios: rfc7928, l4s (L4S beside classic traffic), access (a home's access link), all, or a file of one's own
+    #[arg(long, value_name = "NAME|FILE", default_value = "rfc7928")]
+    pub(crate) suite: String,
     /// Run only these scenarios of the suite, such as mild,rtt; may be repeated
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
@@ -60,30 +61,6 @@ pub(crate) struct Characterize {
     pub(crate) kernel: Option<String>,
     #[command(flatten)]
     pub(crate) patience: Patience,
-}
-
-/// A suite.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Scenarios {
-    /// RFC 7928
-    Rfc7928,
-    /// Low latency, low loss: L4S beside classic traffic
-    L4s,
-    /// A home's access link
-    Access,
-    /// Everything
-    All,
-}
-
-impl From<Scenarios> for Suite {
-    fn from(suite: Scenarios) -> Self {
-        match suite {
-            Scenarios::Rfc7928 => Self::Rfc7928,
-            Scenarios::L4s => Self::L4s,
-            Scenarios::Access => Self::Access,
-            Scenarios::All => Self::All,
-        }
-    }
 }
 
 impl Characterize {
@@ -126,7 +103,7 @@ impl Characterize {
             queue: self.queue.trim().to_owned(),
             against,
             profile,
-            suite: Suite::from(self.suite),
+            suite: suite(&self.suite)?,
             only: self.only.clone(),
             world,
             controls: list("--cc", &self.cc)?,
@@ -136,11 +113,28 @@ impl Characterize {
 }
 
 /// One of those that are there, or that of a file.
+fn suite(name: &str) -> Result<Suite, ArgumentError> {
+    if let Some(suite) = Suite::named(name) {
+        return Ok(suite);
+    }
+    Suite::open(Path::new(name)).map_err(|error| match error {
+        OpenError::Unreadable(_, source) => ArgumentError::NoFile {
+            option: "--suite",
+            name: name.to_owned(),
+            known: Suite::names().collect::<Vec<_>>().join(", "),
+            source,
+        },
+        OpenError::Wrong(problems) => ArgumentError::Refused(problems.into()),
+    })
+}
+
+/// One of those that are there, or that of a file.
 fn profile(name: &str) -> Result<Profile, ArgumentError> {
     if let Some(profile) = Profile::named(name) {
         return Ok(profile);
     }
-    let text = fs::read_to_string(name).map_err(|source| ArgumentError::NoProfile {
+    let text = fs::read_to_string(name).map_err(|source| ArgumentError::NoFile {
+        option: "--profile",
         name: name.to_owned(),
         known: Profile::NAMES.join(", "),
         source,

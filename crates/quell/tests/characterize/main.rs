@@ -272,6 +272,11 @@ fn wrong_inputs_are_errors_with_a_fix() {
         "rate = \"4mbit\"\nrtt = 40\n",
     )
     .unwrap();
+    fs::write(
+        place.path().join("wrong.toml"),
+        "schema = 1\nitem.one = { losss = true }\n",
+    )
+    .unwrap();
     fs::create_dir(place.path().join("mine")).unwrap();
     fs::write(place.path().join("mine/notes"), "mine").unwrap();
     for (words, expected) in [
@@ -302,6 +307,14 @@ fn wrong_inputs_are_errors_with_a_fix() {
         (
             "codel --profile bad.toml",
             "bad.toml:2: rtt: must be in quotes",
+        ),
+        (
+            "codel --suite rfc",
+            "--suite rfc: must be one of rfc7928, l4s, access, all, or a file",
+        ),
+        (
+            "codel --suite wrong.toml",
+            "wrong.toml:2: item.one.losss = true: unknown key (did you mean losses?)",
         ),
         (
             "codel --duration 1s",
