@@ -158,7 +158,8 @@ impl ControlSpec {
     /// Gives one option its value.
     fn set(&mut self, table: &Table, key: &str, node: &Node) -> Result<(), Refusal> {
         let Some(settings) = &mut self.options else {
-            return Err(Refusal::KernelControl(self.name.clone()));
+            let (name, own) = (self.name.clone(), names().join(", "));
+            return Err(Refusal::KernelControl { name, own });
         };
         let rows = settings.table();
         let named = |row: &&Parameter| row.name == key || row.opposite == Some(key);

@@ -27,10 +27,9 @@ pub(crate) enum Refusal {
         known: String,
     },
     #[error(
-        "unknown key; {0} is not one of quell's own controls ({known}), and the options of a kernel's are its own",
-        known = crate::control::names().join(", ")
+        "unknown key; {name} is not one of quell's own controls ({own}), and the options of a kernel's are its own"
     )]
-    KernelControl(String),
+    KernelControl { name: String, own: String },
     #[error("is the same switch as {0}; give only one of them")]
     SameSwitch(&'static str),
     #[error("{allowed}{hint}")]
