@@ -6,8 +6,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use quell_measure::Estimate;
-
+use super::rounded::{cells, estimate};
 use super::{Compared, Difference};
 use crate::table::Table;
 
@@ -65,35 +64,6 @@ impl Explanations {
             None if one.distance() < CHANCE_ERRORS * one.standard_error() => CHANCE,
             None => UNEXPLAINED,
         }
-    }
-}
-
-/// Three significant digits of `value`, of which at most three are behind the point.
-fn digits(value: f64) -> usize {
-    match value.abs() {
-        value if value >= 100.0 => 0,
-        value if value >= 10.0 => 1,
-        value if value >= 1.0 => 2,
-        _ => 3,
-    }
-}
-
-/// A mean and its standard error, to three significant digits of the mean; empty where there is none.
-pub(crate) fn cells(mean: &Estimate) -> [String; 2] {
-    let digits = digits(mean.mean);
-    let error = mean.standard_error;
-    [
-        format!("{:.digits$}", mean.mean),
-        error.map_or(String::new(), |error| format!("{error:.digits$}")),
-    ]
-}
-
-/// `mean ± standard error`; of one run, which has no error, the mean.
-pub(crate) fn estimate(mean: &Estimate) -> String {
-    let [mean, error] = cells(mean);
-    match error.is_empty() {
-        true => mean,
-        false => format!("{mean} ± {error}"),
     }
 }
 
@@ -242,6 +212,8 @@ pub fn anew<'c>(compared: impl IntoIterator<Item = &'c Compared>) -> Table {
 
 #[cfg(test)]
 mod tests {
+    use quell_measure::Estimate;
+
     use super::*;
 
     fn difference(sim: [f64; 2], other: f64) -> Difference {
