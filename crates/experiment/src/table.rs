@@ -66,6 +66,25 @@ impl Table {
     }
 }
 
+/// The cells of a line of CSV (RFC 4180, without line breaks in a cell).
+pub(crate) fn split(line: &str) -> Vec<String> {
+    let (mut cells, mut cell, mut is_quoted) = (Vec::new(), String::new(), false);
+    let mut rest = line.trim_end_matches('\r').chars().peekable();
+    while let Some(next) = rest.next() {
+        match next {
+            '"' if is_quoted && rest.peek() == Some(&'"') => {
+                rest.next();
+                cell.push('"');
+            }
+            '"' => is_quoted = !is_quoted,
+            ',' if !is_quoted => cells.push(std::mem::take(&mut cell)),
+            _ => cell.push(next),
+        }
+    }
+    cells.push(cell);
+    cells
+}
+
 fn length(text: &str) -> usize {
     text.chars().count()
 }

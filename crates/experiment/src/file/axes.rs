@@ -9,6 +9,7 @@ use super::definition::{
 use super::reader::Reader;
 use super::runs::RUN_KEYS;
 use crate::expression::{Template, Value};
+use crate::table::split;
 
 const PARTS: [(&str, Parts); 3] = [
     ("phases", Parts::Phases),
@@ -357,23 +358,4 @@ fn cell_of(cell: &str) -> Value {
         _ if cell.is_empty() => Value::None,
         _ => Value::Text(cell.to_owned()),
     }
-}
-
-/// The cells of a line of CSV (RFC 4180, without line breaks in a cell).
-pub(crate) fn split(line: &str) -> Vec<String> {
-    let (mut cells, mut cell, mut is_quoted) = (Vec::new(), String::new(), false);
-    let mut rest = line.trim_end_matches('\r').chars().peekable();
-    while let Some(next) = rest.next() {
-        match next {
-            '"' if is_quoted && rest.peek() == Some(&'"') => {
-                rest.next();
-                cell.push('"');
-            }
-            '"' => is_quoted = !is_quoted,
-            ',' if !is_quoted => cells.push(std::mem::take(&mut cell)),
-            _ => cell.push(next),
-        }
-    }
-    cells.push(cell);
-    cells
 }

@@ -16,7 +16,6 @@ mod whole;
 
 use quell_lab::scenario::{Origin, Problem, Problems, tree};
 
-pub(crate) use axes::split;
 pub(crate) use definition::*;
 pub(crate) use names::{Depends, Meaning};
 use reader::Reader;

@@ -2,10 +2,10 @@
 
 use quell_lab::scenario::tree::{Node, Table, Tree};
 
-use super::axes::split;
 use super::definition::{Form, MOST_STRENGTH, Statement};
 use super::reader::Reader;
 use crate::reference::{Beside, Recorded, Reference};
+use crate::table::split;
 
 impl Reader<'_> {
     /// `reference = { file = "grid.csv", world = "virtual", point = "{…}", row = "{…}" }`

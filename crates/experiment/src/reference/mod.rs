@@ -5,9 +5,9 @@
 
 pub(crate) mod covering;
 
-pub mod live;
 pub mod record;
 pub mod report;
+mod rounded;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -211,7 +211,7 @@ impl Difference {
 
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [sim, other] = [&self.sim, &self.other].map(report::estimate);
+        let [sim, other] = [&self.sim, &self.other].map(rounded::estimate);
         write!(f, "{sim} beside {other} {}", self.world)
     }
 }

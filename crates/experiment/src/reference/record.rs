@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::report::cells;
+use super::rounded::cells;
 use super::{Compared, SIM};
-use crate::file::split;
-use crate::table::Table;
+use crate::table::{Table, split};
 
 /// The record `old` with the figures that were compared beside `world`, and those of the simulator beside it.
 pub fn updated(old: &str, compared: &[Compared], world: &str) -> Table {

@@ -6,8 +6,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use quell_measure::Estimate;
-
+use super::rounded::{cells, estimate};
 use super::{Compared, Difference};
 use crate::table::Table;
 
@@ -65,35 +64,6 @@ impl Explanations {
             None if one.distance() < CHANCE_ERRORS * one.standard_error() => CHANCE,
             None => UNEXPLAINED,
         }
-    }
-}
-
-/// Three significant digits of `value`, of which at most three are behind the point.
-fn digits(value: f64) -> usize {
-    match value.abs() {
-        value if value >= 100.0 => 0,
-        value if value >= 10.0 => 1,
-        value if value >= 1.0 => 2,
-        _ => 3,
-    }
-}
-
-/// A mean and its standard error, to three significant digits of the mean; empty where there is none.
-pub(crate) fn cells(mean: &Estimate) -> [String; 2] {
-    let digits = digits(mean.mean);
-    let error = mean.standard_error;
-    [
-        format!("{:.digits$}", mean.mean),
-        error.map_or(String::new(), |error| format!("{error:.digits$}")),
-    ]
-}
-
-/// `mean ± standard error`; of one run, which has no error, the mean.
-pub(crate) fn estimate(mean: &Estimate) -> String {
-    let [mean, error] = cells(mean);
-    match error.is_empty() {
-        true => mean,
-        false => format!("{mean} ± {error}"),
     }
 }
 
@@ -238,4 +208,81 @@ pub fn anew<'c>(compared: impl IntoIterator<Item = &'c Compared>) -> Table {
         }
     }
     table
+}
+
+#[cfg(test)]
+mod tests {
+    use quell_measure::Estimate;
+
+    use super::*;
+
+    fn difference(sim: [f64; 2], other: f64) -> Difference {
+        Difference {
+            figure: "goodput".to_owned(),
+            world: "virtual".to_owned(),
+            sim: Estimate::new(&sim).expect("values"),
+            other: Estimate::new(&[other; 2]).expect("values"),
+            bound: 0.02 * other,
+        }
+    }
+
+    fn compared(now: Vec<Difference>) -> Compared {
+        Compared {
+            point: "fifo".to_owned(),
+            row: "reno".to_owned(),
+            seeds: 2,
+            now,
+            then: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn explanations_stay_with_what_the_first_three_columns_say() {
+        let old = format!(
+            "| point | figure | world | sim / world | off by | bounds | explanation |\n\
+             | --- | --- | --- | --- | --- | --- | --- |\n\
+             | fifo | goodput | virtual | 1 / 2 | -50 % | 2.0 | phase |\n\
+             | fifo | drops, % | live | 1 / 2 | -50 % | 2.0 | {UNEXPLAINED} |\n\
+             | fifo | marks, % | live | 1 / 2 | -50 % | 2.0 | {CHANCE} |\n\n\
+             | a | b | c | d |\n| --- | --- | --- | --- |\n| 1 | 2 | 3 | 4 |\n"
+        );
+        let document = format!(
+            "by hand\n<!-- begin: written by x -->\n\n{old}<!-- end: written by x -->\nbelow\n"
+        );
+        let miss = compared(vec![difference([11.0; 2], 10.0)]);
+        let new = replace(&document, "x", |known| {
+            assert_eq!(known.0.len(), 1, "{known:?}");
+            misses(&[&miss], "virtual", known)
+        });
+        let new = new.expect("markers");
+        assert!(
+            new.starts_with("by hand\n") && new.ends_with("below\n"),
+            "{new}"
+        );
+        let row = "| fifo | goodput | virtual | 11.0 ± 0.0 / 10.0 ± 0.0 | +10.0 % | 5.0 | phase |";
+        assert!(new.contains(row), "{new}");
+        assert_eq!(replace(&document, "y", |_| String::new()), None);
+    }
+
+    #[test]
+    fn what_nobody_has_explained_is_chance_only_within_the_errors() {
+        let none = Explanations::default();
+        let of = |error: f64| none.of("fifo", &difference([1.0 - error, 1.0 + error], 2.0));
+        assert_eq!(of(0.1), UNEXPLAINED);
+        assert_eq!(of(0.5), CHANCE);
+    }
+
+    #[test]
+    fn a_point_is_inside_if_every_bound_holds() {
+        let one = |sim: f64| difference([sim; 2], 10.0);
+        let points = [
+            compared(vec![one(10.0), one(10.1)]),
+            compared(vec![one(10.0), one(11.0)]),
+            compared(Vec::new()),
+        ];
+        let points: Vec<&Compared> = points.iter().collect();
+        let text = shares(&points, "virtual", false);
+        assert!(text.contains("| reno | 1 of 2 | 3 of 4 |\n"), "{text}");
+        assert_eq!(held(&points, "virtual"), [3, 4]);
+    }
 }

@@ -9,7 +9,8 @@ use std::fs;
 use std::path::Path;
 use std::time::SystemTime;
 
-use quell_experiment::reference::{Compared, live, record, report};
+use quell_experiment::live;
+use quell_experiment::reference::{Compared, record, report};
 use quell_experiment::table::Table;
 use quell_experiment::{Experiment, Findings, Length, Outcome, Reproduction};
 use quell_lab::results::facts::Utc;
