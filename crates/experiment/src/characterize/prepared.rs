@@ -383,7 +383,7 @@ fn head(test_case: &TestCase) -> Vec<String> {
             "{} ({}): {}.",
             test_case.source, test_case.weight, test_case.title
         ),
-        "Made by quell characterize; crates/experiment/src/characterize has the table.".to_owned(),
+        "Made by quell characterize from the file of its suite.".to_owned(),
     ]
 }
 

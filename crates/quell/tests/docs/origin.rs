@@ -114,7 +114,7 @@ fn check(numbers: &Numbers, page: &Page, root: &Path) -> Result<(), String> {
         );
     };
     let mut paths = source.split([' ', ',']).filter(|word| {
-        ["crates/", "python/", "scenarios/", "scripts/"]
+        ["crates/", "python/", "scenarios/", "scripts/", "suites/"]
             .iter()
             .any(|begin| word.starts_with(begin))
     });
