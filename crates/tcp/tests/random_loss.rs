@@ -85,7 +85,7 @@ fn of_the_limit(name: &str, per_mille: u64, receiver: &ReceiverConfig) -> f64 {
     share
 }
 
-/// Published: at the limit up to 5 %, and close to it at 15 %. The last column is what docs/evidence/published.md says.
+/// Published: at the limit up to 5 %, and close to it at 15 %. The last column is what docs/evidence/data/statements.csv says.
 #[test]
 #[ignore = "takes long: make test-all"]
 fn bbr1_holds_the_rate_whatever_is_lost_at_random() {

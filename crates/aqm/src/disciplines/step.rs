@@ -29,7 +29,7 @@
 //! | strictly above, to the packet and the nanosecond | `marks_are_strictly_above_the_threshold_and_nowhere_below` |
 //! | packets that cannot be marked | `what_cannot_be_marked_drops_or_passes` |
 //! | a time at enqueue, changes of rate | `a_time_at_enqueue_follows_the_rate` |
-//! | what DCTCP makes of it | `docs/evidence/published.md` |
+//! | what DCTCP makes of it | `docs/reproduce.md` |
 
 use crate::kind::{Entry, QueueKind};
 use crate::limit::limit_row;

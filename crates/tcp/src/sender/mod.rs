@@ -54,6 +54,7 @@ mod rack;
 mod receive_window;
 mod recovery;
 mod rtt;
+mod sacktag;
 mod scoreboard;
 mod sent_segment;
 mod stats;

@@ -9,7 +9,7 @@
 //!
 //! 1. The slides give no parameter values. R is uniform below 2³². The defaults as times are close to RFC 9332 appendix B:
 //!    k = 1, f = 5, T = 1 ms, certain drop at 2²⁹ ns (537 ms). In packets, T is the RFC's 5 MTU and certain drop is at 2⁶ packets:
-//!    that power of two comes nearest to the slides' "7 … 100 msec" of Classic delay in their demonstration (docs/evidence/published.md).
+//!    that power of two comes nearest to the slides' "7 … 100 msec" of Classic delay in their demonstration (docs/reproduce.md).
 //! 2. The slides do not state the unit of q. Packets are the default, as on their axes; `unit = "time"` uses the sojourn time.
 //! 3. q is the queue's length when the link asks for a packet, with the packet that leaves. As a time, it is the sojourn time of
 //!    that packet, or for L4S of the Classic head.

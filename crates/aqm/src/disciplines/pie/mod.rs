@@ -24,7 +24,7 @@
 //! | activity at a third of the limit                  | `it_wakes_at_a_third_of_the_limit_and_rests_when_calm`                   |
 //! | limits, lowered limits, rates                     | `the_limit_refuses_and_a_lower_one_drops_from_the_head`                  |
 //! | draining, hours without departures                | `a_drained_queue_forgets_…`, `an_hour_without_departures_is_survived`    |
-//! | target held                                       | `tests/operating_points.rs`; over TCP `docs/evidence/published.md`                |
+//! | target held                                       | `tests/operating_points.rs`; over TCP `docs/reproduce.md`                         |
 
 #[doc(hidden)]
 pub mod linux;
