@@ -452,6 +452,7 @@ mod tests {
     use super::*;
     use crate::cc::CcConfig;
     use crate::config::SenderConfig;
+    use crate::segment::Sack;
 
     const MSS: u64 = 1_448;
 
