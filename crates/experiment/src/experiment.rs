@@ -47,6 +47,13 @@ pub struct Section {
     pub experiments: Vec<Experiment>,
 }
 
+/// The same with the seeds of its file, where a record decides how many there are: a record without points has no runs, but may get them.
+fn without_recorded_seeds(definition: &Definition) -> Option<Definition> {
+    let mut anew = definition.clone();
+    anew.reference.as_mut()?.seeds = None;
+    Some(anew)
+}
+
 impl Experiment {
     /// Reads the text of the experiment `id`; `files` has the text of what lies beside it.
     ///
@@ -85,7 +92,10 @@ impl Experiment {
         let cells = Engine::new(&definition).and_then(|engine| engine.cells());
         let cells = cells.map_err(|fault| refused(fault.why))?;
         let mut beside = BTreeMap::new();
-        for cell in &cells {
+        let anew = without_recorded_seeds(&definition);
+        let anew = anew.as_ref().map(|anew| Engine::new(anew)?.cells());
+        let anew = anew.transpose().map_err(|fault| refused(fault.why))?;
+        for cell in cells.iter().chain(anew.iter().flatten()) {
             if !beside.contains_key(cell.file()) {
                 match files(cell.file()) {
                     Some(text) => drop(beside.insert(cell.file().to_owned(), text)),
