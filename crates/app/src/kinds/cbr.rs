@@ -7,9 +7,9 @@
 use quell_units::parameter::Preset;
 use quell_units::{Bytes, Interval, Parameter, Random, Time, parameters};
 
-use crate::timed_value::TimedValue;
 use crate::datagrams::{self, Receiver};
 use crate::normal::normal_span;
+use crate::timed_value::TimedValue;
 use crate::{Action, Application, ApplicationKind, DatagramReport, Datagrams, Ends, Input, Role};
 
 parameters! {

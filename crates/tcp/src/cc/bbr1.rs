@@ -13,7 +13,7 @@ use quell_units::{Rate, Time, parameters};
 use super::bbr::v1::{Machine, Timing};
 use super::bbr::{self, Link};
 use super::{
-    AckSample, CongestionControl, Connection, Control, ControlKind, Declared, Event, Host, CaState,
+    AckSample, CaState, CongestionControl, Connection, Control, ControlKind, Declared, Event, Host,
     Window,
 };
 use crate::ecn::FeedbackMode;

@@ -13,7 +13,7 @@ use quell_units::{Parameter, parameters, words};
 
 use super::reno::Reno;
 use super::{
-    AckSample, CongestionControl, Connection, Control, ControlKind, Declared, Event, Host, CaState,
+    AckSample, CaState, CongestionControl, Connection, Control, ControlKind, Declared, Event, Host,
     Window,
 };
 use crate::ecn::{Codepoint, EctScope, FeedbackMode};

@@ -19,7 +19,7 @@ use quell_units::parameter::{Domain, Preset, Table as _};
 use quell_units::{Parameter, Time, parameters};
 
 use super::{
-    AckSample, CongestionControl, Connection, Control, ControlKind, Declared, Host, CaState, Window,
+    AckSample, CaState, CongestionControl, Connection, Control, ControlKind, Declared, Host, Window,
 };
 use crate::ecn::FeedbackMode;
 

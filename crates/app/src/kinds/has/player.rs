@@ -11,7 +11,7 @@ use super::estimator::Estimator;
 use super::ladder::Ladder;
 use super::playback::Playback;
 use super::report::{HasReport, Watched};
-use super::rule::{RuleKind, Rule};
+use super::rule::{Rule, RuleKind};
 use super::situation::{Choice, Download, Progress, Situation};
 
 /// A download is judged each time when this much more of it is there…

@@ -17,7 +17,7 @@ use quell_units::parameter::{Domain, Preset};
 use quell_units::{Bytes, Parameter, Random, Rate, Time, parameters, words};
 
 use crate::timed_value::TimedValue;
-use crate::video::frames::{self, Frame, PlannedFrame, Renderer, FrameSizes, mean_size};
+use crate::video::frames::{self, Frame, FrameSizes, PlannedFrame, Renderer, mean_size};
 use crate::video::inputs::{self, Acting, Inputs};
 use crate::video::report::VideoReport;
 use crate::video::viewer::{self, FRAMES, Seen, Viewer, Viewing};

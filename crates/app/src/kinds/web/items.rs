@@ -10,10 +10,10 @@ use quell_units::{Random, Time};
 
 use super::report::{Fetched, ItemsReport};
 use super::{Connection, PARTS, Web};
-use crate::timed_value::TimedValue;
 use crate::exchange::{Incoming, LAST_REQUEST, REQUEST, RESPONSE};
 use crate::exponential::minus_ln;
 use crate::random_sizes::NumberedSizes;
+use crate::timed_value::TimedValue;
 use crate::{Action, Carrier, ConnectionId, Data, Event, Input, Message, Outcome};
 
 /// The connection that carries all items, where one does.

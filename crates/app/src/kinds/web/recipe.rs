@@ -81,7 +81,10 @@ impl PageModel {
         let classes = |(document, classes): (u64, [Class; 5])| Self::Classes {
             document: RandomSize::around(document * 1_000),
             classes: classes.map(|(count, kilobytes)| {
-                (count, RandomSize::around(kilobytes * 1_000 / u64::from(count)))
+                (
+                    count,
+                    RandomSize::around(kilobytes * 1_000 / u64::from(count)),
+                )
             }),
         };
         match recipe {

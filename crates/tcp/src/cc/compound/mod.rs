@@ -21,7 +21,7 @@ use quell_units::parameter::{Domain, Preset, Table as _};
 use quell_units::{Parameter, parameters};
 
 use super::{
-    AckSample, CongestionControl, Connection, Control, ControlKind, Declared, Event, Host, CaState,
+    AckSample, CaState, CongestionControl, Connection, Control, ControlKind, Declared, Event, Host,
     Window,
 };
 use crate::ecn::FeedbackMode;

@@ -11,7 +11,7 @@ use quell_units::Time;
 
 use super::hystart::HyStart;
 use super::{C_1024THS, CUBE_FACTOR, CubicConfig, Variant, cube_root};
-use crate::cc::{AckSample, Connection, Event, CaState, Window};
+use crate::cc::{AckSample, CaState, Connection, Event, Window};
 use crate::ticks::Ticks;
 
 /// Least number of computations of the window per second: Linux's `HZ / 32`.

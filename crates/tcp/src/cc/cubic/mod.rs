@@ -23,7 +23,7 @@ use quell_units::parameter::{Domain, Preset, Table as _};
 use quell_units::{Parameter, parameters, words};
 
 use super::{
-    AckSample, CongestionControl, Connection, ControlKind, Declared, Event, Host, CaState, Window,
+    AckSample, CaState, CongestionControl, Connection, ControlKind, Declared, Event, Host, Window,
 };
 use linux::LinuxCubic;
 use textbook::TextbookCubic;

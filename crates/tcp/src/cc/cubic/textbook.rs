@@ -18,7 +18,7 @@ use quell_units::Time;
 
 use super::hystart_plus::HyStartPlus;
 use super::{C_1024THS, CUBE_FACTOR, CubicConfig, Variant, cube_root};
-use crate::cc::{AckSample, Connection, CaState, Window};
+use crate::cc::{AckSample, CaState, Connection, Window};
 
 /// One segment.
 const SEGMENT: u64 = 1 << 20;
@@ -207,7 +207,8 @@ impl TextbookCubic {
             // at the beginning of the current congestion avoidance stage."
             self.w_max = 0;
             self.t_epoch = None;
-        } else if self.is_freebsd() && connection.state >= CaState::Cwr && new <= CaState::Disorder {
+        } else if self.is_freebsd() && connection.state >= CaState::Cwr && new <= CaState::Disorder
+        {
             if self.rtt_count >= MIN_SAMPLES {
                 self.mean_rtt = Some(self.rtt_sum / self.rtt_count);
             }

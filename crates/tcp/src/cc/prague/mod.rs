@@ -31,7 +31,7 @@ use quell_units::{Parameter, Rate, Time, parameters, words};
 
 use super::reno::Reno;
 use super::{
-    AckSample, CongestionControl, Connection, Control, ControlKind, Declared, Event, Host, CaState,
+    AckSample, CaState, CongestionControl, Connection, Control, ControlKind, Declared, Event, Host,
     Window,
 };
 use crate::ecn::{Codepoint, EctScope, FeedbackMode};
@@ -269,8 +269,12 @@ impl CongestionControl for Prague {
         let path = path(connection);
         let (rules, acked, marked) = (&self.rules, ack.acked, ack.acked_ce);
         match &mut self.state {
-            VariantState::Current(state) => state.on_ack(rules, &path, window, acked, marked, limited),
-            VariantState::Earlier(state) => state.on_ack(rules, &path, window, acked, marked, limited),
+            VariantState::Current(state) => {
+                state.on_ack(rules, &path, window, acked, marked, limited)
+            }
+            VariantState::Earlier(state) => {
+                state.on_ack(rules, &path, window, acked, marked, limited)
+            }
         }
     }
     fn undo_cwnd(&mut self, connection: &Connection, window: &mut Window) -> u32 {

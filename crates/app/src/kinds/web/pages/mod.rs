@@ -16,9 +16,9 @@ use quell_units::{Period, Random, Time};
 use super::recipe::{PageModel, PlannedObject};
 use super::report::{LoadedPage, PagesReport};
 use super::{Protocol, Web};
-use crate::timed_value::TimedValue;
 use crate::exchange::{Delays, Incoming, REQUEST, RESPONSE};
 use crate::exponential::draw;
+use crate::timed_value::TimedValue;
 use crate::{Action, Carrier, ConnectionId, Data, Event, Input, Message, Outcome};
 
 /// Streams of an HTTP/2 connection that are open at once (RFC 9113 recommends at least 100).
@@ -345,7 +345,10 @@ impl Browser {
             Protocol::Http2 => opening == 0 && !page.waiting.is_empty(),
         };
         while open < most && wanted(opening) {
-            let free = self.connections.iter().position(|c| c.state == ConnectionState::Free);
+            let free = self
+                .connections
+                .iter()
+                .position(|c| c.state == ConnectionState::Free);
             let number = match free {
                 Some(number) => number,
                 None if self.connections.len() < 2 * most => {
@@ -471,7 +474,10 @@ impl Browser {
         }
         actions.push(Action::Record(page.event(outcome)));
         for (number, connection) in self.connections.iter_mut().enumerate() {
-            if matches!(connection.state, ConnectionState::Opening | ConnectionState::Ready) {
+            if matches!(
+                connection.state,
+                ConnectionState::Opening | ConnectionState::Ready
+            ) {
                 *connection = Connection::FREE;
                 actions.push(Action::Abort(ConnectionId(number as u32)));
             }
