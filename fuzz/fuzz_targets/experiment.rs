@@ -2,8 +2,8 @@
 
 #![no_main]
 
-use quell_lab::sweep::Stored;
 use quell_experiment::{Experiment, Findings};
+use quell_lab::sweep::Stored;
 
 /// What lies beside the experiment.
 const ROWS: &str = "rtt,name,known\n5,a,1.5\n77,\"b, c\",\n";
