@@ -7,7 +7,7 @@
 //! * [`Findings`]: what an experiment found: text, tables, figures, and each [`Statement`] with its [`Verdict`].
 //! * [`book`]: all of that as one HTML file.
 //! * [`characterize`]: report cards of queues.
-//! * [`reference`]: figures that are recorded of another world, and how far those of the simulator are from them.
+//! * [`mod@reference`]: figures that are recorded of another world, and how far those of the simulator are from them.
 //! * [`shipped`]: the scenarios and experiments, inside the program.
 //!
 //! `docs/reproduce.md` comes from the same definitions.
