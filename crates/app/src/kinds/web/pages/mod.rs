@@ -345,10 +345,8 @@ impl Browser {
             Protocol::Http2 => opening == 0 && !page.waiting.is_empty(),
         };
         while open < most && wanted(opening) {
-            let free = self
-                .connections
-                .iter()
-                .position(|c| c.state == ConnectionState::Free);
+            let is_free = |c: &Connection| c.state == ConnectionState::Free;
+            let free = self.connections.iter().position(is_free);
             let number = match free {
                 Some(number) => number,
                 None if self.connections.len() < 2 * most => {
@@ -474,10 +472,8 @@ impl Browser {
         }
         actions.push(Action::Record(page.event(outcome)));
         for (number, connection) in self.connections.iter_mut().enumerate() {
-            if matches!(
-                connection.state,
-                ConnectionState::Opening | ConnectionState::Ready
-            ) {
+            let state = &connection.state;
+            if matches!(state, ConnectionState::Opening | ConnectionState::Ready) {
                 *connection = Connection::FREE;
                 actions.push(Action::Abort(ConnectionId(number as u32)));
             }
