@@ -117,7 +117,7 @@ docs-check: build ## Compare README and docs with what their commands print
 
 # The tests that generate files write them instead of comparing; what that changed is read as any other change. Published experiments are not
 # among them: docs/guides/reproducing.md has their command.
-bless: build ## Write anew what tests generate: reference pages, transcripts, cards, pictures, the C header, types of Python, the list of circles
+bless: build ## Write anew what tests generate: reference pages, transcripts, cards, pictures, the C header, types of Python
 	QUELL_BLESS=1 cargo test --locked --package quell-aqm-c --test all header::
 	QUELL_BLESS=1 cargo test --locked --package quell-testing --test all house::
 	QUELL_BLESS=1 cargo test --locked --package quell-lab $(FLAGS) --test all -- docs:: files::

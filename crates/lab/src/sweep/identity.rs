@@ -71,7 +71,7 @@ impl Identity {
             format!("\"probe\":{{\"code\":{code},\"name\":{name}}},")
         });
         let watched = watched.map_or_else(String::new, |watched| {
-            format!("\"watched\":{},", text(&watched.told()))
+            format!("\"watched\":{},", text(&watched.in_words()))
         });
         let head = format!(
             "{{\"code\":{},\"kernel\":{kernel},{probe}\"scenario\":{canonical},\"seed\":",

@@ -53,7 +53,7 @@ impl Watched {
     }
 
     /// What the name of a cell says of it.
-    pub(crate) fn told(&self) -> String {
+    pub(crate) fn in_words(&self) -> String {
         match self {
             Self::Quell => "quell".to_owned(),
             Self::Kernel(words) => format!("kernel {words}"),
