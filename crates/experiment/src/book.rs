@@ -1,40 +1,33 @@
 //! The book: one HTML file with a section for each source, its figures beside what the source printed, and every verdict.
 
-use std::fmt::Write as _;
-
 use quell_lab::results::plot::{Axis, Figure as Picture, Mark, Panel, Series};
-use quell_lab::results::report::{escaped, page, picture};
+use quell_lab::results::present::{self, Block, Cell, Document, Role, Table};
 
 use crate::figure::{Curve, Figure, Pair};
 use crate::findings::Findings;
 use crate::registry::{VALIDATION, chapters};
 use crate::reproduction::Outcome;
-use crate::statement::{Judged, Verdict};
+use crate::statement::Verdict;
 
 /// The book of these outcomes. `how` says how they were made: the command.
 pub fn html(outcomes: &[Outcome<'_>], how: &str) -> String {
-    let mut body = String::new();
-    let _ = writeln!(
-        body,
-        "<p>Published experiments, repeated. Each statement has what the source says, what came out, what was checked, and the verdict. \
-         In figures, dots and the colour of <em>published</em> are what the source printed as numbers.</p>"
-    );
     let parts = parts(outcomes);
-    counts(&mut body, &parts);
-    for part in &parts {
-        section(&mut body, part);
-    }
-    let _ = writeln!(
-        body,
-        "<section>\n<h2>How to repeat it</h2>\n<pre>{}</pre>\n</section>",
-        escaped(how)
-    );
-    page("Reproduction of published experiments", &body)
+    let about = "Published experiments, repeated. Each statement has what the source says, what came out, what was checked, and the \
+                 verdict. In figures, dots and the colour of published are what the source printed as numbers.";
+    let mut blocks = vec![Block::Text(about.to_owned()), Block::Table(counts(&parts))];
+    blocks.extend(parts.iter().map(section));
+    blocks.push(Block::Section(
+        "How to repeat it".to_owned(),
+        vec![Block::Code("command".to_owned(), how.to_owned())],
+    ));
+    present::page(&Document {
+        title: "Reproduction of published experiments".to_owned(),
+        blocks,
+    })
 }
 
 /// A chapter of the book, with what became of its experiments.
 struct Part<'o> {
-    name: &'o str,
     title: &'o str,
     source: &'o str,
     outcomes: Vec<&'o Outcome<'o>>,
@@ -52,7 +45,6 @@ fn parts<'o>(outcomes: &'o [Outcome<'o>]) -> Vec<Part<'o>> {
         "docs/evidence/validation.md",
     );
     let part = |(name, title, source): (&'o str, &'o str, &'o str)| Part {
-        name,
         title,
         source,
         outcomes: outcomes
@@ -65,107 +57,106 @@ fn parts<'o>(outcomes: &'o [Outcome<'o>]) -> Vec<Part<'o>> {
 }
 
 /// How many statements of a chapter have which verdict.
-fn counts(body: &mut String, parts: &[Part<'_>]) {
-    body.push_str(
-        "<div class=\"scroll\"><table>\n<caption>Verdicts</caption>\n<thead><tr><th>source</th><th class=\"number\">experiments</th>\
-         <th class=\"number\">reproduced</th><th class=\"number\">differ</th><th class=\"number\">cannot be judged</th>\
-         <th class=\"number\">not judged</th></tr></thead>\n<tbody>\n",
-    );
+fn counts(parts: &[Part<'_>]) -> Table {
+    let heads = [
+        "experiments",
+        "reproduced",
+        "differ",
+        "cannot be judged",
+        "not judged",
+    ];
+    let heads = heads.map(|head| (head, Role::Figure));
+    let mut table = Table::new([("source", Role::Label)].into_iter().chain(heads));
+    table.caption = "Verdicts".to_owned();
     for part in parts {
         let own = &part.outcomes;
-        let mut counts = [0_usize; 4];
+        let mut counts = [own.len(), 0, 0, 0, 0];
         let found = own.iter().filter_map(|one| one.findings());
         for judged in found.flat_map(Findings::judged) {
             counts[match judged.verdict {
-                Verdict::Reproduced => 0,
-                Verdict::Differs(_) => 1,
-                Verdict::CannotBeJudged(_) => 2,
-                Verdict::Quick => 3,
+                Verdict::Reproduced => 1,
+                Verdict::Differs(_) => 2,
+                Verdict::CannotBeJudged(_) => 3,
+                Verdict::Quick => 4,
             }] += 1;
         }
-        let cells = counts.map(|count| format!("<td class=\"number\">{count}</td>"));
-        let _ = writeln!(
-            body,
-            "<tr><td><a href=\"#{}\">{}</a></td><td class=\"number\">{}</td>{}</tr>",
-            part.name,
-            escaped(part.title),
-            own.len(),
-            cells.concat()
-        );
+        let counts = counts.map(|count| count.to_string());
+        table.row([part.title.to_owned()].into_iter().chain(counts));
     }
-    body.push_str("</tbody>\n</table></div>\n");
+    table
 }
 
-fn section(body: &mut String, part: &Part<'_>) {
-    let _ = writeln!(
-        body,
-        "<section id=\"{}\">\n<h2>{}</h2>\n<p>{}.</p>",
-        part.name,
-        escaped(part.title),
-        escaped(part.source)
-    );
-    for outcome in &part.outcomes {
+fn section(part: &Part<'_>) -> Block {
+    let experiments = part.outcomes.iter().map(|outcome| {
         let experiment = outcome.experiment();
-        let name = experiment.id.replace('/', "-");
-        let _ = writeln!(
-            body,
-            "<article id=\"{name}\">\n<h3>{}: {}</h3>\n<p class=\"faint\">Source: {}. Scenarios: {}.</p>",
-            escaped(&experiment.id),
-            escaped(&experiment.title),
-            escaped(&experiment.source),
-            escaped(&experiment.scenarios().join(", "))
+        let source = format!(
+            "Source: {}. Scenarios: {}.",
+            experiment.source,
+            experiment.scenarios().join(", ")
         );
+        let mut blocks = vec![Block::Text(source)];
         match outcome {
-            Outcome::Found(findings) => found(body, findings, &name),
+            Outcome::Found(findings) => {
+                blocks.extend(found(findings, &experiment.id.replace('/', "-")));
+            }
             Outcome::Incomplete {
                 missing, failed, ..
             } => {
-                let _ = writeln!(body, "<p>{missing} runs are missing.</p>");
-                for why in failed {
-                    let _ = writeln!(body, "<p>A run failed: {}</p>", escaped(why));
-                }
+                blocks.push(Block::Text(format!("{missing} runs are missing.")));
+                let failed = failed.iter().map(|why| format!("A run failed: {why}"));
+                blocks.extend(failed.map(Block::Text));
             }
         }
-        body.push_str("</article>\n");
-    }
-    body.push_str("</section>\n");
+        Block::Section(format!("{}: {}", experiment.id, experiment.title), blocks)
+    });
+    let source = Block::Text(format!("{}.", part.source));
+    let blocks = [source].into_iter().chain(experiments);
+    Block::Section(part.title.to_owned(), blocks.collect())
 }
 
-fn found(body: &mut String, findings: &Findings<'_>, name: &str) {
+fn found(findings: &Findings<'_>, name: &str) -> Vec<Block> {
     let all = findings.judged();
     if all.iter().all(|judged| judged.verdict == Verdict::Quick) {
-        body.push_str("<p>The runs were too short to judge.</p>\n");
-        return;
+        let text = "The runs were too short to judge.";
+        return vec![Block::Text(text.to_owned())];
     }
-    body.push_str(
-        "<div class=\"scroll\"><table class=\"verdicts\">\n<thead><tr><th>statement</th><th>published</th><th>quell</th>\
-         <th>checked</th><th>verdict</th></tr></thead>\n<tbody>\n",
-    );
+    let heads = [
+        "statement",
+        "published",
+        "quell",
+        "checked",
+        "verdict",
+        "why",
+    ];
+    let mut table = Table::new(heads.map(|head| (head, Role::Word)));
     for judged in &all {
-        row(body, judged);
+        let (_, statement) = judged.id.split_once('#').unwrap_or_default();
+        let mark = match judged.verdict {
+            Verdict::Reproduced => Some(present::Mark::Met),
+            Verdict::Differs(_) => Some(present::Mark::Missed),
+            Verdict::CannotBeJudged(_) | Verdict::Quick => None,
+        };
+        table.row([
+            statement.into(),
+            judged.published.as_str().into(),
+            judged.ours.as_str().into(),
+            judged.bound.as_str().into(),
+            Cell {
+                mark,
+                ..judged.verdict.name().into()
+            },
+            Cell::from(judged.verdict.why().unwrap_or_default()),
+        ]);
     }
-    body.push_str("</tbody>\n</table></div>\n");
-    for (number, figure) in findings.figures.iter().enumerate() {
-        body.push_str(&picture(&drawn(figure), &format!("{name}-{number}")));
-    }
-    if !findings.text.is_empty() {
-        let _ = writeln!(body, "<pre>{}</pre>", escaped(&findings.text));
-    }
-}
-
-fn row(body: &mut String, judged: &Judged) {
-    let (_, name) = judged.id.split_once('#').unwrap_or_default();
-    let why = judged.verdict.why().map_or_else(String::new, |why| {
-        format!("<br><span class=\"faint\">{}</span>", escaped(why))
-    });
-    let _ = writeln!(
-        body,
-        "<tr><td>{name}</td><td>{}</td><td>{}</td><td>{}</td><td><strong>{}</strong>{why}</td></tr>",
-        escaped(&judged.published),
-        escaped(&judged.ours),
-        escaped(&judged.bound),
-        judged.verdict.name()
+    let mut blocks = vec![Block::Table(table)];
+    let figures = findings.figures.iter().enumerate();
+    blocks.extend(
+        figures.map(|(number, figure)| Block::Picture(drawn(figure), format!("{name}-{number}"))),
     );
+    if !findings.text.is_empty() {
+        blocks.push(Block::Code(format!("{name}-text"), findings.text.clone()));
+    }
+    blocks
 }
 
 /// The picture of a figure.

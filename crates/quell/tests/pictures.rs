@@ -174,7 +174,7 @@ fn a_report_is_one_file_of_modest_size() {
     assert!(page.len() < 1_000_000, "{} bytes", page.len());
     for word in [
         "What was asked",
-        "means over 2 seeds",
+        "Each figure is the mean of 2 runs ± its standard error.",
         "fifo",
         "dualpi2",
         "No warnings",

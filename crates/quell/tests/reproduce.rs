@@ -134,8 +134,8 @@ fn verdicts_are_printed_as_text_as_json_and_as_a_book() {
     for part in [
         "<h2>Queues that the others are compared with</h2>",
         "contrast/dctcp-step",
-        "<strong>differs</strong>",
-        "<strong>reproduced</strong>",
+        "<td class=\"word missed\">differs</td>",
+        "<td class=\"word met\">reproduced</td>",
         "class=\"quell-plot\"",
         "published: top",
         "Content-Security-Policy",

@@ -24,11 +24,13 @@ pub mod folder_lock;
 pub mod packets;
 pub mod parquet_table;
 pub mod plot;
+pub mod present;
 pub mod program;
 pub mod read;
 pub mod report;
 pub mod series;
 pub mod steady;
+pub mod summary;
 mod summary_schema;
 
 use std::ffi::OsString;

@@ -4,7 +4,7 @@
 //! * [`Suite`]: the test cases and the thresholds, a file of `suites/` or of a user.
 //! * [`Request`]: a request for a card; [`Prepared`]: the sweep that answers it, cell by cell.
 //! * [`card()`] makes a [`Card`]: the figures over the seeds, beside drop-tail, with [verdicts](verdict) against named thresholds.
-//! * [`html`]: the card as a page, with [distributions] and the [graph] of delay against goodput.
+//! * [`document`]: the card as a page, with [distributions] and the [graph] of delay against goodput.
 //!
 //! A characterization is a sweep of `quell_lab::sweep`: it resumes, runs in parallel, and keeps what is done.
 
@@ -12,10 +12,10 @@ mod build_card;
 pub mod card;
 mod directions;
 pub mod distributions;
+pub mod document;
 mod error;
 pub mod figures;
 pub mod graph;
-pub mod html;
 mod json;
 mod judge;
 pub mod losses;

@@ -4,7 +4,7 @@ use clap::Args;
 use quell_lab::scenario::Loaded;
 
 use super::error::{ArgumentError, NotAllowed};
-use crate::output::spread::Spread;
+use quell_lab::results::summary::Spread;
 
 /// How the figures of several seeds are combined.
 #[derive(Debug, Args)]

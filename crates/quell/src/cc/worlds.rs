@@ -6,10 +6,10 @@ use std::fs;
 use quell_hosts::cc;
 use quell_hosts::confine::capabilities::{self, CapabilitySet};
 use quell_kernel::store::Store;
+use quell_lab::results::present::{Block, Role, Table};
 use quell_tcp::cc::{ControlKind, kinds, own};
 
 use crate::failure::Failure;
-use crate::output::grid::{Grid, Role};
 use crate::output::page::Page;
 
 /// What the live world runs as a control.
@@ -159,7 +159,7 @@ pub(crate) fn rows(here: &Here) -> Vec<Row> {
 /// Prints a row for each control.
 pub(crate) fn worlds(page: &mut Page) -> Result<(), Failure> {
     let here = Here::look()?;
-    let mut grid = Grid::new(&[
+    let mut table = Table::new([
         ("control", Role::Label),
         ("sim", Role::Word),
         ("live", Role::Word),
@@ -177,7 +177,7 @@ pub(crate) fn worlds(page: &mut Page) -> Result<(), Failure> {
             Some(kernel) => format!("{} ({kernel})", row.name),
             None => row.name,
         };
-        grid.row(vec![
+        table.row([
             named,
             row.kind.map_or("-", |_| "model").to_owned(),
             row.live.map_or("-", Live::text).to_owned(),
@@ -188,8 +188,7 @@ pub(crate) fn worlds(page: &mut Page) -> Result<(), Failure> {
         0,
         "What each is in the worlds of this machine (in parentheses: its name in a kernel; virtual: the stored kernels that have it):",
     );
-    page.line("");
-    grid.print(page);
+    page.blocks(&[Block::Table(table)]);
     Ok(())
 }
 

@@ -1,14 +1,13 @@
 //! `quell characterize`: the report card of a queue.
 
 pub(crate) mod arguments;
-mod text;
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-use quell_experiment::characterize::{Card, Prepared, html};
+use quell_experiment::characterize::{Card, Prepared, document};
 use quell_lab::printable;
-use quell_lab::results::{replace, write_text};
+use quell_lab::results::{present, replace, write_text};
 use quell_lab::sweep::{self, Options, Store};
 
 use crate::characterize::arguments::Characterize;
@@ -61,8 +60,10 @@ pub(crate) fn characterize(arguments: &Characterize, page: &mut Page) -> Result<
         page.line(json);
         return Ok(());
     }
-    text::card(&card, page);
-    page.line("");
+    let document = document::document(&card);
+    page.paragraph(0, &document.title);
+    page.blocks(&document.blocks);
+    page.gap();
     let shown = folder.display().to_string();
     page.paragraph(
         0,
@@ -88,7 +89,7 @@ fn card(
 fn write(card: &Card, json: &str, folder: &Path) -> Result<(), quell_lab::RunError> {
     let json = format!("{json}\n");
     replace(&folder.join("card.json"), |new| write_text(new, &json))?;
-    let html = html::page(card);
+    let html = present::page(&document::document(card));
     replace(&folder.join("card.html"), |new| write_text(new, &html))?;
     Ok(())
 }

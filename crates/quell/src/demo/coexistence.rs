@@ -12,7 +12,7 @@ use crate::demo::arguments::Demo;
 use crate::demo::worlds::{SEEDS, place, seeds, tcp};
 use crate::failure::Failure;
 use crate::output::page::Page;
-use crate::output::spread::Spread;
+use quell_lab::results::summary::Spread;
 
 /// The experiment, which the binary carries.
 const SCENARIO: (&str, &str) = (

@@ -1,6 +1,8 @@
 //! `quell demo home`: what each person of a household feels behind three queues.
 
 use quell_experiment::shipped;
+use quell_lab::results::present::{Block, Role, Table};
+use quell_lab::results::summary::{Form, Spread, differ};
 use quell_lab::scenario::{Override, Scenario};
 use quell_lab::{Outcome, World};
 use quell_measure::{AppFigure, AppTimes, Figures, GroupSummary};
@@ -9,10 +11,8 @@ use crate::compare::side_by_side::{self, Case, Place};
 use crate::demo::arguments::Demo;
 use crate::demo::worlds::{place, seeds, tcp};
 use crate::failure::Failure;
-use crate::output::grid::{Column, Grid, Role};
 use crate::output::outcomes;
 use crate::output::page::Page;
-use crate::output::spread::{Form, Spread, differ};
 
 /// The household, which the binary carries.
 const SCENARIO: (&str, &str) = (
@@ -211,23 +211,16 @@ fn introduction(world: World) -> String {
 
 /// A row for each feeling, a column for each queue; below, what the numbers and marks are.
 fn table(columns: &[outcomes::Column<'_>], page: &mut Page) {
-    let mut heads: Vec<Column> = vec![("who", Role::Label), ("feels", Role::Word)];
+    let mut heads = vec![("who", Role::Label), ("feels", Role::Word)];
     let shown = QUEUES
         .iter()
         .filter(|(label, _)| columns.iter().any(|(ran, _)| ran == label));
     heads.extend(shown.map(|(label, _)| (*label, Role::Figure)));
-    let mut grid = Grid::new(&heads);
+    let mut table = Table::new(heads);
     let spread = Spread::new(None, false);
-    let mut before = "";
     let mut is_marked = false;
     for feeling in FEELINGS {
-        let who = if feeling.group == before {
-            ""
-        } else {
-            feeling.group
-        };
-        before = feeling.group;
-        let mut cells = vec![who.to_owned(), feeling.what.to_owned()];
+        let mut cells = vec![feeling.group.to_owned(), feeling.what.to_owned()];
         let all: Vec<Vec<f64>> = columns
             .iter()
             .map(|(_, outcome)| feeling.of_all(outcome))
@@ -241,9 +234,9 @@ fn table(columns: &[outcomes::Column<'_>], page: &mut Page) {
             }
             cells.push(cell);
         }
-        grid.row(cells);
+        table.row(cells);
     }
-    grid.print(page);
+    page.blocks(&[Block::Table(table)]);
     let most = columns.iter().map(|(_, outcome)| outcome.runs.len()).max();
     if let Some(heading) = spread.heading(most.unwrap_or(0)) {
         page.line("");

@@ -2,7 +2,8 @@
 
 use quell_measure::Dist;
 
-use crate::output::labels::{self, length};
+use quell_lab::results::present::terminal::labels::{self, length};
+
 use crate::output::page::Page;
 
 /// Largest width of the axis: a wider one shows nothing more.

@@ -4,14 +4,39 @@
 use std::path::Path;
 
 use quell_lab::live::privilege_separation;
+use quell_lab::results::summary::{self, Case, Spread};
 use quell_lab::{Outcome, World, confidence};
 use quell_measure::{Aggregate, Estimate};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
+use crate::output::page::Page;
 
 /// The outcome of a case, with the name of the case.
 pub(crate) type Column<'a> = (&'a str, Outcome);
+
+/// The runs of an outcome under a name, which is empty where they stand alone.
+pub(crate) fn case<'a>(label: &'a str, outcome: &'a Outcome) -> Case<'a> {
+    let runs = || outcome.runs.iter();
+    Case {
+        label,
+        runs: runs().map(|run| &run.summary).collect(),
+        idle: summary::idle(runs().map(|run| (run.folder.as_path(), &run.summary))),
+    }
+}
+
+/// Prints below the tables of cases what limits trust in them.
+pub(crate) fn remarks(cases: &[Case<'_>], spread: &Spread, page: &mut Page) {
+    if let Some(note) = spread.footnote() {
+        page.gap();
+        page.paragraph(0, note);
+    }
+    let runs = cases.iter().flat_map(|case| {
+        let warnings = case.runs.iter().flat_map(|summary| &summary.warnings);
+        warnings.map(|text| (case.label, text.as_str()))
+    });
+    page.blocks(&[summary::warnings(runs)]);
+}
 
 /// A path in the folder of the results.
 pub(crate) fn results(out: Option<&Path>) -> &Path {

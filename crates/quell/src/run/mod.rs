@@ -5,18 +5,16 @@ pub(crate) mod arguments;
 use std::path::PathBuf;
 
 use quell_lab::LiveOptions;
+use quell_lab::results::summary::{self, Spread};
 use quell_lab::scenario::{Loaded, Scenario};
 use quell_lab::{Options, Outcome, Task, World};
 use quell_measure::Summary;
 
 use crate::failure::Failure;
 use crate::interrupt::{Fate, Interrupt};
-use crate::output::headline;
-use crate::output::outcomes::{results, with_intervals, write_as_owner};
+use crate::output::outcomes::{case, remarks, results, with_intervals, write_as_owner};
 use crate::output::page::{self, Page};
 use crate::output::progress::Shown;
-use crate::output::spread::Spread;
-use crate::output::summary_table;
 use crate::run::arguments::Run;
 use crate::scenario_file::{load, with_consent, with_errors};
 
@@ -108,15 +106,16 @@ fn json(outcome: &Outcome, confidence: Option<f64>, page: &mut Page) -> Result<(
 
 /// One table; with several seeds, the table of their means.
 fn text(outcome: &Outcome, scenario: &Scenario, spread: &Spread, page: &mut Page) {
-    let summaries: Vec<&Summary> = outcome.runs.iter().map(|run| &run.summary).collect();
-    summary_table::summary(
-        &summaries,
-        &summary_table::idle(&outcome.runs),
-        spread,
-        page,
-    );
-    if let [only] = &outcome.runs[..] {
-        headline::doubts(&only.folder, &only.summary, scenario, page);
+    let runs: Vec<&Summary> = outcome.runs.iter().map(|run| &run.summary).collect();
+    page.paragraph(0, &summary::title(&runs));
+    let cases = [case("", outcome)];
+    page.blocks(&summary::blocks(&cases, spread));
+    remarks(&cases, spread, page);
+    if let [only] = &outcome.runs[..]
+        && let Some(doubts) = summary::doubts(&only.folder, &only.summary, scenario)
+    {
+        page.gap();
+        page.paragraph(0, &doubts);
     }
     let folder: Option<&PathBuf> = match &outcome.aggregate {
         Some((folder, _)) => Some(folder),

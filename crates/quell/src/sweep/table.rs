@@ -1,10 +1,10 @@
 //! `quell sweep table`.
 
+use quell_lab::results::present::{self, Block, Role};
 use quell_lab::sweep::Store;
 use quell_lab::sweep::table::{self, Table};
 
 use crate::failure::Failure;
-use crate::output::grid::{Column, Grid, Role};
 use crate::output::page::{Page, complain};
 use crate::sweep::arguments::SweepTable;
 
@@ -96,7 +96,6 @@ fn print(table: &Table, page: &mut Page) {
     let labels: &[&str] = if keys.len() > 2 { &["row"] } else { keys };
     if keys.len() > 2 {
         page.paragraph(0, &format!("Each row begins with {}.", keys.join(", ")));
-        page.line("");
     }
     let is_number = |column: &usize| {
         let mut values = (0..table.rows()).map(|row| table.value(row, *column));
@@ -112,8 +111,7 @@ fn print(table: &Table, page: &mut Page) {
     let labels = labels.iter().map(|name| (*name, Role::Label));
     let figures = figures.iter().enumerate();
     let figures = figures.map(|(index, name)| (*name, role(keys.len() + index)));
-    let columns: Vec<Column<'_>> = labels.chain(figures).collect();
-    let mut grid = Grid::new(&columns);
+    let mut shown = present::Table::new(labels.chain(figures));
     for row in 0..table.rows().min(MOST_ROWS) {
         let texts = (0..keys.len()).map(|column| dash(table.value(row, column).text()));
         let mut cells: Vec<String> = texts.collect();
@@ -124,9 +122,9 @@ fn print(table: &Table, page: &mut Page) {
             let value = table.value(row, column);
             value.number().map_or_else(|| dash(value.text()), short)
         }));
-        grid.row(cells);
+        shown.row(cells);
     }
-    grid.print(page);
+    page.blocks(&[Block::Table(shown)]);
     if table.rows() > MOST_ROWS {
         let more = table.rows() - MOST_ROWS;
         page.line(format_args!(

@@ -21,7 +21,6 @@ mod values;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use axis::number;
 pub use error::Error;
 pub use figure::{Axis, Figure, Level, Mark, Panel, Series, Shade};
 pub(crate) use kinds::join;

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use quell_measure::Summary;
 use quell_scenario::{DirectionSpec, QueueSpec, Scenario};
 use quell_units::Settings;
 use serde_json::Value;
@@ -86,6 +87,14 @@ impl Run {
     /// The circumstances of the run; null where the result does not have them.
     pub(crate) fn facts(&self) -> Value {
         json(&self.folder.join("run.json")).unwrap_or_default()
+    }
+
+    /// Its figures.
+    pub(crate) fn summary(&self) -> Result<Summary, Error> {
+        serde_json::from_value(self.summary.clone()).map_err(|error| Error::Read {
+            path: self.folder.join("summary.json"),
+            why: error.to_string(),
+        })
     }
 
     /// A text of the summary.

@@ -1,21 +1,29 @@
 use std::path::Path;
 
+use sha2::{Digest as _, Sha256};
+
 use super::*;
+use crate::present::html::{SCRIPT, STYLE};
 
 /// A result of one queue and one group, made by hand.
 fn result(folder: &Path) {
     std::fs::create_dir_all(folder).unwrap();
-    let delay = serde_json::json!({ "mean": 12.5, "p50": 12.0, "p99": 20.25, "max": 21.0 });
+    let dist = |p99: f64| {
+        serde_json::json!({ "mean": 12.5, "p1": 1.0, "p25": 6.0, "p50": 12.0, "p75": 14.0, "p90": 16.0, "p99": p99, "p999": 21.0,
+            "max": 21.0 })
+    };
     let summary = serde_json::json!({
-        "schema": 1, "scenario": "a<b>", "world": "virtual", "seed": 7, "warmup_s": 1.0, "partial": true,
-        "warnings": ["the link was <late>"], "jain": 0.75, "link": { "utilisation": 0.5 },
+        "schema": 1, "scenario": "a<b>", "world": "virtual", "seed": 7, "duration_s": 3.0, "warmup_s": 1.0, "partial": true,
+        "warnings": ["the link was <late>"], "jain": 0.75,
+        "link": { "rate_bps": 4_000_000, "utilisation": 0.5, "lost_outside": 0 },
         "queues": [{
-            "name": "queue", "direction": "forward", "packets": 4000, "marked": 100, "dropped": 10, "mark_ratio": 0.025,
-            "drop_ratio": 0.0025, "marks": { "aqm": 100 }, "drops": { "limit": 10 }, "delay_ms": delay,
+            "name": "queue", "direction": "forward", "packets": 4000, "bytes": 0, "marked": 100, "dropped": 10, "mark_ratio": 0.025,
+            "drop_ratio": 0.0025, "marks": { "aqm": 100 }, "drops": { "limit": 10 }, "delay_ms": dist(20.25), "backlog_bytes": null,
         }],
         "groups": [{
-            "name": "web", "congestion_control": "cubic", "goodput_bps": [2e6, 4e6], "jain": 0.9, "delay_ms": delay,
-            "rtt_ms": { "mean": 30.0 }, "app": { "kind": "web", "items": { "completed": 31 } },
+            "name": "web", "count": 2, "congestion_control": "cubic", "goodput_bps": [2e6, 4e6], "jain": 0.9, "packets": 4000,
+            "marked": 100, "dropped": 10, "retransmitted": 3, "delay_ms": dist(20.5), "rtt_ms": dist(30.0),
+            "app": { "kind": "web", "completed": 31 },
         }],
         "phases": [],
     });
@@ -47,14 +55,14 @@ fn page() -> String {
 fn a_report_has_the_figures_the_doubts_and_the_way_to_repeat_it() {
     let page = page();
     for text in [
-        "What was asked",
         "What came out",
         "What limits trust",
         "How to repeat it",
         "<td class=\"number\">20.25</td>",
-        "<td class=\"number\">2.5</td>",
-        "<td class=\"number\">3</td>",
-        "items.completed",
+        "<td class=\"number\">2.500</td>",
+        "<td class=\"number\">3.00 Mbit/s</td>",
+        "link 4.00 Mbit/s, 50.0 % utilised, 0 packets lost outside its queue, Jain's index 0.750",
+        "<td class=\"word\">completed</td><td class=\"number\">31.000</td>",
         "the link was &lt;late&gt;",
         "the run ended early",
         "7.2.0",
@@ -85,11 +93,11 @@ fn fairness_stands_beside_the_direction_that_was_shared() {
     summary["fairness"] = serde_json::json!([of("forward", 0.625), of("reverse", 0.75)]);
     std::fs::write(&file, summary.to_string()).unwrap();
     let page = html(&plot::read(&[one]).unwrap()).unwrap();
-    let row = |name, used, jain| {
-        format!("<td>{name}</td><td class=\"number\">{used}</td><td class=\"number\">{jain}</td>")
-    };
-    for row in [row("", "50", "0.625"), row("(reverse)", "87.5", "0.75")] {
-        assert!(page.contains(&row), "{row}: {page}");
+    for line in [
+        "link 4.00 Mbit/s, 50.0 % utilised, 0 packets lost outside its queue, Jain's index 0.625",
+        "reverse link 0.0 kbit/s, 87.5 % utilised, Jain's index 0.750",
+    ] {
+        assert!(page.contains(line), "{line}: {page}");
     }
 }
 

@@ -2,12 +2,13 @@
 
 use std::cell::Cell;
 
-use quell_lab::confidence;
 use quell_measure::Estimate;
+
+use crate::confidence;
 
 /// How figures of several runs are shown.
 #[derive(Debug)]
-pub(crate) struct Spread {
+pub struct Spread {
     /// Level of the confidence interval behind `±`; `None` prints the standard error.
     confidence: Option<f64>,
     /// Print the smallest and the largest value below.
@@ -18,7 +19,7 @@ pub(crate) struct Spread {
 
 /// The format of a number.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Form {
+pub enum Form {
     /// This number of digits behind the point.
     Plain(usize),
     /// A ratio in percent, with this number of digits behind the point.
@@ -29,7 +30,7 @@ pub(crate) enum Form {
 
 impl Spread {
     /// With a confidence interval of that level, or with the standard error.
-    pub(crate) fn new(confidence: Option<f64>, range: bool) -> Self {
+    pub fn new(confidence: Option<f64>, range: bool) -> Self {
         Self {
             confidence,
             range,
@@ -38,13 +39,13 @@ impl Spread {
     }
 
     /// True with `--range`.
-    pub(crate) fn has_range(&self) -> bool {
+    pub fn has_range(&self) -> bool {
         self.range
     }
 
     /// The mean of those of `runs` that have the figure; with `±` if there are several, and with their number if it is not that of
     /// all.
-    pub(crate) fn cell(&self, form: Form, runs: usize, values: &[f64]) -> String {
+    pub fn cell(&self, form: Form, runs: usize, values: &[f64]) -> String {
         let Some(estimate) = Estimate::new(values) else {
             return "-".to_owned();
         };
@@ -66,7 +67,7 @@ impl Spread {
     }
 
     /// `SMALLEST to LARGEST`.
-    pub(crate) fn range(form: Form, values: &[f64]) -> String {
+    pub fn range(form: Form, values: &[f64]) -> String {
         let least = values.iter().copied().fold(f64::INFINITY, f64::min);
         let greatest = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         if values.is_empty() {
@@ -81,7 +82,7 @@ impl Spread {
     }
 
     /// Explains the figures of several runs; `None` for one run.
-    pub(crate) fn heading(&self, runs: usize) -> Option<String> {
+    pub fn heading(&self, runs: usize) -> Option<String> {
         let half = match self.confidence {
             _ if runs < 2 => return None,
             Some(level) => format!(
@@ -101,7 +102,7 @@ impl Spread {
     }
 
     /// Explains the numbers in brackets, if there are any.
-    pub(crate) fn footnote(&self) -> Option<&'static str> {
+    pub fn footnote(&self) -> Option<&'static str> {
         let words = "(n): the mean of only n runs, because the others lack this figure.";
         self.fewer.get().then_some(words)
     }
@@ -109,7 +110,7 @@ impl Spread {
 
 /// Whether two figures differ by more than two standard errors of their difference; `None` where a single run says nothing about
 /// chance.
-pub(crate) fn differ(one: &[f64], other: &[f64]) -> Option<bool> {
+pub fn differ(one: &[f64], other: &[f64]) -> Option<bool> {
     let (one, other) = (Estimate::new(one)?, Estimate::new(other)?);
     let error = one.standard_error?.hypot(other.standard_error?);
     Some((one.mean - other.mean).abs() > 2.0 * error)
@@ -128,7 +129,7 @@ impl Form {
     }
 
     /// A single number.
-    pub(crate) fn text(self, value: f64) -> String {
+    pub fn text(self, value: f64) -> String {
         let (scale, digits, unit) = self.scale(value);
         format!("{:.digits$}{unit}", value * scale)
     }

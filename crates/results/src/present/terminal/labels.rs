@@ -8,7 +8,7 @@ const JOINTS: [char; 4] = [':', ',', '=', ' '];
 
 /// Labels of at most `room` columns that differ as the given ones do; `None` if only a cut through the middle of a word
 /// would do.
-pub(crate) fn distinct(labels: &[String], room: usize) -> Option<Vec<String>> {
+pub fn distinct(labels: &[String], room: usize) -> Option<Vec<String>> {
     let fits = |label: &String| length(label) <= room;
     if labels.iter().all(fits) {
         return Some(labels.to_vec());
@@ -53,7 +53,7 @@ pub(crate) fn distinct(labels: &[String], room: usize) -> Option<Vec<String>> {
 }
 
 /// The same, by any cut if necessary. Equal labels stay equal.
-pub(crate) fn forced(labels: &[String], room: usize) -> Vec<String> {
+pub fn forced(labels: &[String], room: usize) -> Vec<String> {
     if let Some(short) = distinct(labels, room) {
         return short;
     }
@@ -80,7 +80,7 @@ pub(crate) fn forced(labels: &[String], room: usize) -> Vec<String> {
 }
 
 /// Columns that a text takes.
-pub(crate) fn length(text: &str) -> usize {
+pub fn length(text: &str) -> usize {
     text.chars().count()
 }
 

@@ -1,14 +1,14 @@
 //! Merges remarks that differ only in their numbers: seven flows with the same problem become one line.
 
 /// A remark about a result.
-pub(crate) struct Remark {
+pub(super) struct Remark {
     /// The result; empty where there is only one.
-    pub(crate) of: String,
-    pub(crate) text: String,
+    pub(super) of: String,
+    pub(super) text: String,
 }
 
 /// One remark for all that differ only in their numbers, in the order of the first of each; such numbers become `SMALLEST to LARGEST`.
-pub(crate) fn merged(remarks: impl IntoIterator<Item = Remark>) -> Vec<Alike> {
+pub(super) fn merged(remarks: impl IntoIterator<Item = Remark>) -> Vec<Alike> {
     let mut alike: Vec<Alike> = Vec::new();
     for Remark { of, text } in remarks {
         let (words, numbers) = taken_apart(&text);
@@ -27,7 +27,7 @@ pub(crate) fn merged(remarks: impl IntoIterator<Item = Remark>) -> Vec<Alike> {
 }
 
 /// Remarks that differ only in their numbers.
-pub(crate) struct Alike {
+pub(super) struct Alike {
     /// The text between the numbers: one part more than there are numbers.
     words: Vec<String>,
     /// Smallest and largest of each number.
@@ -54,7 +54,7 @@ impl Alike {
     }
 
     /// The results, the text, and the number of remarks.
-    pub(crate) fn line(&self) -> String {
+    pub(super) fn line(&self) -> String {
         let mut line = String::new();
         if !self.of.concat().is_empty() {
             line += &format!("{}: ", self.of.join(", "));
@@ -67,7 +67,7 @@ impl Alike {
     }
 
     /// The text.
-    pub(crate) fn words(&self) -> String {
+    pub(super) fn words(&self) -> String {
         let mut line = String::new();
         let mut words = self.words.iter();
         line.extend(words.next().map(String::as_str));

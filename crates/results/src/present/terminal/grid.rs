@@ -4,44 +4,41 @@
 //! not enough, headings and rows are broken at the same columns. Labels stand on the left. If they are too long they are shortened so
 //! that they still differ, or each gets a line of its own.
 
-use crate::output::labels::{self, length};
-use crate::output::page::Page;
+use super::labels::{self, length};
+use super::page::Page;
+use crate::present::table::{Cell, Column, Mark, Role, Row, Table};
 
 /// A shortened label has at least this many columns.
 const LEAST_LABEL: usize = 12;
 /// The first label keeps this width, however wide the figures beside it are.
 const LEAST: usize = 6;
-/// The same for the other labels.
+/// So many have the other labels.
 const LEAST_GROUP: usize = 16;
 /// Gap between columns where there is room; otherwise it is one space.
 const APART: usize = 2;
 
-/// What a column is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Role {
-    /// Names the row; the first label may be empty where it repeats that of the row above.
-    Label,
-    /// Always shown; words begin on the left.
-    Word,
-    /// Always shown.
-    Figure,
-    /// Shown where there is room, the lowest rank first.
-    Extra(u8),
+/// Heads and texts of a table, as they are laid out.
+struct Grid {
+    columns: Vec<Column>,
+    rows: Vec<Line>,
 }
 
-/// A column: its heading and kind.
-pub(crate) type Column<'a> = (&'a str, Role);
-
-/// A table under construction.
-pub(crate) struct Grid<'a> {
-    columns: Vec<Column<'a>>,
-    rows: Vec<Row>,
-}
-
-enum Row {
+enum Line {
     Cells(Vec<String>),
-    /// Notes, each below the rows that it is about.
+    /// A note about the rows above.
     Note(String),
+}
+
+/// Prints a table.
+pub(super) fn print(table: &Table, page: &mut Page) {
+    let table = table.trimmed();
+    let full = Grid::new(&table, true);
+    let is_shown = |column: &usize| !matches!(table.columns[*column].role, Role::Extra(_));
+    let shown: Vec<usize> = (0..table.columns.len()).filter(is_shown).collect();
+    match full.total(&shown, APART) <= page.columns() {
+        true => full.print(page),
+        false => Grid::new(&table, false).print(page),
+    }
 }
 
 /// How a row is laid out.
@@ -56,39 +53,57 @@ struct Layout {
     labels: usize,
 }
 
-impl<'a> Grid<'a> {
-    /// A table without rows.
-    pub(crate) fn new(columns: &[Column<'a>]) -> Self {
+impl Grid {
+    /// The texts of a table, with the halves of intervals or without. A label that only repeats the one above is blank, if something behind it names the row.
+    fn new(table: &Table, with_halves: bool) -> Self {
+        let shown = |cell: &Cell| {
+            let half = match with_halves && !cell.half.is_empty() {
+                true => format!(" ± {}", cell.half),
+                false => String::new(),
+            };
+            format!("{}{half}{}", cell.text, cell.mark.map_or("", Mark::arrow))
+        };
+        let names = |role: Role| matches!(role, Role::Label | Role::Word);
+        let last = table.columns.iter().rposition(|column| names(column.role));
+        let mut above: Vec<&str> = Vec::new();
+        let rows = table.rows.iter().map(|row| match row {
+            Row::Note(text) => {
+                above.clear();
+                Line::Note(text.clone())
+            }
+            Row::Below(cells) => Line::Cells(cells.iter().map(&shown).collect()),
+            Row::Cells(cells) => {
+                let texts = cells.iter().map(|cell| cell.text.as_str());
+                let texts: Vec<&str> = texts.collect();
+                let labels = table
+                    .columns
+                    .iter()
+                    .take_while(|one| one.role == Role::Label);
+                let labels = labels.count().min(last.unwrap_or(0));
+                let same = texts
+                    .iter()
+                    .zip(&above)
+                    .take_while(|(one, other)| one == other);
+                let repeated = same.count().min(labels);
+                above = texts;
+                let mut cells: Vec<String> = cells.iter().map(&shown).collect();
+                cells[..repeated].iter_mut().for_each(String::clear);
+                Line::Cells(cells)
+            }
+        });
         Self {
-            columns: columns.to_vec(),
-            rows: Vec::new(),
+            rows: rows.collect(),
+            columns: table.columns.clone(),
         }
     }
 
-    /// Adds a row with a cell for each column.
-    pub(crate) fn row(&mut self, cells: Vec<String>) {
-        debug_assert_eq!(cells.len(), self.columns.len());
-        self.rows.push(Row::Cells(cells));
-    }
-
-    /// Adds a note about the rows above.
-    pub(crate) fn note(&mut self, text: String) {
-        self.rows.push(Row::Note(text));
-    }
-
-    /// Whether there is nothing to print.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.rows.is_empty()
-    }
-
-    /// Prints it.
-    pub(crate) fn print(mut self, page: &mut Page) {
+    fn print(mut self, page: &mut Page) {
         let width = page.columns();
-        let all = |columns: &[Column<'_>], wanted: fn(Role) -> bool| -> Vec<usize> {
+        let all = |columns: &[Column], wanted: fn(Role) -> bool| -> Vec<usize> {
             let found = columns
                 .iter()
                 .enumerate()
-                .filter(|(_, column)| wanted(column.1));
+                .filter(|(_, column)| wanted(column.role));
             found.map(|(index, _)| index).collect()
         };
         let named = all(&self.columns, |kind| kind == Role::Label);
@@ -173,14 +188,14 @@ impl<'a> Grid<'a> {
         let mut stacked = Vec::new();
         for row in &self.rows {
             match row {
-                Row::Cells(cells) => {
+                Line::Cells(cells) => {
                     let (above, below) = self.stacked(cells);
-                    stacked.push(Row::Cells(above));
+                    stacked.push(Line::Cells(above));
                     if below.iter().any(|cell| !cell.is_empty()) {
-                        stacked.push(Row::Cells(below));
+                        stacked.push(Line::Cells(below));
                     }
                 }
-                Row::Note(text) => stacked.push(Row::Note(text.clone())),
+                Line::Note(text) => stacked.push(Line::Note(text.clone())),
             }
         }
         let other = Self {
@@ -195,7 +210,7 @@ impl<'a> Grid<'a> {
     /// A row as two lines.
     fn stacked(&self, cells: &[String]) -> (Vec<String>, Vec<String>) {
         let cells = cells.iter().zip(&self.columns);
-        let cells = cells.map(|(cell, (_, role))| match role {
+        let cells = cells.map(|(cell, column)| match column.role {
             Role::Label | Role::Word => (cell.clone(), String::new()),
             Role::Figure | Role::Extra(_) => stacked(cell),
         });
@@ -210,22 +225,22 @@ impl<'a> Grid<'a> {
 
     fn width(&self, column: usize) -> usize {
         let cells = self.cells().map(|cells| length(&cells[column])).max();
-        cells.unwrap_or(0).max(length(self.columns[column].0))
+        cells.unwrap_or(0).max(length(&self.columns[column].head))
     }
 
     fn cells(&self) -> impl Iterator<Item = &Vec<String>> {
         self.rows.iter().filter_map(|row| match row {
-            Row::Cells(cells) => Some(cells),
-            Row::Note(_) => None,
+            Line::Cells(cells) => Some(cells),
+            Line::Note(_) => None,
         })
     }
 
     /// The extra columns that there is room for, in their order.
     fn with_extras(&self, mut columns: Vec<usize>, width: usize) -> Vec<usize> {
         let mut extras: Vec<(Role, usize)> = Vec::new();
-        for (index, (_, kind)) in self.columns.iter().enumerate() {
-            if matches!(kind, Role::Extra(_)) {
-                extras.push((*kind, index));
+        for (index, column) in self.columns.iter().enumerate() {
+            if matches!(column.role, Role::Extra(_)) {
+                extras.push((column.role, index));
             }
         }
         extras.sort_unstable();
@@ -246,7 +261,7 @@ impl<'a> Grid<'a> {
         let others = self.total(shown, 1) - self.width(first);
         let room = width.saturating_sub(others);
         let texts = self.texts(first);
-        if room >= length(self.columns[first].0).max(LEAST_LABEL.min(self.width(first)))
+        if room >= length(&self.columns[first].head).max(LEAST_LABEL.min(self.width(first)))
             && labels::distinct(&texts, room).is_some()
         {
             self.shorten(first, room);
@@ -271,7 +286,7 @@ impl<'a> Grid<'a> {
         let texts = self.texts(column);
         let short = labels::forced(&texts, room);
         for row in &mut self.rows {
-            if let Row::Cells(cells) = row
+            if let Line::Cells(cells) = row
                 && let Some(index) = texts.iter().position(|text| *text == cells[column])
             {
                 cells[column].clone_from(&short[index]);
@@ -280,18 +295,17 @@ impl<'a> Grid<'a> {
     }
 
     fn lay_out(&self, layout: &Layout, headed: bool, page: &mut Page) {
-        let heads: Vec<&str> = self.columns.iter().map(|column| column.0).collect();
-        self.row_of(layout, |column| heads[column], page);
+        self.row_of(layout, |column| &self.columns[column].head, page);
         for row in &self.rows {
             match row {
-                Row::Cells(cells) => {
+                Line::Cells(cells) => {
                     if headed && !cells[0].is_empty() {
                         let label = labels::forced(&cells[..1], page.columns());
                         page.line(&label[0]);
                     }
                     self.row_of(layout, |column| &cells[column], page);
                 }
-                Row::Note(text) => {
+                Line::Note(text) => {
                     let beside = layout.widths.first().map_or(0, |width| width + layout.gap);
                     let room = page.columns().saturating_sub(beside);
                     let indent = if headed || room < 40 { 2 } else { beside };
@@ -311,7 +325,7 @@ impl<'a> Grid<'a> {
                 let is_repeated = number > 0 && place < layout.labels;
                 let text = if is_repeated { "" } else { cell(column) };
                 let blank = " ".repeat(width.saturating_sub(length(text)));
-                match self.columns[column].1 {
+                match self.columns[column].role {
                     Role::Label | Role::Word => line.extend([text, &blank]),
                     Role::Figure | Role::Extra(_) => line.extend([&blank, text]),
                 }
@@ -341,7 +355,7 @@ fn stacked(cell: &str) -> (String, String) {
 mod tests {
     use super::*;
 
-    const COLUMNS: [Column<'static>; 6] = [
+    const COLUMNS: [(&str, Role); 6] = [
         ("queue", Role::Label),
         ("group", Role::Label),
         ("per flow", Role::Figure),
@@ -351,16 +365,16 @@ mod tests {
     ];
 
     fn printed(columns: usize, queues: [&str; 2]) -> String {
-        let mut grid = Grid::new(&COLUMNS);
+        let mut table = Table::new(COLUMNS);
         for queue in queues {
-            for (queue, group) in [(queue, "l4s"), ("", "classic")] {
+            for group in ["l4s", "classic"] {
                 let cells = [queue, group, "7.24 ± 0.05 Mbit/s", "0.61", "1.69", "3.02"];
-                grid.row(cells.map(str::to_owned).to_vec());
+                table.row(cells);
             }
-            grid.note("link 100.0 % utilised".to_owned());
+            table.note("link 100.0 % utilised");
         }
         let mut page = Page::new(columns);
-        grid.print(&mut page);
+        print(&table, &mut page);
         page.text().to_owned()
     }
 
@@ -386,13 +400,13 @@ mod tests {
         ];
         // On a narrower page labels are shortened.
         for width in 26..=120 {
-            let mut grid = Grid::new(&columns);
+            let mut table = Table::new(columns);
             for group in ["l4s", "classic"] {
                 let cells = [group].into_iter().chain(cells);
-                grid.row(cells.map(str::to_owned).collect());
+                table.row(cells);
             }
             let mut page = Page::new(width);
-            grid.print(&mut page);
+            print(&table, &mut page);
             let text = page.text();
             // One table: each heading once, each label once, and all of a row before the next label.
             for head in columns.map(|(head, _)| head) {

@@ -2,13 +2,12 @@
 
 use std::path::Path;
 
-use quell_lab::results::steady;
-use quell_lab::scenario::Scenario;
 use quell_measure::{Figures, GroupSummary, Summary};
+use quell_scenario::Scenario;
 
-use crate::output::group_figures::{Groups, per_flow};
-use crate::output::page::Page;
-use crate::output::spread::{Form, Spread, differ};
+use super::group_figures::{Groups, per_flow};
+use super::spread::{Form, Spread, differ};
+use crate::steady;
 
 /// Seeds part where one has so many times the figure of another.
 const PARTS: f64 = 2.0;
@@ -19,7 +18,7 @@ const NAMED: usize = 4;
 const MS: Form = Form::Plain(2);
 
 /// The runs of one case, under its name.
-pub(crate) type Case<'a> = (&'a str, Vec<&'a Figures>);
+pub(super) type Case<'a> = (&'a str, Vec<&'a Figures>);
 
 /// One figure of a group that a reader looks for first.
 struct Figure {
@@ -44,31 +43,27 @@ const FIGURES: [Figure; 2] = [
     },
 ];
 
-/// Of several runs of each case: a line for each figure, and which figures the seeds do not agree on. Nothing for single runs.
-pub(crate) fn print(cases: &[Case<'_>], page: &mut Page) {
+/// A line for each figure of several runs of each case, and which figures the seeds do not agree on. Nothing for single runs.
+pub(super) fn lines(cases: &[Case<'_>]) -> Vec<String> {
     if cases.iter().all(|(_, runs)| runs.len() < 2) {
-        return;
+        return Vec::new();
     }
-    for figure in &FIGURES {
+    let of_figure = |figure: &Figure| {
         let groups = names(cases).into_iter().filter_map(|group| {
             let values = figure.of_cases(cases, group);
             Some(format!("{group} {}", figure.words(&values)?))
         });
         let groups: Vec<String> = groups.collect();
-        if !groups.is_empty() {
-            page.paragraph(0, &format!("{}: {}.", figure.name, groups.join("; ")));
-        }
-    }
+        (!groups.is_empty()).then(|| format!("{}: {}.", figure.name, groups.join("; ")))
+    };
     let parted = parted(cases);
-    if !parted.is_empty() {
-        page.paragraph(
-            0,
-            &format!(
-                "The seeds part, so these means say little (--range shows more): {}.",
-                listed(&parted)
-            ),
-        );
-    }
+    let parted = (!parted.is_empty()).then(|| {
+        format!(
+            "The seeds part, so these means say little (--range shows more): {}.",
+            listed(&parted)
+        )
+    });
+    FIGURES.iter().filter_map(of_figure).chain(parted).collect()
 }
 
 /// The first few groups of the scenario.
@@ -146,20 +141,16 @@ fn parted(cases: &[Case<'_>]) -> Vec<String> {
     parted
 }
 
-/// Prints why one run alone may mislead, if something says so.
-pub(crate) fn doubts(folder: &Path, summary: &Summary, scenario: &Scenario, page: &mut Page) {
+/// Why one run alone may mislead; `None` where nothing says so.
+pub fn doubts(folder: &Path, summary: &Summary, scenario: &Scenario) -> Option<String> {
     // What cannot be read was not asked for.
     let doubts = steady::doubts(folder, summary, scenario).unwrap_or_default();
-    if !doubts.is_empty() {
-        page.line("");
-        page.paragraph(
-            0,
-            &format!(
-                "one seed: {}. Another seed may give other figures; --set run.seeds=[1,2,3] shows how far they are apart.",
-                listed(&doubts)
-            ),
-        );
-    }
+    (!doubts.is_empty()).then(|| {
+        format!(
+            "one seed: {}. Another seed may give other figures; --set run.seeds=[1,2,3] shows how far they are apart.",
+            listed(&doubts)
+        )
+    })
 }
 
 fn listed(all: &[String]) -> String {
