@@ -171,7 +171,6 @@ impl AppSpec {
 }
 
 impl Field for AppSpec {
-    const BY_HAND: bool = true;
     fn written(&self) -> Option<Written> {
         Some(Written {
             toml: self.write(),

@@ -7,6 +7,7 @@ use quell_units::{Probability, Time, notation};
 use super::domain::{Domain, time};
 use super::tree::Node;
 use super::view::{Keys as _, Reader, View};
+use super::written::{Field, Written};
 
 /// Probabilities are in parts of this.
 pub(crate) const PARTS: u64 = 1_000_000;
@@ -50,8 +51,8 @@ impl ImpairSpec {
         }
     }
 
-    /// On one line.
-    pub(super) fn write(&self) -> String {
+    /// The table on one line.
+    fn write(&self) -> String {
         let part = |parts| notation::write_fraction(parts, PARTS);
         let mut keys = vec![
             format!("loss = {}", part(self.loss)),
@@ -68,6 +69,12 @@ impl ImpairSpec {
             keys.push(format!("reorder = {reorder}, hold = \"{}\"", self.hold));
         }
         format!("{{ {} }}", keys.join(", "))
+    }
+}
+
+impl Field for ImpairSpec {
+    fn written(&self) -> Option<Written> {
+        Some(Written::alike(self.write()))
     }
 }
 

@@ -7,7 +7,7 @@ use crate::problem::{Origin, Problem, Problems, closest};
 use crate::refusal::Refusal;
 use crate::section::{Key, KeyDefault, Section};
 use crate::tree::{Node, Table, TomlType, Tree};
-use crate::written::{Field, Written};
+use crate::written::{Field, Written, inline};
 use crate::{guesses, hint};
 
 /// Reads a file that a scenario names: gets the name as written and where that stands, and returns the content, or why there is
@@ -275,16 +275,26 @@ impl<'a> View<'a> {
         self.parsed(reader, name).map_or_else(T::absent, T::of)
     }
 
-    /// The value of a field; nothing where it is read by hand.
-    pub(crate) fn field<T: Field>(&self, reader: &mut Reader, name: &str) -> Option<T> {
-        (!T::BY_HAND).then(|| self.get(reader, name)).flatten()
+    /// What `read` makes of the value given. The inner `None` is a key that is not there.
+    pub(crate) fn optional<T>(
+        &self,
+        reader: &mut Reader,
+        name: &str,
+        read: impl FnOnce(&mut Reader, &str, &Node) -> Option<T>,
+    ) -> Option<Option<T>> {
+        match self.node(reader, name) {
+            Some(node) => read(reader, &self.key(name), node).map(Some),
+            None => Some(None),
+        }
     }
 }
 
 /// A struct that was declared with `keys!`.
 pub(crate) trait Keys: Sized {
-    /// The rows, in the order of the declaration.
-    const ROWS: &'static [Key];
+    /// The rows in each section where the table stands, in the order of the declaration.
+    const TABLES: &'static [&'static [Key]];
+    /// The rows in the first section.
+    const ROWS: &'static [Key] = Self::TABLES[0];
     /// The fields that are read so far.
     type Draft;
     /// Reads every field but for those that are read by hand.
@@ -296,11 +306,7 @@ pub(crate) trait Keys: Sized {
 
     /// Every key that has a value, as a table on one line.
     fn inline(&self) -> String {
-        let given = self
-            .written()
-            .filter_map(|(key, value)| Some((key, value?)));
-        let keys = given.map(|(key, value)| format!("{} = {}", key.name, value.toml));
-        format!("{{ {} }}", keys.collect::<Vec<_>>().join(", "))
+        inline(self.written())
     }
 
     /// Reads the table at `path`, of which nothing is read by hand.
