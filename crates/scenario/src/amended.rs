@@ -69,9 +69,9 @@ pub fn replanned(
     };
     let mut all: Vec<Lifetime> = lives.iter().map(none).collect();
     for lifetime in lifetimes(after, seed) {
-        let same =
+        let is_same_flow =
             |other: &&mut Lifetime| (other.group, other.flow) == (lifetime.group, lifetime.flow);
-        let Some(slot) = all.iter_mut().find(same) else {
+        let Some(slot) = all.iter_mut().find(is_same_flow) else {
             let group = &after.groups[lifetime.group];
             return Err(ReplanError::Flows(group.name.clone()));
         };

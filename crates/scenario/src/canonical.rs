@@ -22,7 +22,7 @@ impl Scenario {
         let functions = functions.map(|one| json!([one.name, value::write::function(one)]));
         let link = match &self.links[..] {
             // Its name and its delay are those of every lone link.
-            [link] if link.name == Hop::ONLY_NAME && self.keys_of(link).count() == 2 => {
+            [link] if link.name == Hop::ONLY_NAME && self.keys_of_link(link).count() == 2 => {
                 directions(link)
             }
             links => links.iter().map(|one| self.canonical_link(one)).collect(),
@@ -77,7 +77,7 @@ impl Scenario {
     }
 
     fn canonical_link(&self, link: &Link) -> Json {
-        let mut json = keys(self.keys_of(link));
+        let mut json = keys(self.keys_of_link(link));
         json.insert("directions".to_owned(), directions(link));
         Json::Object(json)
     }

@@ -26,7 +26,7 @@ impl Carried {
         }
     }
 
-    pub(super) fn of(word: &str) -> Self {
+    pub(super) fn from_word(word: &str) -> Self {
         match word {
             "header" => Self::Header,
             _ => Self::Beside,

@@ -193,8 +193,8 @@ impl Field for ControlSpec {
 
 /// The default follows from the control.
 impl Field for EcnSetting {
-    fn of(parsed: Parsed) -> Option<Self> {
-        let word = <&str>::of(parsed)?;
+    fn from_parsed(parsed: Parsed) -> Option<Self> {
+        let word = <&str>::from_parsed(parsed)?;
         Self::ALL.into_iter().find(|one| one.name() == word)
     }
     fn written(&self) -> Option<Written> {

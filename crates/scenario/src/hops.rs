@@ -25,7 +25,7 @@ pub(crate) fn default_name(position: usize, links: usize) -> String {
     }
 }
 
-/// Whether a link cannot be called that, because it is a key of links.
+/// Whether a link cannot have the name, because it is a key of links.
 pub(crate) fn is_key_of_links(name: &str) -> bool {
     Section::Link.keys().any(|key| key.name == name)
 }
@@ -94,7 +94,7 @@ impl Scenario {
     }
     /// The keys of a link that have a value, but for those of its directions. All but the delay are left out where they have their
     /// default, so that a new key does not change the texts of scenarios without it.
-    pub(crate) fn keys_of(
+    pub(crate) fn keys_of_link(
         &self,
         link: &Link,
     ) -> impl Iterator<Item = (&'static Key, Option<Written>)> {

@@ -35,7 +35,7 @@ keys! {
 }
 
 impl ImpairSpec {
-    /// The impairment in a world.
+    /// The impairment as worlds play it.
     pub fn impairment(&self) -> Impairment {
         let part = |parts| Probability::ratio(parts, PARTS);
         Impairment {

@@ -95,7 +95,7 @@ pub static KEYS: LazyLock<Vec<Key>> = LazyLock::new(|| {
         if (key.section, key.name) == (App, "kind") {
             keys.push(kinds_of_applications(*key));
             keys.extend(KINDS.iter().filter_map(presets));
-            keys.extend(KINDS.iter().flat_map(of_application));
+            keys.extend(KINDS.iter().flat_map(parameters_of));
         } else {
             keys.push(*key);
         }
@@ -115,7 +115,7 @@ fn kinds_of_applications(row: Key) -> Key {
 }
 
 /// The parameters of a kind of application.
-fn of_application(kind: &'static Entry) -> impl Iterator<Item = Key> {
+fn parameters_of(kind: &'static Entry) -> impl Iterator<Item = Key> {
     kind.parameters.iter().map(|row| Key {
         only: Some(kind.name),
         live: row.live,

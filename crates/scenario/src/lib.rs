@@ -131,7 +131,7 @@ keys! {
 }
 
 keys! {
-    /// A link with its two directions. The keys of the forward one stand in the same table.
+    /// A link with its two directions. The keys of the forward direction stand in the table of the link.
     #[derive(Debug, Clone, PartialEq)]
     pub struct Link in Link {
         /// Name of the link, in results and in keys: link.NAME.rate.
@@ -151,12 +151,12 @@ keys! {
 }
 
 impl Link {
-    /// Its name in results.
+    /// The name of the link in results.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// One direction of it.
+    /// One direction of the link.
     pub fn direction(&self, direction: Direction) -> &DirectionSpec {
         match direction {
             Direction::Forward => &self.forward,
@@ -166,7 +166,7 @@ impl Link {
 }
 
 keys! {
-    /// Groups whose packets get new values in front of a link, at least one, by their places in [`Scenario::groups`].
+    /// A network in front of a link: at least one group, by its place in [`Scenario::groups`], whose packets get new values.
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct Network in Remark {
         /// Groups whose data comes from the network, in whichever direction.
@@ -183,12 +183,12 @@ keys! {
 pub struct Side {
     /// The link.
     pub hop: Hop,
-    /// Which way.
+    /// The direction of the packets.
     pub direction: Direction,
 }
 
 keys! {
-    /// One direction of a link.
+    /// One direction of a link at the start of a run. What a comment says of the forward direction holds for the reverse one too.
     #[derive(Debug, Clone, PartialEq)]
     pub struct DirectionSpec in Link, Reverse {
         /// Rate of the link in the forward direction.
@@ -208,7 +208,7 @@ keys! {
         queue: QueueSpec = by hand { default: Required, domain: QUEUE, example: r#"queue = { kind = "dualpi2", target = "15ms" }"#, }
             in Reverse { default: Derived("\"fifo\""), help: "Queue discipline of the reverse direction, with its parameters.", example: r#"queue = { kind = "pie", target = "10ms" }"#, }
     } and {
-        /// The trace that it follows; its rate is then the [first one](LinkTrace::first_rate) of the trace.
+        /// The trace that the link follows; `rate` is then the [first rate](LinkTrace::first_rate) of the trace.
         course: Option<LinkTrace>,
     }
 }
@@ -319,9 +319,9 @@ impl EcnSetting {
 /// The changes at one instant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TimedChange {
-    /// When, from the start of the run.
+    /// The time of the changes from the start of the run.
     pub time: Time,
-    /// Whether a phase of the summary starts here.
+    /// Whether a phase of the summary starts with the changes.
     pub phase: bool,
     /// The new values, in the order written.
     pub set: Vec<Setting>,
@@ -334,18 +334,18 @@ pub enum Setting {
     Rate(Side, Rate),
     /// A living parameter of a queue, as [`Qdisc::configure`](quell_aqm::Qdisc::configure) takes it.
     Queue {
-        /// Which queue.
+        /// The direction of the queue.
         side: Side,
         /// The parameter.
         key: String,
-        /// Its value in text.
+        /// The value of the parameter in text.
         value: String,
     },
     /// The number of flows of a group; flows stop newest first.
     Count {
         /// Index into [`Scenario::groups`].
         group: usize,
-        /// Flows from now on.
+        /// Number of flows from then on.
         count: u32,
     },
     /// A living parameter of a group's application.
@@ -354,7 +354,7 @@ pub enum Setting {
         group: usize,
         /// The parameter.
         key: &'static str,
-        /// The application from now on.
+        /// The application from then on.
         app: Box<AppSpec>,
     },
 }
@@ -385,12 +385,12 @@ pub struct Loaded {
     pub warnings: Vec<Problem>,
     /// A summary of each trace that a link follows.
     pub traces: Vec<String>,
-    /// The programs that it starts, which somebody else has to find.
+    /// The programs that the scenario starts; the caller has to find them.
     pub programs: Vec<NamedProgram>,
 }
 
 impl Scenario {
-    /// Whether an application of it records events.
+    /// Whether an application of the scenario records events.
     pub fn records_events(&self) -> bool {
         let kinds = self.groups.iter().map(|group| group.app.config().kind());
         kinds
@@ -424,7 +424,7 @@ impl Scenario {
         std::iter::once(&group.app).chain(later)
     }
 
-    /// When phases of the summary start, but for the first.
+    /// The times at which phases of the summary start, but for the first phase.
     pub fn phases(&self) -> impl Iterator<Item = Time> + '_ {
         let starts = self.changes.iter().filter(|change| change.phase);
         starts.map(|change| change.time)

@@ -13,7 +13,7 @@ use crate::{Group, Scenario};
 pub struct NamedProgram {
     /// Its name or path, as written.
     pub program: String,
-    /// Where it is written, in a problem that lacks its reason.
+    /// The place where the program is written, as a problem that still lacks its reason.
     place: Problem,
 }
 

@@ -19,7 +19,7 @@ use super::written::{Field, values};
 pub struct QueueSpec {
     /// The kind; its table is the one of [`QueueSpec::settings`].
     pub kind: &'static str,
-    /// Its parameters.
+    /// The parameters of the queue.
     pub settings: Settings,
 }
 
@@ -30,7 +30,7 @@ impl PartialEq for QueueSpec {
     }
 }
 
-/// Under a heading of its own.
+// Written under a heading of its own.
 impl Field for QueueSpec {}
 
 impl QueueSpec {

@@ -17,7 +17,7 @@ mod links;
 
 /// Reads a scenario whose single values are right.
 ///
-/// Beside it, a line about each trace: what was understood of it.
+/// Beside it, a summary of each trace in a line.
 pub(super) fn read(
     file: &str,
     root: &Node,

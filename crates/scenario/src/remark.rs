@@ -21,11 +21,11 @@ use super::view::{Keys as _, Reader, View};
 use super::written::{Field, Written, inline, quoted};
 use crate::{FunctionSpec, Group, Hop, Link, MOST_FUNCTIONS, Network, Scenario, Side};
 
-/// With names of groups, which only the scenario knows.
+// Written with names of groups, which only the scenario knows.
 impl Field for Vec<usize> {}
 impl Field for Vec<Network> {}
 
-/// Reads what the links of `node` say of networks, once the groups are known.
+/// Reads the networks of the links in `node`, once the groups are known.
 pub(super) fn read(
     reader: &mut Reader,
     node: &Node,

@@ -192,7 +192,7 @@ impl Template {
         Ok(())
     }
 
-    /// The scenario, and what was understood of its traces.
+    /// The scenario, and a summary of each of its traces.
     fn checked(
         &self,
         world: Option<World>,

@@ -62,11 +62,13 @@ impl Text {
     fn link(&mut self, scenario: &Scenario, link: &Link) {
         let is_one = scenario.links.len() == 1;
         self.heading(if is_one { "[link]" } else { "[[link]]" });
-        let keys = scenario.keys_of(link).filter(|(key, _)| match key.name {
-            "name" => !is_one || link.name != Hop::ONLY_NAME,
-            "delay" => !is_one,
-            _ => true,
-        });
+        let keys = scenario
+            .keys_of_link(link)
+            .filter(|(key, _)| match key.name {
+                "name" => !is_one || link.name != Hop::ONLY_NAME,
+                "delay" => !is_one,
+                _ => true,
+            });
         self.keys(keys);
         self.direction("link", &link.forward);
         self.heading("[link.reverse]");

@@ -27,7 +27,7 @@ impl Written {
         let json = json!(toml);
         Self { toml, json }
     }
-    /// Whether it is what `key` has where nobody gives it.
+    /// Whether the value is the default of `key`.
     pub(crate) fn is_default(&self, key: &Key) -> bool {
         let KeyDefault::Is(text) = key.default else {
             return false;
@@ -40,7 +40,7 @@ impl Written {
 /// The type of a field whose value a key gives.
 pub(crate) trait Field: Sized {
     /// The field for what was read; `None` for the value of another domain.
-    fn of(_parsed: Parsed) -> Option<Self> {
+    fn from_parsed(_parsed: Parsed) -> Option<Self> {
         None
     }
     /// The field without a value and without a default.
@@ -54,8 +54,8 @@ pub(crate) trait Field: Sized {
 }
 
 impl<T: Field> Field for Option<T> {
-    fn of(parsed: Parsed) -> Option<Self> {
-        T::of(parsed).map(Some)
+    fn from_parsed(parsed: Parsed) -> Option<Self> {
+        T::from_parsed(parsed).map(Some)
     }
     fn absent() -> Option<Self> {
         Some(None)
@@ -65,20 +65,20 @@ impl<T: Field> Field for Option<T> {
     }
 }
 
-// Under headings of their own.
+// Written under headings of their own.
 impl Field for DirectionSpec {}
 impl Field for Run {}
 impl Field for Vec<Group> {}
 impl Field for Vec<Link> {}
 impl Field for Vec<TimedChange> {}
-/// The links of a path, which only the scenario can name.
+// Written with the names of links, which only the scenario knows.
 impl Field for Hops {}
 
 /// Implements [`Field`] for types that hold the content of a value as it is.
 macro_rules! fields {
     ($($type:ty: $pattern:pat => $value:expr, $field:pat => $written:expr;)*) => {$(
         impl Field for $type {
-            fn of(parsed: Parsed) -> Option<Self> {
+            fn from_parsed(parsed: Parsed) -> Option<Self> {
                 match parsed { $pattern => $value, _ => None }
             }
             fn written(&self) -> Option<Written> {
@@ -99,7 +99,7 @@ fields! {
     &'static str: Parsed::Value(Value::Word(word)) => Some(word), word => Value::Word(word);
     Direction: Parsed::Value(Value::Word(word)) => Self::BOTH.into_iter().find(|one| one.name() == word), one => Value::Word(one.name());
     Distribution: Parsed::Value(Value::Word(word)) => Self::ALL.into_iter().find(|one| one.name() == word), one => Value::Word(one.name());
-    Carried: Parsed::Value(Value::Word(word)) => Some(Self::of(word)), one => Value::Word(one.name());
+    Carried: Parsed::Value(Value::Word(word)) => Some(Self::from_word(word)), one => Value::Word(one.name());
     CodeScale: Parsed::Value(Value::Integer(bins)) => Some(Self::new(bins)), scale => Value::Integer(scale.bins_per_octave());
     i32: Parsed::Signed(number) => Some(number), number => Parsed::Signed(*number);
     String: Parsed::Text(text) => Some(text), text => Parsed::Text(text.clone());

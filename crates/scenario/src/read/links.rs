@@ -116,7 +116,7 @@ fn side(reader: &mut Reader, view: &View<'_>, links: usize) -> Option<DirectionS
         None if matches!(view.row("rate").default, KeyDefault::Required) => (None, None),
         _ => {
             let rate = view.parsed_in(reader, "rate", domain);
-            (rate.and_then(Rate::of), None)
+            (rate.and_then(Rate::from_parsed), None)
         }
     };
     let medium = view.optional(reader, "access", Medium::read);

@@ -23,7 +23,7 @@ mod netem;
 mod number;
 mod rates;
 mod read;
-mod understood;
+mod summary;
 mod write;
 
 use quell_aqm::link_trace::{Trace, TraceError};

@@ -29,7 +29,7 @@ impl Field for FunctionSpec {
     }
 }
 
-/// Each under a heading of its own.
+// Written each under a heading of its own.
 impl Field for Vec<FunctionSpec> {}
 
 /// The key `value` of a group.
