@@ -1,4 +1,4 @@
-//! Changes of a run under way, in whichever world: what somebody who watches it does with a slider.
+//! Changes of a run while it runs, in every world: what a person who watches it does with a slider.
 //!
 //! Each is a scenario again: the one that runs, with one more `[[at]]` ([`Template::with_change`](crate::Template::with_change)). Two
 //! things of a scenario look ahead, and are given before: how many flows a group may get, and how much may be in flight.

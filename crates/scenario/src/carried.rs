@@ -34,7 +34,7 @@ impl Carried {
     }
 }
 
-/// Headers that carry no value, or that nobody reads.
+/// Headers that carry no value, or that nothing reads.
 pub(super) fn warn(scenario: &Scenario, places: &Places<'_>, warnings: &mut Vec<Problem>) {
     for hop in scenario.hops().iter() {
         if scenario.links[hop.index()].values == Carried::Beside {

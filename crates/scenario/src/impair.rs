@@ -82,7 +82,7 @@ impl Field for ImpairSpec {
 pub(super) fn read(reader: &mut Reader, key: &str, node: &Node) -> Option<ImpairSpec> {
     let view = View::new(reader, ImpairSpec::ROWS, key, node)?;
     let draft = ImpairSpec::draft(reader, &view);
-    // A key that does nothing is an error of whoever wrote it.
+    // A key without an effect is an error in the file.
     for (name, needs, other) in [
         ("leave", "enter", draft.enter),
         ("bad", "enter", draft.enter),

@@ -30,7 +30,7 @@ pub const TIMESTAMPS: Bytes = Bytes::new(12);
 /// Largest maximum segment size, which fills a packet, and the smallest (Linux `min_adv_mss`).
 pub const MOST_MSS: Bytes = Bytes::new(MTU.get() - HEADERS.get());
 pub(crate) const LEAST_MSS: Bytes = Bytes::new(256);
-/// The control of TCP flows for which nobody names one: Linux's default.
+/// The control of TCP flows that name none: Linux's default.
 pub const DEFAULT_CONTROL: &str = "cubic";
 /// The most groups.
 pub const MOST_GROUPS: usize = 64;

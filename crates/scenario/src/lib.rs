@@ -1,7 +1,7 @@
 //! Scenarios: what runs over which link, and what changes when; and the step from a scenario to a simulated run.
 //!
 //! [`Scenario::load`] reads text and arguments into a tree, checks and types it by the table in [`keys`], and judges what no
-//! single key can tell. Everything that is wrong is reported at once, with file, line, key, what was found and what would be
+//! single key can show. Everything that is wrong is reported at once, with file, line, key, what was found and what would be
 //! right. Any text gives a scenario or an error, never a panic.
 //!
 //! * [`Scenario`]: a scenario that passed every check; [`schema`]: the file format as JSON Schema, for editors.

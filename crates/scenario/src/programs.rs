@@ -1,4 +1,4 @@
-//! The programs that a scenario names, for whoever can see whether they exist.
+//! The programs that a scenario names, for a caller that can check whether they exist.
 
 use quell_app::AppConfig;
 use quell_app::kinds::program::Part;

@@ -72,7 +72,7 @@ fn section(section: Section) -> Value {
     let mut required = Vec::new();
     for key in section.keys() {
         let rows = section.keys().filter(|row| row.name == key.name);
-        // Where kinds differ in what a key means, only the kind tells what it may be.
+        // Where kinds differ in what a key means, only the kind says what it may be.
         let property = match rows.count() {
             1 => property(key),
             _ => json!({}),

@@ -65,7 +65,7 @@ sections! {
     Run: "[run]", "[run]", "run";
 }
 
-/// The value of a key that nobody gave.
+/// The value of a key that is not given.
 #[derive(Debug, Clone, Copy)]
 pub enum KeyDefault {
     /// There is none: the key must be given.

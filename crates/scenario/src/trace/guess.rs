@@ -1,6 +1,6 @@
-//! The format of a text whose format nobody named.
+//! The format of a text whose format is not named.
 //!
-//! A guess that is wrong gives a link that nobody wanted, without an error: a column of kbit/s read as mahimahi's milliseconds has a chance
+//! A wrong guess gives another link than the one meant, without an error: a column of kbit/s read as mahimahi's milliseconds has a chance
 //! in many seconds. So a text that could well mean something else is refused, with what to write for each meaning.
 
 use quell_aqm::link_trace::{ChanceTrace, Trace};

@@ -10,7 +10,7 @@
 //! * `iperf3`: the report of `iperf3 --json` ([`iperf3`]);
 //! * `netem-trace`: patterns of bandwidth in JSON ([`netem`]).
 //!
-//! Where nobody names the format, it is guessed from the content, and what could well mean something else is refused ([`mod@guess`]).
+//! Where the format is not named, it is guessed from the content, and what could well mean something else is refused ([`mod@guess`]).
 //!
 //! Any text gives a trace or an error with its line, never a panic.
 

@@ -27,7 +27,7 @@ use super::{DirectionSpec, QueueSpec};
 
 /// The word of a group whose packets carry no value.
 pub(crate) const UNMARKED: &str = "none";
-/// The function of a group in front of a queue that looks at values, when nobody says.
+/// The default function of a group in front of a queue that looks at values.
 pub const DEFAULT_FUNCTION: &str = "gold";
 /// The most functions that a group, or a scenario, has.
 pub(crate) const MOST_FUNCTIONS: usize = 64;

@@ -328,7 +328,7 @@ fn settings(
 fn refuse(reader: &mut Reader, path: &str, table: &Table, node: &Node, error: &ParameterError) {
     let key = format!("{path}.{}", error.key);
     match table.get(&error.key) {
-        // Of a list the library tells which of its members is wrong.
+        // Of a list the library reports which of its members is wrong.
         Some(at) if matches!(at.value, Tree::Array(_)) => {
             reader.wrong_value(&key, at, &error.found, &error.allowed);
         }
