@@ -1,4 +1,4 @@
-//! Changes of a run under way, in whichever world: what somebody who watches it does with a slider.
+//! Changes of a run while it runs, in every world: what a person who watches it does with a slider.
 //!
 //! Each is a scenario again: the one that runs, with one more `[[at]]` ([`Template::with_change`](crate::Template::with_change)). Two
 //! things of a scenario look ahead, and are given before: how many flows a group may get, and how much may be in flight.
@@ -69,9 +69,9 @@ pub fn replanned(
     };
     let mut all: Vec<Lifetime> = lives.iter().map(none).collect();
     for lifetime in lifetimes(after, seed) {
-        let same =
+        let is_same_flow =
             |other: &&mut Lifetime| (other.group, other.flow) == (lifetime.group, lifetime.flow);
-        let Some(slot) = all.iter_mut().find(same) else {
+        let Some(slot) = all.iter_mut().find(is_same_flow) else {
             let group = &after.groups[lifetime.group];
             return Err(ReplanError::Flows(group.name.clone()));
         };

@@ -171,7 +171,6 @@ impl AppSpec {
 }
 
 impl Field for AppSpec {
-    const BY_HAND: bool = true;
     fn written(&self) -> Option<Written> {
         Some(Written {
             toml: self.write(),
@@ -180,7 +179,7 @@ impl Field for AppSpec {
     }
 }
 
-/// The reader has the problem.
+/// An error that the reader has reported already.
 struct Reported;
 
 /// The value of a parameter; `None` where none is given and none must be.

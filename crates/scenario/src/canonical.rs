@@ -7,20 +7,24 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::view::Keys;
-use super::written;
-use super::{Carried, DirectionSpec, Group, Hop, Link, Scenario, Setting, Side, TimedChange};
-use super::{remark, trace, value};
+use super::section::Key;
+use super::view::Keys as _;
+use super::written::{self, Written};
+use super::{DirectionSpec, Group, Hop, Link, Scenario, Setting, Side, TimedChange};
+use super::{trace, value};
 
 impl Scenario {
     /// The scenario without its seeds as canonical JSON.
     pub fn canonical(&self) -> String {
-        let mut run = keys(&self.run);
+        let mut run = keys(self.run.written());
         run.remove("seeds");
         let functions = self.functions.iter();
         let functions = functions.map(|one| json!([one.name, value::write::function(one)]));
         let link = match &self.links[..] {
-            [link] if is_plain(link) => directions(link),
+            // Its name and its delay are those of every lone link.
+            [link] if link.name == Hop::ONLY_NAME && self.keys_of_link(link).count() == 2 => {
+                directions(link)
+            }
             links => links.iter().map(|one| self.canonical_link(one)).collect(),
         };
         let mut json = json!({
@@ -73,23 +77,13 @@ impl Scenario {
     }
 
     fn canonical_link(&self, link: &Link) -> Json {
-        let mut json = json!({
-            "delay": json_of(&link.delay),
-            "directions": directions(link),
-            "name": link.name,
-        });
-        // Only where there is one: what has none has the text that it always had.
-        if !link.remark.is_empty() {
-            json["remark"] = json!(remark::write(&link.remark, &self.groups));
-        }
-        if link.values != Carried::default() {
-            json["values"] = json!(link.values.name());
-        }
-        json
+        let mut json = keys(self.keys_of_link(link));
+        json.insert("directions".to_owned(), directions(link));
+        Json::Object(json)
     }
 
     fn canonical_group(&self, group: &Group) -> Json {
-        let mut json = keys(group);
+        let mut json = keys(group.written());
         json.remove("path");
         if let Some(path) = self.written_path(group) {
             json.insert("path".to_owned(), path.json);
@@ -98,35 +92,20 @@ impl Scenario {
     }
 }
 
-/// Whether a lone link has its two directions and nothing else to tell: its text is then what it always was.
-fn is_plain(link: &Link) -> bool {
-    link.name == Hop::ONLY_NAME && link.remark.is_empty() && link.values == Carried::default()
-}
-
 fn directions(link: &Link) -> Json {
     all([&link.forward, &link.reverse], direction)
 }
 
 fn direction(side: &DirectionSpec) -> Json {
     let settings = written::settings(&side.queue.settings);
-    let mut json = json!({
-        "bins-per-octave": side.codes.bins_per_octave(),
-        "mpu": json_of(&side.framing.mpu),
-        "overhead": side.framing.overhead,
-        "queue": [side.queue.kind, settings],
-        "rate": match &side.course {
-            Some(course) => json!(trace::canonical(course)),
-            None => json_of(&side.rate),
-        },
-    });
-    // Only where there is one, as above.
-    if let Some(medium) = &side.medium {
-        json["access"] = json!(medium.inline());
+    let mut json = keys(side.written());
+    // Only what there is.
+    json.retain(|_, value| !value.is_null());
+    if let Some(course) = &side.course {
+        json.insert("rate".to_owned(), json!(trace::canonical(course)));
     }
-    if let Some(impair) = &side.impair {
-        json["impair"] = json!(impair.write());
-    }
-    json
+    json.insert("queue".to_owned(), json!([side.queue.kind, settings]));
+    Json::Object(json)
 }
 
 fn all<T>(items: impl IntoIterator<Item = T>, json: impl FnMut(T) -> Json) -> Json {
@@ -138,8 +117,7 @@ fn json_of(value: &impl written::Field) -> Json {
 }
 
 /// Every key, by its name.
-fn keys(table: &impl Keys) -> Map<String, Json> {
-    let keys = table.written();
+fn keys(keys: impl Iterator<Item = (&'static Key, Option<Written>)>) -> Map<String, Json> {
     let keys = keys.map(|(key, value)| {
         let json = value.map_or(Json::Null, |value| value.json);
         (key.name.to_owned(), json)

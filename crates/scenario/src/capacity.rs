@@ -385,7 +385,7 @@ fn arrivals(scenario: &Scenario, side: Side, stream: &Stream, span: Time) -> u64
         Carries::Acknowledgements => {
             // Two at most for each segment that the other direction's link lets through.
             let other = side.back();
-            let framing = scenario.side(other).framing;
+            let framing = scenario.side(other).framing();
             let segment = framing.link_bytes(stream.segment);
             let segments = fastest(scenario, other).bytes_in(span).get() / segment.get();
             segments.saturating_mul(2).min(window)
@@ -457,7 +457,7 @@ fn on_wires(scenario: &Scenario, side: Side, streams: &[Stream], queued: u64) ->
     let impaired = impair.map_or(Time::ZERO, |impair| impair.impairment().most_delay());
     let delay = longest_rtt(scenario) / 2 + impaired + Time::from_nanos(1);
     let rate = fastest(scenario, side);
-    let framing = scenario.side(side).framing;
+    let framing = scenario.side(side).framing();
     let room = if rate.is_unlimited() {
         u128::MAX
     } else {

@@ -26,7 +26,7 @@ impl Carried {
         }
     }
 
-    pub(super) fn of(word: &str) -> Self {
+    pub(super) fn from_word(word: &str) -> Self {
         match word {
             "header" => Self::Header,
             _ => Self::Beside,
@@ -34,7 +34,7 @@ impl Carried {
     }
 }
 
-/// Headers that carry no value, or that nobody reads.
+/// Headers that carry no value, or that nothing reads.
 pub(super) fn warn(scenario: &Scenario, places: &Places<'_>, warnings: &mut Vec<Problem>) {
     for hop in scenario.hops().iter() {
         if scenario.links[hop.index()].values == Carried::Beside {

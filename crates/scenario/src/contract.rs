@@ -1,4 +1,4 @@
-//! The contract between a world and whoever runs it: what a world gives while it runs, and in the end.
+//! The contract between a world and its caller: what a world gives while it runs, and in the end.
 //!
 //! A world runs one scenario with one seed. Meanwhile it reports progress and hands out rows to a [`Listener`]; at the end it
 //! returns its [`Measurements`].

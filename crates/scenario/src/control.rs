@@ -177,7 +177,6 @@ impl ControlSpec {
 
 /// A name, or a table where there are options.
 impl Field for ControlSpec {
-    const BY_HAND: bool = true;
     fn written(&self) -> Option<Written> {
         let options = || self.options().map(|(row, value)| (row.name, value));
         let json = json!([self.name, parameters(options())]);
@@ -194,9 +193,8 @@ impl Field for ControlSpec {
 
 /// The default follows from the control.
 impl Field for EcnSetting {
-    const BY_HAND: bool = true;
-    fn of(parsed: Parsed) -> Option<Self> {
-        let word = <&str>::of(parsed)?;
+    fn from_parsed(parsed: Parsed) -> Option<Self> {
+        let word = <&str>::from_parsed(parsed)?;
         Self::ALL.into_iter().find(|one| one.name() == word)
     }
     fn written(&self) -> Option<Written> {

@@ -28,15 +28,15 @@ pub struct Stretch<'a> {
     pub group: usize,
     /// Index within the group.
     pub flow: usize,
-    /// Its start.
+    /// The start of the report's stretch.
     pub from: Time,
-    /// Its end.
+    /// The end of the report's stretch.
     pub to: Time,
     /// The report of the application.
     pub report: &'a Report,
 }
 
-/// Which part of the run counts for what.
+/// The warm-up, the phases and their settling, by which figures are counted.
 pub fn timeline(scenario: &Scenario) -> Timeline {
     let run = &scenario.run;
     let changes: Vec<Time> = scenario.phases().collect();

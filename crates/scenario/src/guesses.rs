@@ -6,7 +6,7 @@ use super::section::Section;
 
 /// A first guess.
 struct Guess {
-    /// Where it was written.
+    /// The table in which the name was written.
     section: Section,
     /// The name in lower case, with `-` for `_`.
     words: &'static [&'static str],

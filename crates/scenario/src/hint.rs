@@ -127,7 +127,7 @@ fn time(text: &str) -> Option<String> {
         "d" | "day" | "days" => return Some(format!("write \"{}h\"", times(number, 24)?)),
         _ => return None,
     };
-    // What is right already is only out of range.
+    // A value whose form is OK already is only out of range.
     (right != unit && unit != "µs").then(|| format!("write \"{number}{right}\""))
 }
 

@@ -8,7 +8,9 @@ use quell_units::{Rate, Time};
 use serde_json::json;
 
 use super::capacity::rates;
-use super::keys::Section;
+use super::keys::{Key, Section};
+use super::remark;
+use super::view::Keys as _;
 use super::written::{Written, quoted};
 use super::{DirectionSpec, Group, Link, Scenario, Side};
 
@@ -23,7 +25,7 @@ pub(crate) fn default_name(position: usize, links: usize) -> String {
     }
 }
 
-/// Whether a link cannot be called that, because it is a key of links.
+/// Whether a link cannot have the name, because it is a key of links.
 pub(crate) fn is_key_of_links(name: &str) -> bool {
     Section::Link.keys().any(|key| key.name == name)
 }
@@ -89,6 +91,21 @@ impl Scenario {
             Direction::Forward => link,
             Direction::Reverse => format!("{link}.reverse"),
         }
+    }
+    /// The keys of a link that have a value, but for those of its directions. All but the delay are left out where they have their
+    /// default, so that a new key does not change the texts of scenarios without it.
+    pub(crate) fn keys_of_link(
+        &self,
+        link: &Link,
+    ) -> impl Iterator<Item = (&'static Key, Option<Written>)> {
+        let keys = link.written().map(|(key, value)| match key.name {
+            "remark" => (key, remark::written(&link.remark, &self.groups)),
+            _ => (key, value),
+        });
+        keys.filter(|(key, value)| {
+            let mut value = value.iter();
+            value.any(|value| key.name == "delay" || !value.is_default(key))
+        })
     }
     /// The key `path` of `group`; `None` where there is only one link.
     pub(crate) fn written_path(&self, group: &Group) -> Option<Written> {

@@ -7,6 +7,7 @@ use quell_units::{Probability, Time, notation};
 use super::domain::{Domain, time};
 use super::tree::Node;
 use super::view::{Keys as _, Reader, View};
+use super::written::{Field, Written};
 
 /// Probabilities are in parts of this.
 pub(crate) const PARTS: u64 = 1_000_000;
@@ -34,7 +35,7 @@ keys! {
 }
 
 impl ImpairSpec {
-    /// The impairment in a world.
+    /// The impairment as worlds play it.
     pub fn impairment(&self) -> Impairment {
         let part = |parts| Probability::ratio(parts, PARTS);
         Impairment {
@@ -50,8 +51,8 @@ impl ImpairSpec {
         }
     }
 
-    /// On one line.
-    pub(super) fn write(&self) -> String {
+    /// The table on one line.
+    fn write(&self) -> String {
         let part = |parts| notation::write_fraction(parts, PARTS);
         let mut keys = vec![
             format!("loss = {}", part(self.loss)),
@@ -71,11 +72,17 @@ impl ImpairSpec {
     }
 }
 
+impl Field for ImpairSpec {
+    fn written(&self) -> Option<Written> {
+        Some(Written::alike(self.write()))
+    }
+}
+
 /// Reads the table `node`, the value of `key`.
 pub(super) fn read(reader: &mut Reader, key: &str, node: &Node) -> Option<ImpairSpec> {
     let view = View::new(reader, ImpairSpec::ROWS, key, node)?;
     let draft = ImpairSpec::draft(reader, &view);
-    // A key that does nothing is an error of whoever wrote it.
+    // A key without an effect is an error in the file.
     for (name, needs, other) in [
         ("leave", "enter", draft.enter),
         ("bad", "enter", draft.enter),

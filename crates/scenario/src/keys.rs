@@ -4,19 +4,20 @@
 //! applications come from the tables of `quell-app`, those of queues, markers and throughput-value functions from `quell-aqm`, the options of congestion controls from
 //! those of `quell-tcp`. Every key has an effect in some world.
 
+use std::slice::from_ref;
 use std::sync::LazyLock;
 
 use quell_app::{Distribution, Entry, Interval, KINDS, MAX_DATAGRAM, Period};
 use quell_aqm::medium::Medium;
-use quell_aqm::value::code::BINS_PER_OCTAVE;
 use quell_units::parameter::{Domain as D, Preset};
 use quell_units::{Bytes, Rate, Time};
 
-use super::domain::{Domain, bytes, time};
+use super::domain::{Domain, time};
 pub use super::section::{Key, KeyDefault, Section};
 use super::view::Keys as _;
+use super::written::{Field, Written};
 use crate::world::World;
-use crate::{Carried, Group, ImpairSpec, Run};
+use crate::{DirectionSpec, Group, ImpairSpec, Network, Run, Scenario};
 
 /// The format of scenario files.
 pub const SCHEMA: u64 = 1;
@@ -29,7 +30,7 @@ pub const TIMESTAMPS: Bytes = Bytes::new(12);
 /// Largest maximum segment size, which fills a packet, and the smallest (Linux `min_adv_mss`).
 pub const MOST_MSS: Bytes = Bytes::new(MTU.get() - HEADERS.get());
 pub(crate) const LEAST_MSS: Bytes = Bytes::new(256);
-/// The control of TCP flows for which nobody names one: Linux's default.
+/// The control of TCP flows that name none: Linux's default.
 pub const DEFAULT_CONTROL: &str = "cubic";
 /// The most groups.
 pub const MOST_GROUPS: usize = 64;
@@ -75,7 +76,7 @@ pub(crate) fn rows(section: Section) -> &'static [Key] {
 }
 
 use self::KeyDefault::{Derived, Is, Required};
-use self::Section::{App, At, CongestionControl, Link, Remark, Reverse, Root, Trace, Value};
+use self::Section::{App, At, CongestionControl, Root, Trace, Value};
 
 /// The domain of a queue discipline.
 pub(super) const QUEUE: Domain = Domain::Table(
@@ -94,7 +95,7 @@ pub static KEYS: LazyLock<Vec<Key>> = LazyLock::new(|| {
         if (key.section, key.name) == (App, "kind") {
             keys.push(kinds_of_applications(*key));
             keys.extend(KINDS.iter().filter_map(presets));
-            keys.extend(KINDS.iter().flat_map(of_application));
+            keys.extend(KINDS.iter().flat_map(parameters_of));
         } else {
             keys.push(*key);
         }
@@ -114,7 +115,7 @@ fn kinds_of_applications(row: Key) -> Key {
 }
 
 /// The parameters of a kind of application.
-fn of_application(kind: &'static Entry) -> impl Iterator<Item = Key> {
+fn parameters_of(kind: &'static Entry) -> impl Iterator<Item = Key> {
     kind.parameters.iter().map(|row| Key {
         only: Some(kind.name),
         live: row.live,
@@ -152,72 +153,37 @@ fn presets(kind: &'static Entry) -> Option<Key> {
 }
 
 /// The keys but for the parameters of applications, which `quell-app` declares.
-#[rustfmt::skip]
-const OWN: &[&[Key]] = &[
-    SCENARIO,
+const OWN: &[&[Key]] = {
+    let ([name, of_link @ .., reverse], [of_side @ .., queue]) =
+        (crate::Link::ROWS, DirectionSpec::ROWS)
+    else {
+        panic!()
+    };
     &[
-        Key { source: "ours", ..key(Link, "name", Domain::Word, Derived("link, or of several link1, link2 and so on"), "Name of the link, in results and in keys: link.NAME.rate.", r#"name = "wifi""#) },
-        Key { live: true, ..key(Link, "rate", Domain::Rate(SLOWEST, FASTEST, None), Required, "Rate of the link in the forward direction.", r#"rate = "100mbit""#) },
-    ],
-    &of_side(Link),
-    &[
-        Key { source: "ours", ..key(Link, "delay", time(Time::ZERO, Time::from_secs(5)), Is("0s"), "Delay between this link and the next one of a packet's way, in either direction: a part of the groups' base RTT. Only where there are several links.", r#"delay = "2ms""#) },
-        Key { source: "ICC 2019 (10.1109/ICC.2019.8761720), P4 remarker of ELTE", ..key(Link, "remark", Domain::Table("a list of networks such as { groups = [\"a\", \"b\"], function = \"silver\" }"), Derived("packets keep the values that they have"), "Networks whose packets get new values where they come to the link: all data of a network together get those of its function, and what was worth more within it stays worth more.", r#"remark = [{ groups = ["downloads"], function = "silver" }]"#) },
-        Key { source: "ours", ..key(Link, "values", Domain::Value(D::Word(Carried::WORDS)), Is("beside"), "How packets carry their values on from here, in either direction. beside: in the program, beside the packet. header: in the packet's own header, as between two machines, in the identification of IPv4 or the flow label of IPv6; the next link reads it there and knows nothing else, and a packet that cannot carry a value (IPv4 that may be fragmented) comes there without one.", r#"values = "header""#) },
-        key(Link, "queue", QUEUE, Required, "Queue discipline of the forward direction, with its parameters.", r#"queue = { kind = "dualpi2", target = "15ms" }"#),
-        key(Link, "reverse", Domain::Table("a table [link.reverse]"), Derived("unlimited"), "The other direction.", r#"reverse = { rate = "20mbit", queue = "fq_codel" }"#),
-    ],
-    &[
-        Key { live: true, ..key(Reverse, "rate", Domain::Rate(SLOWEST, FASTEST, Some(Rate::UNLIMITED)), Is("unlimited"), "Rate of the link in the reverse direction.", r#"rate = "20mbit""#) },
-    ],
-    &of_side(Reverse),
-    &[
-        key(Reverse, "queue", QUEUE, Derived("\"fifo\""), "Queue discipline of the reverse direction, with its parameters.", r#"queue = { kind = "pie", target = "10ms" }"#),
-    ],
-    REMARK,
-    ImpairSpec::ROWS,
-    TRACE,
-    Medium::ROWS,
-    Group::ROWS,
-    OF_GROUPS,
-    Interval::ROWS,
-    Period::ROWS,
-    AT,
-    Run::ROWS,
-];
-
-/// The top of a file.
-#[rustfmt::skip]
-const SCENARIO: &[Key] = &[
-    key(Root, "schema", Domain::Value(D::Integer(SCHEMA, SCHEMA)), Required, "Format of this file.", "schema = 1"),
-    key(Root, "name", Domain::Name, Required, "Name of the scenario; results carry it.", r#"name = "evening""#),
-    key(Root, "description", Domain::Text, Is(""), "What the scenario shows, in a sentence.", r#"description = "Two downloads and a call share an access link.""#),
-    key(Root, "link", Domain::Table("a table [link], or a list of tables [[link]] for several links in a row"), Required, "The bottleneck, or several links in a row from sender to receiver.", r#"link = { rate = "40mbit", queue = "dualpi2" }"#),
-    key(Root, "value", Domain::Table("tables [value.NAME], one for each function"), Derived("no function of its own"), "Throughput-value functions of the scenario's own; quell values lists the kinds.", r#"value.premium = { kind = "linear", zero = "100mbit" }"#),
-    key(Root, "group", Domain::Table("a list of tables [[group]]"), Required, "Flows that are alike.", r#"group = [{ name = "downloads", rtt = "20ms", app = "bulk" }]"#),
-    key(Root, "at", Domain::Table("a list of tables [[at]]"), Derived("nothing changes"), "What changes during the run; each starts a phase of the summary.", r#"at = [{ time = "30s", set = { "link.rate" = "20mbit" } }]"#),
-    key(Root, "run", Domain::Table("a table [run]"), Required, "How long, and with which randomness.", r#"run = { duration = "60s", warmup = "10s" }"#),
-];
-
-/// The keys that both directions of a link have alike.
-#[rustfmt::skip]
-const fn of_side(section: Section) -> [Key; 5] {
-    [
-        Key { source: "tc-stab(8)", ..key(section, "overhead", Domain::Signed(-1_000, 1_000), Is("0"), "Bytes that the link adds to each IP packet when it serialises it; 14 equals tc's accounting on Ethernet.", "overhead = 18") },
-        Key { source: "tc-stab(8)", ..key(section, "mpu", bytes(Bytes::ZERO, MTU), Is("0B"), "Smallest number of bytes that a packet occupies on the link.", r#"mpu = "64B""#) },
-        Key { source: "ours", ..key(section, "bins-per-octave", Domain::Value(BINS_PER_OCTAVE.domain), Is("64"), "Codes of packet values for a factor of two of the value: how finely values are distinguished.", "bins-per-octave = 32") },
-        key(section, "access", Domain::Table("a table such as { packets = 32, time = \"4ms\", delay = \"100us\", backoff = \"1ms\" }"), Derived("the link is always free to send"), "Access to a shared medium: the link waits for it, and then sends several packets at once, which arrive together. As Wi-Fi does it.", r#"access = { packets = 32, time = "4ms", backoff = "1ms" }"#),
-        key(section, "impair", Domain::Table("a table such as { loss = 0.001, reorder = 0.01, jitter = \"1ms\" }"), Derived("nothing happens"), "What the path does to packets behind the queue: losses, reordering, jitter.", r#"impair = { loss = 0.001, jitter = "1ms" }"#),
+        &[SCHEMA_KEY],
+        Scenario::ROWS,
+        from_ref(name),
+        of_side,
+        of_link,
+        from_ref(queue),
+        from_ref(reverse),
+        DirectionSpec::TABLES[1],
+        Network::ROWS,
+        ImpairSpec::ROWS,
+        TRACE,
+        Medium::ROWS,
+        Group::ROWS,
+        OF_GROUPS,
+        Interval::ROWS,
+        Period::ROWS,
+        AT,
+        Run::ROWS,
     ]
-}
+};
 
-/// A network of `remark`.
+/// The only key of a file that is no part of the scenario.
 #[rustfmt::skip]
-const REMARK: &[Key] = &[
-    key(Remark, "groups", Domain::Table("a list of names of groups that cross the link and have values"), Required, "Groups whose data comes from the network, in whichever direction.", r#"remark = [{ groups = ["downloads"], function = "gold" }]"#),
-    key(Remark, "function", Domain::Word, Required, "Worth of the marginal bit by the rate of the whole network: a throughput-value function.", r#"remark = [{ groups = ["downloads"], function = "background" }]"#),
-    Key { source: "ours, as the time constant of markers; the P4 remarker has 10 ms", ..key(Remark, "period", time(Time::from_millis(1), Time::from_secs(10)), Is("100ms"), "Over which the rates of the network are measured. A short one takes from a network whose traffic comes in bursts.", r#"remark = [{ groups = ["downloads"], function = "gold", period = "10ms" }]"#) },
-];
+const SCHEMA_KEY: Key = key(Root, "schema", Domain::Value(D::Integer(SCHEMA, SCHEMA)), Required, "Format of this file.", "schema = 1");
 
 /// `rate = { … }`
 #[rustfmt::skip]
@@ -265,12 +231,18 @@ keys! {
     }
 }
 
+impl Field for Medium {
+    fn written(&self) -> Option<Written> {
+        Some(Written::alike(self.inline()))
+    }
+}
+
 keys! {
     impl Period in Period {
         /// Mean length.
         mean: Time = { default: Required, domain: time(Time::ZERO, DAY), example: r#"app = { kind = "transfer", size = "100kB", repeat = { mean = "2s" } }"#, }
         /// How single lengths deviate from the mean.
-        distribution: Distribution = { default: Is("fixed"), domain: Domain::Value(D::Word(&[Distribution::ALL[0].name(), Distribution::ALL[1].name()])), example: r#"app = { kind = "transfer", size = "100kB", repeat = { mean = "2s", distribution = "exponential" } }"#, }
+        distribution: Distribution = { default: Is("fixed"), domain: Domain::Value(D::Word(const { &[Distribution::ALL[0].name(), Distribution::ALL[1].name()] })), example: r#"app = { kind = "transfer", size = "100kB", repeat = { mean = "2s", distribution = "exponential" } }"#, }
     }
 }
 

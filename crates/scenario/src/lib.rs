@@ -1,7 +1,7 @@
 //! Scenarios: what runs over which link, and what changes when; and the step from a scenario to a simulated run.
 //!
 //! [`Scenario::load`] reads text and arguments into a tree, checks and types it by the table in [`keys`], and judges what no
-//! single key can tell. Everything that is wrong is reported at once, with file, line, key, what was found and what would be
+//! single key can show. Everything that is wrong is reported at once, with file, line, key, what was found and what would be
 //! right. Any text gives a scenario or an error, never a panic.
 //!
 //! * [`Scenario`]: a scenario that passed every check; [`schema`]: the file format as JSON Schema, for editors.
@@ -74,11 +74,12 @@ use quell_aqm::departure_clock::Framing;
 use quell_aqm::link_trace::LinkTrace;
 use quell_aqm::medium::Medium;
 use quell_aqm::value::CodeScale;
+use quell_aqm::value::code::BINS_PER_OCTAVE;
 pub use quell_measure::{Direction, Hop, Hops};
 use quell_units::{Bytes, Rate, Time};
 
 use self::domain::{bytes, time};
-use self::keys::{APP, DAY, FASTEST, LEAST_MSS, MODELLED, MOST_MSS, SLOWEST};
+use self::keys::{APP, DAY, FASTEST, LEAST_MSS, MODELLED, MOST_MSS, MTU, QUEUE, SLOWEST};
 use self::world::MOST_FLOWS;
 use quell_units::parameter::Domain as D;
 
@@ -98,56 +99,64 @@ pub use self::printable::{OneLine, printable};
 pub use self::problem::{NamedLine, Origin, Problem, Problems, closest};
 pub use self::programs::{NamedProgram, programs};
 pub use self::queue::QueueSpec;
-pub use self::remark::{Network, passage};
+pub use self::remark::passage;
 pub use self::template::Template;
 pub use self::value::{DEFAULT_FUNCTION, FunctionSpec, ValueSpec, uses_values};
 pub(crate) use self::value::{MOST_FUNCTIONS, PIECEWISE, UNMARKED};
 pub use self::view::ReadFile;
 pub use self::world::World;
 
-/// A scenario that passed every check, with every default resolved.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Scenario {
-    /// Its name, safe as part of a path.
-    pub name: String,
-    /// Its purpose; may be empty.
-    pub description: String,
-    /// The links in a row, from the senders of a [`Direction::Forward`] group to its receivers: at least one. Names differ.
-    pub links: Vec<Link>,
-    /// Throughput-value functions of its own.
-    pub functions: Vec<FunctionSpec>,
-    /// At least one; names differ.
-    pub groups: Vec<Group>,
-    /// Changes in the order of their time, which is after the start and before the end. A change that repeats is there each time.
-    pub changes: Vec<TimedChange>,
-    /// How long, and with which seeds.
-    pub run: Run,
+keys! {
+    /// A scenario that passed every check, with every default resolved.
+    ///
+    /// It has at least one link and one group, whose names differ; [`Scenario::name`] is safe as part of a path. Changes stand in the order
+    /// of their time, which is after the start and before the end; a change that repeats is there each time.
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct Scenario in Root {
+        /// Name of the scenario; results carry it.
+        name: String = { default: Required, domain: Domain::Name, example: r#"name = "evening""#, }
+        /// What the scenario shows, in a sentence.
+        description: String = { default: Is(""), example: r#"description = "Two downloads and a call share an access link.""#, }
+        /// The bottleneck, or several links in a row from sender to receiver.
+        links: Vec<Link> = by hand { name: "link", default: Required, domain: Domain::Table("a table [link], or a list of tables [[link]] for several links in a row"), example: r#"link = { rate = "40mbit", queue = "dualpi2" }"#, }
+        /// Throughput-value functions of the scenario's own; quell values lists the kinds.
+        functions: Vec<FunctionSpec> = by hand { name: "value", default: Derived("no function of its own"), domain: Domain::Table("tables [value.NAME], one for each function"), example: r#"value.premium = { kind = "linear", zero = "100mbit" }"#, }
+        /// Flows that are alike.
+        groups: Vec<Group> = by hand { name: "group", default: Required, domain: Domain::Table("a list of tables [[group]]"), example: r#"group = [{ name = "downloads", rtt = "20ms", app = "bulk" }]"#, }
+        /// What changes during the run; each starts a phase of the summary.
+        changes: Vec<TimedChange> = by hand { name: "at", default: Derived("nothing changes"), domain: Domain::Table("a list of tables [[at]]"), example: r#"at = [{ time = "30s", set = { "link.rate" = "20mbit" } }]"#, }
+        /// How long, and with which randomness.
+        run: Run = by hand { default: Required, domain: Domain::Table("a table [run]"), example: r#"run = { duration = "60s", warmup = "10s" }"#, }
+    }
 }
 
-/// A link with its two directions.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Link {
-    /// Its name in results and in keys.
-    pub name: String,
-    /// The delay of a packet before the next link of its way, in either direction; a part of the base RTT.
-    pub delay: Time,
-    /// The networks whose packets get new values in front of its queues.
-    pub remark: Vec<Network>,
-    /// The place where packets that leave it, in either direction, carry their values.
-    pub values: Carried,
-    /// The direction from the senders of a [`Direction::Forward`] group to its receivers.
-    pub forward: DirectionSpec,
-    /// Back.
-    pub reverse: DirectionSpec,
+keys! {
+    /// A link with its two directions. The keys of the forward direction stand in the table of the link.
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct Link in Link {
+        /// Name of the link, in results and in keys: link.NAME.rate.
+        name: String = by hand { default: Derived("link, or of several link1, link2 and so on"), domain: Domain::Word, source: "ours", example: r#"name = "wifi""#, }
+        /// Delay between this link and the next one of a packet's way, in either direction: a part of the groups' base RTT. Only where there are several links.
+        delay: Time = { default: Is("0s"), domain: time(Time::ZERO, Time::from_secs(5)), source: "ours", example: r#"delay = "2ms""#, }
+        /// Networks whose packets get new values where they come to the link: all data of a network together get those of its function, and what was worth more within it stays worth more.
+        remark: Vec<Network> = by hand { default: Derived("packets keep the values that they have"), domain: Domain::Table("a list of networks such as { groups = [\"a\", \"b\"], function = \"silver\" }"), source: "ICC 2019 (10.1109/ICC.2019.8761720), P4 remarker of ELTE", example: r#"remark = [{ groups = ["downloads"], function = "silver" }]"#, }
+        /// How packets carry their values on from here, in either direction. beside: in the program, beside the packet. header: in the packet's own header, as between two machines, in the identification of IPv4 or the flow label of IPv6; the next link reads it there and knows nothing else, and a packet that cannot carry a value (IPv4 that may be fragmented) comes there without one.
+        values: Carried = { default: Is("beside"), domain: Domain::Value(D::Word(Carried::WORDS)), source: "ours", example: r#"values = "header""#, }
+        /// The other direction.
+        reverse: DirectionSpec = by hand { default: Derived("unlimited"), domain: Domain::Table("a table [link.reverse]"), example: r#"reverse = { rate = "20mbit", queue = "fq_codel" }"#, }
+    } and {
+        /// The direction from the senders of a [`Direction::Forward`] group to its receivers.
+        forward: DirectionSpec,
+    }
 }
 
 impl Link {
-    /// Its name in results.
+    /// The name of the link in results.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// One direction of it.
+    /// One direction of the link.
     pub fn direction(&self, direction: Direction) -> &DirectionSpec {
         match direction {
             Direction::Forward => &self.forward,
@@ -156,33 +165,62 @@ impl Link {
     }
 }
 
+keys! {
+    /// A network in front of a link: at least one group, by its place in [`Scenario::groups`], whose packets get new values.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct Network in Remark {
+        /// Groups whose data comes from the network, in whichever direction.
+        groups: Vec<usize> = by hand { default: Required, domain: Domain::Table("a list of names of groups that cross the link and have values"), example: r#"remark = [{ groups = ["downloads"], function = "gold" }]"#, }
+        /// Worth of the marginal bit by the rate of the whole network: a throughput-value function.
+        function: FunctionSpec = by hand { default: Required, domain: Domain::Word, example: r#"remark = [{ groups = ["downloads"], function = "background" }]"#, }
+        /// Over which the rates of the network are measured. A short one takes from a network whose traffic comes in bursts.
+        period: Time = { default: Is("100ms"), domain: time(Time::from_millis(1), Time::from_secs(10)), source: "ours, as the time constant of markers; the P4 remarker has 10 ms", example: r#"remark = [{ groups = ["downloads"], function = "gold", period = "10ms" }]"#, }
+    }
+}
+
 /// A direction of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Side {
     /// The link.
     pub hop: Hop,
-    /// Which way.
+    /// The direction of the packets.
     pub direction: Direction,
 }
 
-/// One direction of a link.
-#[derive(Debug, Clone, PartialEq)]
-pub struct DirectionSpec {
-    /// Its rate at the start; where there is one link, only the reverse one may be unlimited. Of a trace:
-    /// [`LinkTrace::first_rate`].
-    pub rate: Rate,
-    /// The trace that it follows.
-    pub course: Option<LinkTrace>,
-    /// The medium that it shares with others.
-    pub medium: Option<Medium>,
-    /// Losses, reordering and jitter behind the queue.
-    pub impair: Option<ImpairSpec>,
+keys! {
+    /// One direction of a link at the start of a run. What a comment says of the forward direction holds for the reverse one too.
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct DirectionSpec in Link, Reverse {
+        /// Rate of the link in the forward direction.
+        rate: Rate = by hand { default: Required, domain: Domain::Rate(SLOWEST, FASTEST, None), live: true, example: r#"rate = "100mbit""#, }
+            in Reverse { default: Is("unlimited"), domain: Domain::Rate(SLOWEST, FASTEST, Some(Rate::UNLIMITED)), help: "Rate of the link in the reverse direction.", example: r#"rate = "20mbit""#, }
+        /// Bytes that the link adds to each IP packet when it serialises it; 14 equals tc's accounting on Ethernet.
+        overhead: i32 = { default: Is("0"), domain: Domain::Signed(-1_000, 1_000), source: "tc-stab(8)", example: "overhead = 18", }
+        /// Smallest number of bytes that a packet occupies on the link.
+        mpu: Bytes = { default: Is("0B"), domain: bytes(Bytes::ZERO, MTU), source: "tc-stab(8)", example: r#"mpu = "64B""#, }
+        /// Codes of packet values for a factor of two of the value: how finely values are distinguished.
+        codes: CodeScale = { name: "bins-per-octave", default: Is("64"), domain: Domain::Value(BINS_PER_OCTAVE.domain), source: "ours", example: "bins-per-octave = 32", }
+        /// Access to a shared medium: the link waits for it, and then sends several packets at once, which arrive together. As Wi-Fi does it.
+        medium: Option<Medium> = by hand { name: "access", default: Derived("the link is always free to send"), domain: Domain::Table("a table such as { packets = 32, time = \"4ms\", delay = \"100us\", backoff = \"1ms\" }"), example: r#"access = { packets = 32, time = "4ms", backoff = "1ms" }"#, }
+        /// What the path does to packets behind the queue: losses, reordering, jitter.
+        impair: Option<ImpairSpec> = by hand { default: Derived("nothing happens"), domain: Domain::Table("a table such as { loss = 0.001, reorder = 0.01, jitter = \"1ms\" }"), example: r#"impair = { loss = 0.001, jitter = "1ms" }"#, }
+        /// Queue discipline of the forward direction, with its parameters.
+        queue: QueueSpec = by hand { default: Required, domain: QUEUE, example: r#"queue = { kind = "dualpi2", target = "15ms" }"#, }
+            in Reverse { default: Derived("\"fifo\""), help: "Queue discipline of the reverse direction, with its parameters.", example: r#"queue = { kind = "pie", target = "10ms" }"#, }
+    } and {
+        /// The trace that the link follows; `rate` is then the [first rate](LinkTrace::first_rate) of the trace.
+        course: Option<LinkTrace>,
+    }
+}
+
+impl DirectionSpec {
     /// The bytes that a packet occupies on the link.
-    pub framing: Framing,
-    /// The queue discipline.
-    pub queue: QueueSpec,
-    /// The scale of the packet values in front of it.
-    pub codes: CodeScale,
+    pub fn framing(&self) -> Framing {
+        Framing {
+            overhead: self.overhead,
+            mpu: self.mpu,
+        }
+    }
 }
 
 /// Why keys of pacing do not have any effect on datagrams.
@@ -197,17 +235,17 @@ keys! {
         /// Number of flows. 0 is allowed where an [[at]] changes it; flows stop newest first.
         count: u32 = { default: Is("1"), domain: Domain::Value(D::Integer(0, MOST_FLOWS)), live: true, example: "count = 4", }
         /// Congestion control of the senders.
-        congestion_control: Option<ControlSpec> = { default: Derived("cubic, where the application uses TCP"), domain: Domain::Table("the name of a congestion control, or a table with its options: { name = \"cubic\", beta = 0.8 }"), example: r#"congestion-control = "dctcp""#, }
+        congestion_control: Option<ControlSpec> = by hand { default: Derived("cubic, where the application uses TCP"), domain: Domain::Table("the name of a congestion control, or a table with its options: { name = \"cubic\", beta = 0.8 }"), example: r#"congestion-control = "dctcp""#, }
         /// ECN field of the data packets; ect1 claims L4S (RFC 9331).
-        ecn: EcnSetting = { default: Derived("what the control declares (quell cc), else off"), domain: Domain::Value(D::Word(&["off", "ect0", "ect1"])), example: r#"ecn = "ect1""#, }
+        ecn: EcnSetting = by hand { default: Derived("what the control declares (quell cc), else off"), domain: Domain::Value(D::Word(&["off", "ect0", "ect1"])), example: r#"ecn = "ect1""#, }
         /// Base RTT, without queueing: half of it in each direction, after the queue.
         rtt: Time = { default: Required, domain: time(Time::ZERO, Time::from_secs(10)), example: r#"rtt = "20ms""#, }
         /// Application: what the flows send.
-        app: AppSpec = { default: Required, domain: APP, example: r#"app = "bulk""#, }
+        app: AppSpec = by hand { default: Required, domain: APP, example: r#"app = "bulk""#, }
         /// Direction of the data: which of the link's two queues it crosses.
         direction: Direction = { default: Is("forward"), domain: Domain::Value(D::Word(&["forward", "reverse"])), example: r#"direction = "reverse""#, }
         /// Links that the packets of the group cross, in both directions. Only where there are several.
-        path: Hops = { default: Derived("all links"), domain: Domain::Table("a list of names of links that follow one another, such as [\"wifi\", \"access\"]"), source: "ours", example: r#"path = ["link"]"#, }
+        path: Hops = by hand { default: Derived("all links"), domain: Domain::Table("a list of names of links that follow one another, such as [\"wifi\", \"access\"]"), source: "ours", example: r#"path = ["link"]"#, }
         /// When the flows start.
         start: Time = { default: Is("0s"), domain: time(Time::ZERO, DAY), example: r#"start = "5s""#, }
         /// When the flows stop.
@@ -215,7 +253,7 @@ keys! {
         /// Rate of each sender's own link, which its packets cross one by one in front of the queue.
         access_rate: Rate = { default: Is("unlimited"), domain: Domain::Rate(SLOWEST, FASTEST, Some(Rate::UNLIMITED)), worlds: MODELLED, example: r#"access-rate = "100mbit""#, }
         /// What the packets of the data are worth to a queue that looks at packet values.
-        value: Option<ValueSpec> = { default: Derived("gold where the queue looks at packet values, else none"), domain: Domain::Table("the name of a throughput-value function, \"none\", or a table with a marker: { function = \"gold\", marker = \"token_bucket\" }"), source: "Per Packet Value", example: r#"value = "silver""#, }
+        value: Option<ValueSpec> = by hand { default: Derived("gold where the queue looks at packet values, else none"), domain: Domain::Table("the name of a throughput-value function, \"none\", or a table with a marker: { function = \"gold\", marker = \"token_bucket\" }"), source: "Per Packet Value", example: r#"value = "silver""#, }
         /// Whether TCP senders pace: at 200 % of a window per RTT in slow start, at 120 % afterwards.
         pacing: Option<bool> = { default: Derived("as the congestion control does"), domain: Domain::Value(D::Flag), source: "Linux sk_pacing_rate", datagrams: Some(NOT_PACED), example: "pacing = true", }
         /// Whether TCP senders use segmentation offload: about a millisecond's worth leaves at once, in bursts of full-sized packets.
@@ -281,9 +319,9 @@ impl EcnSetting {
 /// The changes at one instant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TimedChange {
-    /// When, from the start of the run.
+    /// The time of the changes from the start of the run.
     pub time: Time,
-    /// Whether a phase of the summary starts here.
+    /// Whether a phase of the summary starts with the changes.
     pub phase: bool,
     /// The new values, in the order written.
     pub set: Vec<Setting>,
@@ -296,18 +334,18 @@ pub enum Setting {
     Rate(Side, Rate),
     /// A living parameter of a queue, as [`Qdisc::configure`](quell_aqm::Qdisc::configure) takes it.
     Queue {
-        /// Which queue.
+        /// The direction of the queue.
         side: Side,
         /// The parameter.
         key: String,
-        /// Its value in text.
+        /// The value of the parameter in text.
         value: String,
     },
     /// The number of flows of a group; flows stop newest first.
     Count {
         /// Index into [`Scenario::groups`].
         group: usize,
-        /// Flows from now on.
+        /// Number of flows from then on.
         count: u32,
     },
     /// A living parameter of a group's application.
@@ -316,7 +354,7 @@ pub enum Setting {
         group: usize,
         /// The parameter.
         key: &'static str,
-        /// The application from now on.
+        /// The application from then on.
         app: Box<AppSpec>,
     },
 }
@@ -347,12 +385,12 @@ pub struct Loaded {
     pub warnings: Vec<Problem>,
     /// A summary of each trace that a link follows.
     pub traces: Vec<String>,
-    /// The programs that it starts, which somebody else has to find.
+    /// The programs that the scenario starts; the caller has to find them.
     pub programs: Vec<NamedProgram>,
 }
 
 impl Scenario {
-    /// Whether an application of it records events.
+    /// Whether an application of the scenario records events.
     pub fn records_events(&self) -> bool {
         let kinds = self.groups.iter().map(|group| group.app.config().kind());
         kinds
@@ -386,7 +424,7 @@ impl Scenario {
         std::iter::once(&group.app).chain(later)
     }
 
-    /// When phases of the summary start, but for the first.
+    /// The times at which phases of the summary start, but for the first phase.
     pub fn phases(&self) -> impl Iterator<Item = Time> + '_ {
         let starts = self.changes.iter().filter(|change| change.phase);
         starts.map(|change| change.time)

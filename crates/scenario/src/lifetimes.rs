@@ -9,16 +9,16 @@ use quell_units::{Random, Time};
 
 use crate::{Group, Scenario, Setting};
 
-/// When one flow lives.
+/// The time in which one flow lives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lifetime {
     /// Index into [`Scenario::groups`].
     pub group: usize,
     /// Index within the group, in the order of starting.
     pub flow: usize,
-    /// When it starts.
+    /// The time at which the flow starts.
     pub start: Time,
-    /// When it stops; `None` is the end of the run.
+    /// The time at which the flow stops; `None` is the end of the run.
     pub stop: Option<Time>,
 }
 
@@ -27,12 +27,12 @@ pub struct Lifetime {
 pub fn lifetimes(scenario: &Scenario, seed: u64) -> Vec<Lifetime> {
     let mut all = Vec::new();
     for (index, group) in scenario.groups.iter().enumerate() {
-        all.extend(of_group(scenario, index, group, seed));
+        all.extend(group_flows(scenario, index, group, seed));
     }
     all
 }
 
-fn of_group(scenario: &Scenario, index: usize, group: &Group, seed: u64) -> Vec<Lifetime> {
+fn group_flows(scenario: &Scenario, index: usize, group: &Group, seed: u64) -> Vec<Lifetime> {
     let mut random = Random::new(seed, &format!("start.{}", group.name));
     let shift = match group.app.datagrams() {
         Some(datagrams) => datagrams.interval.mean,
@@ -103,7 +103,7 @@ mod tests {
         Scenario::parse(&text).unwrap()
     }
 
-    /// (start rounded down to seconds, stop)
+    /// The lifetimes of the first group: the start, rounded down to seconds, and the stop.
     fn of(scenario: &Scenario) -> Vec<(u64, Option<u64>)> {
         let seconds = |time: Time| time.as_nanos() / 1_000_000_000;
         let flows = lifetimes(scenario, 1);

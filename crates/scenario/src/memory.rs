@@ -96,7 +96,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Of `scenario`.
+    /// The memory that `scenario` needs.
     pub fn of(scenario: &Scenario) -> Self {
         let queues: Vec<(Side, u64)> = scenario
             .sides()
@@ -274,14 +274,14 @@ fn recorders(scenario: &Scenario, queues: &[(Side, u64)]) -> u64 {
     });
     let histograms = links.fold(FlowRecorder::memory(groups), u64::saturating_add);
     // What histograms.json holds besides, for a moment.
-    let told = histograms;
+    let file = histograms;
     let run = &scenario.run;
     let intervals = run.duration.as_nanos() / run.interval.as_nanos().max(1) + 1;
     let rows = intervals.saturating_mul(living(scenario).saturating_add(4));
     let row_groups = (rows / ROWS_PER_GROUP).saturating_mul(ROW_GROUP);
     let reports = stretches(scenario).saturating_mul(groups as u64 * REPORT * GROWTH);
     let applications = delays(scenario).saturating_add(happenings(scenario));
-    [told, row_groups, reports, applications, SERIES, BASE]
+    [file, row_groups, reports, applications, SERIES, BASE]
         .into_iter()
         .fold(histograms, u64::saturating_add)
         .saturating_add(traces(scenario))

@@ -110,14 +110,14 @@ impl Override {
     /// Reads `[LINK=]KIND[:PARAMETER=VALUE,…]`, the text after `--queue`, for the forward queue.
     pub fn queue(text: &str) -> Result<Vec<Self>, ArgumentError> {
         let given = with_colon(text);
-        let (link, spec) = of_link(&given);
+        let (link, spec) = prefix_of_link(&given);
         Self::queue_at(&format!("{link}.queue"), text, spec)
     }
 
     /// Reads the text after `--queue` for the reverse queue.
     pub fn reverse_queue(text: &str) -> Result<Vec<Self>, ArgumentError> {
         let given = with_colon(text);
-        let (link, spec) = of_link(&given);
+        let (link, spec) = prefix_of_link(&given);
         Self::queue_at(&format!("{link}.reverse.queue"), text, spec)
     }
 
@@ -277,8 +277,8 @@ pub fn with_colon(text: &str) -> String {
     format!("{first}{joint}{}", rest.join(","))
 }
 
-/// What the keys of the link begin with that the text after `--queue` names, if it does, and the rest of the text.
-fn of_link(text: &str) -> (String, &str) {
+/// The start of the keys of the link that the text after `--queue` names, if it names one, and the rest of the text.
+fn prefix_of_link(text: &str) -> (String, &str) {
     match text.split_once('=') {
         Some((link, spec)) if !link.contains(':') => (format!("link.{}", link.trim()), spec),
         _ => ("link".to_owned(), text),

@@ -1,4 +1,4 @@
-//! The programs that a scenario names, for whoever can see whether they exist.
+//! The programs that a scenario names, for a caller that can check whether they exist.
 
 use quell_app::AppConfig;
 use quell_app::kinds::program::Part;
@@ -13,7 +13,7 @@ use crate::{Group, Scenario};
 pub struct NamedProgram {
     /// Its name or path, as written.
     pub program: String,
-    /// Where it is written, in a problem that lacks its reason.
+    /// The place where the program is written, as a problem that still lacks its reason.
     place: Problem,
 }
 

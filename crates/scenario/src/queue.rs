@@ -12,14 +12,14 @@ use super::problem::{choices, closest};
 use super::refusal::Refusal;
 use super::tree::{Node, Table, TomlType};
 use super::view::{Reader, tables};
-use super::written::values;
+use super::written::{Field, values};
 
 /// A queue discipline to be made.
 #[derive(Debug, Clone)]
 pub struct QueueSpec {
     /// The kind; its table is the one of [`QueueSpec::settings`].
     pub kind: &'static str,
-    /// Its parameters.
+    /// The parameters of the queue.
     pub settings: Settings,
 }
 
@@ -29,6 +29,9 @@ impl PartialEq for QueueSpec {
         self.kind == other.kind && values(&self.settings) == values(&other.settings)
     }
 }
+
+// Written under a heading of its own.
+impl Field for QueueSpec {}
 
 impl QueueSpec {
     /// A queue of `kind` with its defaults.

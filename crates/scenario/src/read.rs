@@ -17,7 +17,7 @@ mod links;
 
 /// Reads a scenario whose single values are right.
 ///
-/// Beside it, a line about each trace: what was understood of it.
+/// Beside it, a summary of each trace in a line.
 pub(super) fn read(
     file: &str,
     root: &Node,
@@ -32,43 +32,34 @@ pub(super) fn read(
 fn scenario(reader: &mut Reader, root: &Node) -> Option<Scenario> {
     let view = View::new(reader, rows(Section::Root), "", root)?;
     view.get::<u64>(reader, "schema");
-    let name = view.get::<String>(reader, "name");
-    let description = view.get::<String>(reader, "description");
-    let links = view
+    let mut scenario = Scenario::draft(reader, &view);
+    scenario.links = view
         .node(reader, "link")
         .and_then(|node| links::read(reader, node));
-    let functions = match view.node(reader, "value") {
+    scenario.functions = match view.node(reader, "value") {
         Some(node) => value::read::functions(reader, node),
         None => Some(Vec::new()),
     };
     let values = Values {
-        functions: functions.as_deref(),
-        links: links.as_deref(),
+        functions: scenario.functions.as_deref(),
+        links: scenario.links.as_deref(),
     };
-    let groups = view
+    scenario.groups = view
         .node(reader, "group")
         .and_then(|node| groups(reader, node, &values));
-    let run = view
+    scenario.run = view
         .node(reader, "run")
         .and_then(|node| Run::read(reader, "run", node));
-    let at = view.node(reader, "at");
-    let (mut links, groups) = (links?, groups?);
-    if let (Some(node), Some(functions)) = (view.node(reader, "link"), &functions) {
-        remark::read(reader, node, &mut links, &groups, functions);
+    let (links, groups) = (scenario.links.as_mut()?, scenario.groups.as_ref()?);
+    if let (Some(node), Some(functions)) = (view.node(reader, "link"), &scenario.functions) {
+        remark::read(reader, node, links, groups, functions);
     }
-    let changes = at.map_or(Some(Vec::new()), |node| {
-        let end = run.as_ref().map(|run| run.duration);
-        changes::read(reader, node, &links, &groups, end)
-    });
-    Some(Scenario {
-        name: name?,
-        description: description?,
-        links,
-        functions: functions?,
-        groups,
-        changes: changes?,
-        run: run?,
-    })
+    let end = scenario.run.as_ref().map(|run| run.duration);
+    scenario.changes = match view.node(reader, "at") {
+        Some(node) => changes::read(reader, node, links, groups, end),
+        None => Some(Vec::new()),
+    };
+    Scenario::finish(scenario)
 }
 
 fn groups(reader: &mut Reader, node: &Node, values: &Values<'_>) -> Option<Vec<Group>> {

@@ -11,29 +11,21 @@
 
 use quell_aqm::marker::{PERIOD, Passage, Remarker};
 use quell_aqm::value::ValueFunction;
-use quell_units::{Random, Time};
+use quell_units::Random;
 
 use super::domain::scalar;
-use super::keys::{Section, rows};
 use super::problem::choices;
 use super::tree::{Node, TomlType, Tree};
 use super::value::read::function_called;
-use super::view::{Reader, View};
-use super::written::quoted;
-use crate::{FunctionSpec, Group, Hop, Link, MOST_FUNCTIONS, Scenario, Side};
+use super::view::{Keys as _, Reader, View};
+use super::written::{Field, Written, inline, quoted};
+use crate::{FunctionSpec, Group, Hop, Link, MOST_FUNCTIONS, Network, Scenario, Side};
 
-/// A network in front of a link.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Network {
-    /// Places of its groups in [`Scenario::groups`], at least one.
-    pub groups: Vec<usize>,
-    /// Worth of the marginal bit by the rate of all of them together.
-    pub function: FunctionSpec,
-    /// Over which its rates are measured.
-    pub period: Time,
-}
+// Written with names of groups, which only the scenario knows.
+impl Field for Vec<usize> {}
+impl Field for Vec<Network> {}
 
-/// Reads what the links of `node` say of networks, once the groups are known.
+/// Reads the networks of the links in `node`, once the groups are known.
 pub(super) fn read(
     reader: &mut Reader,
     node: &Node,
@@ -82,7 +74,7 @@ fn networks(
     let mut all = Vec::new();
     for (index, node) in nodes.iter().enumerate() {
         let key = format!("{key}.{}", index + 1);
-        let Some(view) = View::new(reader, rows(Section::Remark), &key, node) else {
+        let Some(view) = View::new(reader, Network::ROWS, &key, node) else {
             continue;
         };
         let members = view
@@ -99,14 +91,10 @@ fn networks(
                 }
             }
         });
-        let period = view.get::<Time>(reader, "period");
-        if let (Some(groups), Some(function), Some(period)) = (members, function, period) {
-            all.push(Network {
-                groups,
-                function,
-                period,
-            });
-        }
+        let mut network = Network::draft(reader, &view);
+        network.groups = members;
+        network.function = function;
+        all.extend(Network::finish(network));
     }
     all
 }
@@ -154,20 +142,19 @@ fn members(
     Some(members)
 }
 
-/// On one line.
-pub(super) fn write(networks: &[Network], groups: &[Group]) -> String {
+/// The key `remark` of a link, on one line; `None` where there is no network.
+pub(super) fn written(networks: &[Network], groups: &[Group]) -> Option<Written> {
     let one = |network: &Network| {
         let names = network.groups.iter();
         let names: Vec<String> = names.map(|group| quoted(&groups[*group].name)).collect();
-        format!(
-            "{{ groups = [{}], function = {}, period = {} }}",
-            names.join(", "),
-            quoted(&network.function.name),
-            quoted(network.period)
-        )
+        inline(network.written().map(|(key, value)| match key.name {
+            "groups" => (key, Some(Written::alike(format!("[{}]", names.join(", "))))),
+            _ => (key, value),
+        }))
     };
     let all: Vec<String> = networks.iter().map(one).collect();
-    format!("[{}]", all.join(", "))
+    let text = format!("[{}]", all.join(", "));
+    (!networks.is_empty()).then(|| Written::alike(text))
 }
 
 /// The remarker in front of the queue of `side`, if there is one; with a random stream of its own.

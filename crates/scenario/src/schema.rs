@@ -60,7 +60,7 @@ fn links() -> Value {
     one
 }
 
-/// Replaces what the table says of `name` by `schema`, under the same description.
+/// Replaces the property `name` of a table by `schema`, under the same description.
 fn put(table: &mut Value, name: &str, mut schema: Value) {
     let description = table["properties"][name]["description"].take();
     schema["description"] = description;
@@ -72,7 +72,7 @@ fn section(section: Section) -> Value {
     let mut required = Vec::new();
     for key in section.keys() {
         let rows = section.keys().filter(|row| row.name == key.name);
-        // Where kinds differ in what a key means, only the kind tells what it may be.
+        // Where kinds differ in what a key means, only the kind says what it may be.
         let property = match rows.count() {
             1 => property(key),
             _ => json!({}),
@@ -395,7 +395,7 @@ fn function() -> Value {
     })
 }
 
-/// That they fall only `quell check` can judge.
+/// The points of a piecewise function. Only `quell check` can judge whether their values fall.
 fn points() -> Value {
     let value = json!({ "type": "integer", "minimum": 1, "maximum": Curve::DEAREST });
     json!({

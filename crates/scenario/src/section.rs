@@ -15,7 +15,7 @@ macro_rules! sections {
             /// Every section.
             pub const ALL: &'static [Self] = &[$(Self::$section),*];
 
-            /// Its name in messages.
+            /// The name of the section in messages.
             pub const fn title(self) -> &'static str {
                 match self { $(Self::$section => $title,)* }
             }
@@ -65,23 +65,23 @@ sections! {
     Run: "[run]", "[run]", "run";
 }
 
-/// The value of a key that nobody gave.
+/// The value of a key that is not given.
 #[derive(Debug, Clone, Copy)]
 pub enum KeyDefault {
     /// There is none: the key must be given.
     Required,
-    /// This, in the notation of the file.
+    /// The key has this value, in the notation of the file.
     Is(&'static str),
     /// It follows from other keys, or is nothing; the text says how.
     Derived(&'static str),
 }
 
-/// One row.
+/// One row of the table of keys.
 #[derive(Debug, Clone, Copy)]
 pub struct Key {
-    /// The table in which it stands.
+    /// The table in which the key stands.
     pub section: Section,
-    /// Its name.
+    /// The name of the key.
     pub name: &'static str,
     /// Kind, unit and range.
     pub domain: Domain,
@@ -90,17 +90,17 @@ pub struct Key {
     /// The key exists only where the key `kind` of the same table has this value. A name may have a row for each of several
     /// kinds.
     pub only: Option<&'static str>,
-    /// Why it has no effect on senders of datagrams, if it has none.
+    /// The reason why the key has no effect on senders of datagrams, if it has none.
     pub datagrams: Option<&'static str>,
-    /// Whether an `[[at]]` can change it.
+    /// Whether an `[[at]]` can change the key.
     pub live: bool,
-    /// Where name and default come from; empty if from quell itself.
+    /// The source of name and default; empty if they are quell's own.
     pub source: &'static str,
     /// The effect of the key.
     pub help: &'static str,
     /// A line of a file that gives it, in the table that [`Section::heading`] names.
     pub example: &'static str,
-    /// Where it works; elsewhere it is refused.
+    /// The worlds in which the key works; others refuse it.
     pub worlds: &'static [World],
 }
 

@@ -142,7 +142,7 @@ impl Template {
         matches!(&self.root.value, Tree::Table(root) if root.get(key).is_some())
     }
 
-    /// Takes a key of the file itself out, for whoever gives it a meaning of its own.
+    /// Takes a key of the file itself out, for a caller that gives it a meaning of its own.
     pub fn take(&mut self, key: &str) -> Option<Node> {
         let Tree::Table(root) = &mut self.root.value else {
             return None;
@@ -192,7 +192,7 @@ impl Template {
         Ok(())
     }
 
-    /// The scenario, and what was understood of its traces.
+    /// The scenario, and a summary of each of its traces.
     fn checked(
         &self,
         world: Option<World>,

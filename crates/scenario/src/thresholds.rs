@@ -119,7 +119,7 @@ fn advice(name: &str, advised: Time, settings: &Settings, packet: Time) -> Strin
     format!("{name} = {advised} with limit = {enough}")
 }
 
-/// The threshold that would do.
+/// The threshold that a warning recommends.
 fn advised(kind: Threshold, grain: Time) -> Time {
     match kind {
         Threshold::EachPacket { .. } => grain.rounded_up(),

@@ -7,7 +7,7 @@ use crate::problem::{Origin, Problem, Problems, closest};
 use crate::refusal::Refusal;
 use crate::section::{Key, KeyDefault, Section};
 use crate::tree::{Node, Table, TomlType, Tree};
-use crate::written::{Field, Written};
+use crate::written::{Field, Written, inline};
 use crate::{guesses, hint};
 
 /// Reads a file that a scenario names: gets the name as written and where that stands, and returns the content, or why there is
@@ -25,7 +25,7 @@ pub(crate) struct Reader {
     /// Reads the files that the scenario names.
     pub(crate) files: ReadFile,
     problems: Vec<Problem>,
-    /// Notes about traces: how they were understood.
+    /// A summary of each trace as it was read.
     notes: Vec<String>,
 }
 
@@ -46,20 +46,20 @@ impl Reader {
             false => Err(Problems::new(self.problems)),
         }
     }
-    /// Adds a note about something that is right.
+    /// Adds a note about a value that is OK.
     pub(crate) fn note(&mut self, note: String) {
         self.notes.push(note);
     }
-    /// The value of `key` is wrong.
+    /// Adds the problem that the value of `key` is wrong.
     pub(crate) fn wrong(&mut self, key: &str, node: &Node, allowed: impl ToString) {
         let found = Some(node.found());
         self.push(key, node.origin.clone(), found, &allowed.to_string());
     }
-    /// The value `found` of `key`, which is only a part of `node` or stands nowhere, is wrong.
+    /// Adds the problem that the value `found` of `key` is wrong, which is only a part of `node` or stands nowhere.
     pub(crate) fn wrong_value(&mut self, key: &str, node: &Node, found: &str, allowed: &str) {
         self.push(key, node.origin.clone(), Some(found.to_owned()), allowed);
     }
-    /// `key` should stand in `table`.
+    /// Adds the problem that `key` is missing in `table`.
     pub(crate) fn missing(&mut self, key: &str, table: &Node, allowed: &str) {
         self.push(
             key,
@@ -122,7 +122,7 @@ pub(crate) struct View<'a> {
     path: String,
     node: &'a Node,
     table: &'a Table,
-    /// The value of its key `kind`.
+    /// The value of the table's key `kind`.
     kind: Option<&'a str>,
 }
 
@@ -215,7 +215,7 @@ impl<'a> View<'a> {
             .unwrap_or_else(|| panic!("{name} is not in the table of {:?}", self.section()))
     }
 
-    /// The value of `name` is wrong, or it is missing, because `why`.
+    /// Adds the problem that the value of `name` is wrong, or that it is missing, because `why`.
     pub(crate) fn refuse(&self, reader: &mut Reader, name: &str, why: &str) {
         match self.table.get(name) {
             Some(node) => reader.wrong(&self.key(name), node, why),
@@ -272,19 +272,30 @@ impl<'a> View<'a> {
 
     /// The value given, else the default, as a field has it.
     pub(crate) fn get<T: Field>(&self, reader: &mut Reader, name: &str) -> Option<T> {
-        self.parsed(reader, name).map_or_else(T::absent, T::of)
+        self.parsed(reader, name)
+            .map_or_else(T::absent, T::from_parsed)
     }
 
-    /// The value of a field; nothing where it is read by hand.
-    pub(crate) fn field<T: Field>(&self, reader: &mut Reader, name: &str) -> Option<T> {
-        (!T::BY_HAND).then(|| self.get(reader, name)).flatten()
+    /// The value given, as `read` reads it. The inner `None` is a key that is not given.
+    pub(crate) fn optional<T>(
+        &self,
+        reader: &mut Reader,
+        name: &str,
+        read: impl FnOnce(&mut Reader, &str, &Node) -> Option<T>,
+    ) -> Option<Option<T>> {
+        match self.node(reader, name) {
+            Some(node) => read(reader, &self.key(name), node).map(Some),
+            None => Some(None),
+        }
     }
 }
 
 /// A struct that was declared with `keys!`.
 pub(crate) trait Keys: Sized {
-    /// The rows, in the order of the declaration.
-    const ROWS: &'static [Key];
+    /// The rows in each section where the table stands, in the order of the declaration.
+    const TABLES: &'static [&'static [Key]];
+    /// The rows in the first section.
+    const ROWS: &'static [Key] = Self::TABLES[0];
     /// The fields that are read so far.
     type Draft;
     /// Reads every field but for those that are read by hand.
@@ -296,11 +307,7 @@ pub(crate) trait Keys: Sized {
 
     /// Every key that has a value, as a table on one line.
     fn inline(&self) -> String {
-        let given = self
-            .written()
-            .filter_map(|(key, value)| Some((key, value?)));
-        let keys = given.map(|(key, value)| format!("{} = {}", key.name, value.toml));
-        format!("{{ {} }}", keys.collect::<Vec<_>>().join(", "))
+        inline(self.written())
     }
 
     /// Reads the table at `path`, of which nothing is read by hand.

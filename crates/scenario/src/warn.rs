@@ -317,7 +317,7 @@ fn value(group: &Group, side: &DirectionSpec, warn: &mut dyn FnMut(&str, &str, S
     }
 }
 
-/// A scale of values that nobody has.
+/// A scale of values on a side where no packet has a value.
 fn codes(scenario: &Scenario, places: &Places<'_>, warnings: &mut Vec<Problem>) {
     for side in scenario.sides() {
         let codes = scenario.side(side).codes;

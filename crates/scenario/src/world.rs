@@ -40,7 +40,7 @@ impl World {
     }
 
     /// The smallest datagram of an application, as IP length. A real host writes a sequence number and a time into each, 16 bytes
-    /// behind the headers of IP and UDP, and where the ends tell each other something, 16 bytes more; a modelled one keeps them
+    /// behind the headers of IP and UDP, and where the ends report to each other, 16 bytes more; a modelled one keeps them
     /// beside it.
     pub const fn smallest_datagram(self, content: bool) -> Bytes {
         match self {

@@ -10,8 +10,8 @@ use super::section::Key;
 use super::view::Keys as _;
 use super::written::{Written, explicit, in_toml, quoted};
 use super::{
-    Carried, DirectionSpec, FunctionSpec, Group, Hop, Link, Scenario, Setting, Side, TimedChange,
-    remark, trace, value,
+    DirectionSpec, FunctionSpec, Group, Hop, Link, Scenario, Setting, Side, TimedChange, trace,
+    value,
 };
 
 impl Scenario {
@@ -20,8 +20,7 @@ impl Scenario {
     pub fn to_toml(&self) -> String {
         let mut out = Text(String::new());
         out.line("schema", SCHEMA);
-        out.line("name", quoted(&self.name));
-        out.line("description", quoted(&self.description));
+        out.keys(self.written());
         self.links.iter().for_each(|link| out.link(self, link));
         out.functions(&self.functions);
         self.groups.iter().for_each(|group| out.group(self, group));
@@ -63,37 +62,22 @@ impl Text {
     fn link(&mut self, scenario: &Scenario, link: &Link) {
         let is_one = scenario.links.len() == 1;
         self.heading(if is_one { "[link]" } else { "[[link]]" });
-        if !is_one || link.name != Hop::ONLY_NAME {
-            self.line("name", quoted(&link.name));
-        }
-        if !is_one {
-            self.line("delay", quoted(link.delay));
-        }
-        if !link.remark.is_empty() {
-            let networks = remark::write(&link.remark, &scenario.groups);
-            self.line("remark", networks);
-        }
-        if link.values != Carried::default() {
-            self.line("values", quoted(link.values.name()));
-        }
+        let keys = scenario
+            .keys_of_link(link)
+            .filter(|(key, _)| match key.name {
+                "name" => !is_one || link.name != Hop::ONLY_NAME,
+                "delay" => !is_one,
+                _ => true,
+            });
+        self.keys(keys);
         self.direction("link", &link.forward);
         self.heading("[link.reverse]");
         self.direction("link.reverse", &link.reverse);
     }
 
     fn direction(&mut self, path: &str, side: &DirectionSpec) {
-        if side.course.is_none() {
-            self.line("rate", quoted(side.rate));
-        }
-        self.line("overhead", side.framing.overhead);
-        self.line("mpu", quoted(side.framing.mpu));
-        self.line("bins-per-octave", side.codes.bins_per_octave());
-        if let Some(medium) = &side.medium {
-            self.line("access", medium.inline());
-        }
-        if let Some(impair) = &side.impair {
-            self.line("impair", impair.write());
-        }
+        let keys = side.written();
+        self.keys(keys.filter(|(key, _)| key.name != "rate" || side.course.is_none()));
         if let Some(course) = &side.course {
             self.heading(&format!("[{path}.rate]"));
             self.0.push_str(&trace::table(course));

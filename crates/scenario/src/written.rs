@@ -3,12 +3,15 @@
 use std::fmt::Display;
 
 use quell_app::Distribution;
+use quell_aqm::value::CodeScale;
 use quell_measure::{Direction, Hops};
 use quell_units::parameter::{Parameter, Value};
 use quell_units::{Bytes, ParameterError, Rate, Settings, Sizes, Time};
 use serde_json::{Map, Value as Json, json};
 
 use crate::domain::Parsed;
+use crate::section::{Key, KeyDefault};
+use crate::{Carried, DirectionSpec, Group, Link, Run, TimedChange};
 
 /// A value as it is written.
 pub(crate) struct Written {
@@ -18,26 +21,41 @@ pub(crate) struct Written {
     pub(crate) json: Json,
 }
 
+impl Written {
+    /// The same text in a scenario file and in canonical JSON.
+    pub(crate) fn alike(toml: String) -> Self {
+        let json = json!(toml);
+        Self { toml, json }
+    }
+    /// Whether the value is the default of `key`.
+    pub(crate) fn is_default(&self, key: &Key) -> bool {
+        let KeyDefault::Is(text) = key.default else {
+            return false;
+        };
+        let default = key.domain.parse(text);
+        default.is_some_and(|default| Self::from(default).json == self.json)
+    }
+}
+
 /// The type of a field whose value a key gives.
 pub(crate) trait Field: Sized {
-    /// Whether only a reader of its own can read it.
-    const BY_HAND: bool = false;
     /// The field for what was read; `None` for the value of another domain.
-    fn of(_parsed: Parsed) -> Option<Self> {
+    fn from_parsed(_parsed: Parsed) -> Option<Self> {
         None
     }
     /// The field without a value and without a default.
     fn absent() -> Option<Self> {
         None
     }
-    /// The notation of the field; `None` where it is left out.
-    fn written(&self) -> Option<Written>;
+    /// The notation of the field; `None` where it is left out, or where only its own code can write it.
+    fn written(&self) -> Option<Written> {
+        None
+    }
 }
 
 impl<T: Field> Field for Option<T> {
-    const BY_HAND: bool = T::BY_HAND;
-    fn of(parsed: Parsed) -> Option<Self> {
-        T::of(parsed).map(Some)
+    fn from_parsed(parsed: Parsed) -> Option<Self> {
+        T::from_parsed(parsed).map(Some)
     }
     fn absent() -> Option<Self> {
         Some(None)
@@ -47,19 +65,20 @@ impl<T: Field> Field for Option<T> {
     }
 }
 
-/// The links of a path, which only the scenario can name.
-impl Field for Hops {
-    const BY_HAND: bool = true;
-    fn written(&self) -> Option<Written> {
-        None
-    }
-}
+// Written under headings of their own.
+impl Field for DirectionSpec {}
+impl Field for Run {}
+impl Field for Vec<Group> {}
+impl Field for Vec<Link> {}
+impl Field for Vec<TimedChange> {}
+// Written with the names of links, which only the scenario knows.
+impl Field for Hops {}
 
 /// Implements [`Field`] for types that hold the content of a value as it is.
 macro_rules! fields {
     ($($type:ty: $pattern:pat => $value:expr, $field:pat => $written:expr;)*) => {$(
         impl Field for $type {
-            fn of(parsed: Parsed) -> Option<Self> {
+            fn from_parsed(parsed: Parsed) -> Option<Self> {
                 match parsed { $pattern => $value, _ => None }
             }
             fn written(&self) -> Option<Written> {
@@ -80,6 +99,8 @@ fields! {
     &'static str: Parsed::Value(Value::Word(word)) => Some(word), word => Value::Word(word);
     Direction: Parsed::Value(Value::Word(word)) => Self::BOTH.into_iter().find(|one| one.name() == word), one => Value::Word(one.name());
     Distribution: Parsed::Value(Value::Word(word)) => Self::ALL.into_iter().find(|one| one.name() == word), one => Value::Word(one.name());
+    Carried: Parsed::Value(Value::Word(word)) => Some(Self::from_word(word)), one => Value::Word(one.name());
+    CodeScale: Parsed::Value(Value::Integer(bins)) => Some(Self::new(bins)), scale => Value::Integer(scale.bins_per_octave());
     i32: Parsed::Signed(number) => Some(number), number => Parsed::Signed(*number);
     String: Parsed::Text(text) => Some(text), text => Parsed::Text(text.clone());
     Vec<u64>: Parsed::Seeds(seeds) => Some(seeds), seeds => Parsed::Seeds(seeds.clone());
@@ -158,6 +179,13 @@ pub(crate) fn explicit(
             None => return all,
         }
     }
+}
+
+/// The keys that have a value, as a table on one line.
+pub(crate) fn inline(keys: impl Iterator<Item = (&'static Key, Option<Written>)>) -> String {
+    let given = keys.filter_map(|(key, value)| Some((key.name, value?.toml)));
+    let given = given.map(|(name, value)| format!("{name} = {value}"));
+    format!("{{ {} }}", given.collect::<Vec<_>>().join(", "))
 }
 
 /// The name of the key of a field: with hyphens.

@@ -35,7 +35,7 @@ pub fn about(scenario: &Scenario, seed: u64, warnings: &[String]) -> Value {
             "rate": is_steady.then(|| forward.rate.to_string()),
             "queue": forward.queue.kind,
             "queues": figures::queue_names(forward),
-            "overhead_bytes": forward.framing.overhead,
+            "overhead_bytes": forward.overhead,
             "rates": Direction::BOTH.map(|direction| {
                 rates(scenario, Side { hop, direction }, link.direction(direction))
             }),

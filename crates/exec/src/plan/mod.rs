@@ -170,7 +170,7 @@ impl Plan {
         }
         DirectionConfig {
             rate: side.rate,
-            framing: side.framing,
+            framing: side.framing(),
             service: figures::service(side, SEED, &component),
             impairment,
             discipline: figures::discipline(side, Random::new(SEED, &component)),

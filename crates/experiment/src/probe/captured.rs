@@ -142,7 +142,7 @@ impl Crossing {
         let inside = (leaves, place, flow, packet.length, is_dropped);
         self.inside.push(Reverse(inside));
         if !is_dropped {
-            let sent = self.link.framing.link_bytes(packet.length);
+            let sent = self.link.framing().link_bytes(packet.length);
             let passage = packet.sojourn + self.link.rate.time_for(sent);
             self.longest = self.longest.max(passage);
         }

@@ -18,7 +18,7 @@ use quell_link::Crossed;
 use quell_measure::{Direction, Distribution, Histograms, Hop, QueueSummary, Summary};
 use quell_scenario::keys::MTU;
 use quell_scenario::{QueueSpec, Scenario};
-use quell_units::Time;
+use quell_units::{Bytes, Time};
 use serde_json::{Value, json};
 
 use super::error::LiveError;
@@ -48,7 +48,7 @@ pub(super) fn queue(
         overhead: kernel_queue::OVERHEAD as i32,
         ..Framing::default()
     };
-    if forward.framing != framing {
+    if forward.framing() != framing {
         return refused(
             "link.overhead must be 14 and link.mpu 0: the kernel's htb counts the Ethernet header of every packet",
         );
@@ -83,9 +83,10 @@ pub(super) fn carried(scenario: &Scenario, queue: &KernelQueue) -> Result<Scenar
     let mut carried = scenario.clone();
     let unlimited = QueueSpec::new("fifo").map_err(|error| LiveError::Failed(error.to_string()))?;
     let forward = &mut carried.links[0].forward;
-    let transmission = queue.rate().time_for(forward.framing.link_bytes(MTU));
+    let transmission = queue.rate().time_for(forward.framing().link_bytes(MTU));
     forward.rate = quell_units::Rate::UNLIMITED;
-    forward.framing = Framing::default();
+    forward.overhead = 0;
+    forward.mpu = Bytes::ZERO;
     forward.queue = unlimited;
     for group in &mut carried.groups {
         group.rtt += transmission;

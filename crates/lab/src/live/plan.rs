@@ -212,7 +212,7 @@ impl<'a> Plan<'a> {
         CrossingConfig {
             groups: groups.collect(),
             rate: forward.rate,
-            framing: forward.framing,
+            framing: forward.framing(),
             from,
             until,
         }
@@ -227,7 +227,7 @@ impl<'a> Plan<'a> {
         let component = which.queue_stream();
         DirectionConfig {
             rate: side.rate,
-            framing: side.framing,
+            framing: side.framing(),
             service: figures::service(side, self.seed, &component),
             impairment: figures::impairment(side, self.seed, &component),
             discipline: figures::discipline(side, Random::new(self.seed, &component)),

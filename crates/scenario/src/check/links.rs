@@ -4,7 +4,7 @@ use crate::places::Places;
 use crate::problem::Problem;
 use crate::{Group, Scenario};
 
-/// Links that nobody crosses, and different scales of packet values on one path.
+/// Links that no group crosses, and different scales of packet values on one path.
 pub(super) fn check(scenario: &Scenario, places: &Places<'_>, problems: &mut Vec<Problem>) {
     if scenario.links.len() == 1 {
         return;

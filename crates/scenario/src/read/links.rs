@@ -1,20 +1,18 @@
 //! `[link]`, `[[link]]`, and the path of a group.
 
-use quell_aqm::departure_clock::Framing;
 use quell_aqm::link_trace::{LinkTrace, Trace};
 use quell_aqm::medium::Medium;
-use quell_aqm::value::CodeScale;
 use quell_measure::{Hop, Hops};
-use quell_units::Time;
-use quell_units::parameter::Value;
+use quell_units::Rate;
 
-use crate::domain::{Domain, Parsed, scalar};
+use crate::domain::{Domain, scalar};
 use crate::hops::{MOST_LINKS, default_name, is_key_of_links};
 use crate::keys::{KeyDefault, Section, rows};
 use crate::problem::choices;
 use crate::tree::{Node, Table, TomlType, Tree};
 use crate::view::{Keys as _, Reader, View};
-use crate::{Carried, DirectionSpec, Link, QueueSpec, impair, trace};
+use crate::written::Field as _;
+use crate::{DirectionSpec, Link, QueueSpec, impair, trace};
 
 /// A table, or a list of them.
 pub(super) fn read(reader: &mut Reader, node: &Node) -> Option<Vec<Link>> {
@@ -86,35 +84,25 @@ fn link(reader: &mut Reader, path: &str, node: &Node, name: String, links: usize
     if view.has("name") {
         view.get::<String>(reader, "name")?;
     }
-    let delay = view.get::<Time>(reader, "delay");
-    if let (Some(delay), Some(given), 1) = (delay, view.node(reader, "delay"), links)
+    let mut link = Link::draft(reader, &view);
+    link.name = Some(name);
+    link.remark = Some(Vec::new());
+    if let (Some(delay), Some(given), 1) = (link.delay, view.node(reader, "delay"), links)
         && !delay.is_zero()
     {
         let why = "has no effect on one link: the base RTT of a group is all that it is delayed; leave it out";
         reader.wrong(&view.key("delay"), given, why);
     }
-    let values = view.get::<&str>(reader, "values").map(Carried::of);
-    let forward = side(reader, &view, links);
+    link.forward = side(reader, &view, links);
     let empty = Node {
         origin: node.origin.clone(),
         value: Tree::Table(Table::default()),
     };
     let reverse = view.node(reader, "reverse").unwrap_or(&empty);
-    let view = View::new(
-        reader,
-        rows(Section::Reverse),
-        &format!("{path}.reverse"),
-        reverse,
-    )?;
-    let reverse = side(reader, &view, links);
-    Some(Link {
-        name,
-        delay: delay?,
-        remark: Vec::new(),
-        values: values?,
-        forward: forward?,
-        reverse: reverse?,
-    })
+    let path = view.key("reverse");
+    let view = View::new(reader, DirectionSpec::TABLES[1], &path, reverse)?;
+    link.reverse = side(reader, &view, links);
+    Link::finish(link)
 }
 
 fn side(reader: &mut Reader, view: &View<'_>, links: usize) -> Option<DirectionSpec> {
@@ -126,19 +114,13 @@ fn side(reader: &mut Reader, view: &View<'_>, links: usize) -> Option<DirectionS
         }
         // Where it must be given, this reports it a second time if it is not.
         None if matches!(view.row("rate").default, KeyDefault::Required) => (None, None),
-        _ => match view.parsed_in(reader, "rate", domain) {
-            Some(Parsed::Value(Value::Rate(rate))) => (Some(rate), None),
-            _ => (None, None),
-        },
+        _ => {
+            let rate = view.parsed_in(reader, "rate", domain);
+            (rate.and_then(Rate::from_parsed), None)
+        }
     };
-    let medium = match view.node(reader, "access") {
-        Some(node) => Medium::read(reader, &view.key("access"), node).map(Some),
-        None => Some(None),
-    };
-    let impair = match view.node(reader, "impair") {
-        Some(node) => impair::read(reader, &view.key("impair"), node).map(Some),
-        None => Some(None),
-    };
+    let medium = view.optional(reader, "access", Medium::read);
+    let impair = view.optional(reader, "impair", impair::read);
     if let (
         Some(Some(_)),
         Some(LinkTrace {
@@ -146,30 +128,20 @@ fn side(reader: &mut Reader, view: &View<'_>, links: usize) -> Option<DirectionS
             ..
         }),
     ) = (&medium, &course)
-        && let Some(node) = view.node(reader, "access")
     {
         let allowed = "cannot be together with a trace of opportunities, which says itself when the link sends";
-        reader.wrong(&view.key("access"), node, allowed);
+        view.refuse(reader, "access", allowed);
     }
-    let overhead = view.get(reader, "overhead");
-    let mpu = view.get(reader, "mpu");
-    let bins = view.get::<u64>(reader, "bins-per-octave");
-    let queue = match view.node(reader, "queue") {
+    let mut side = DirectionSpec::draft(reader, view);
+    side.rate = rate;
+    side.course = Some(course);
+    side.medium = medium;
+    side.impair = impair;
+    side.queue = match view.node(reader, "queue") {
         Some(node) => QueueSpec::read(reader, &view.key("queue"), node),
         None => QueueSpec::new("fifo").ok(),
     };
-    Some(DirectionSpec {
-        rate: rate?,
-        course,
-        medium: medium?,
-        impair: impair?,
-        framing: Framing {
-            overhead: overhead?,
-            mpu: mpu?,
-        },
-        queue: queue?,
-        codes: CodeScale::new(bins?),
-    })
+    DirectionSpec::finish(side)
 }
 
 /// The links that a group crosses: those whose names it gives, or all.

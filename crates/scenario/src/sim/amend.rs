@@ -1,4 +1,4 @@
-//! Changes of a run under way: what somebody who watches it does with a slider.
+//! Changes of a run while it runs: what a person who watches it does with a slider.
 //!
 //! Each is a scenario again: the one that runs, with one more `[[at]]` at the time that is reached. [`Running::amend`] makes the run go on
 //! as if it had been that scenario's from its start: what is in the series is the same, packet for packet. Two things of a scenario

@@ -112,7 +112,7 @@ fn link(scenario: &Scenario, hop: Hop, seed: u64) -> LinkConfig {
         let component = side.queue_stream();
         DirectionConfig {
             rate: spec.rate,
-            framing: spec.framing,
+            framing: spec.framing(),
             service: service(spec, seed, &component),
             impairment: impairment(spec, seed, &component),
             discipline: discipline::<Packet>(spec, Random::new(seed, &component)),

@@ -1,17 +1,17 @@
 use super::*;
 
-/// Keeps everything that it is told.
+/// Keeps what a world reports.
 #[derive(Default)]
 struct Ear {
-    told: Vec<Time>,
+    times: Vec<Time>,
     rows: Vec<String>,
-    /// Sets this once it has heard of so much progress.
+    /// Sets the flag once the progress has come to the time.
     stop_at: Option<(Time, &'static AtomicBool)>,
 }
 
 impl Listener for Ear {
     fn progress(&mut self, now: Time) {
-        self.told.push(now);
+        self.times.push(now);
         if let Some((at, stop)) = self.stop_at
             && now >= at
         {
@@ -84,8 +84,8 @@ fn a_run_tells_what_applications_saw_and_a_row_per_interval() {
         .filter(|row| row.starts_with("Flow"))
         .count();
     assert_eq!((flows, ear.rows.len() - flows), (110 * 3 + 90, 400));
-    assert_eq!(ear.told.last(), Some(&Time::from_secs(20)));
-    assert!(ear.told.len() <= 202 && ear.told.is_sorted());
+    assert_eq!(ear.times.last(), Some(&Time::from_secs(20)));
+    assert!(ear.times.len() <= 202 && ear.times.is_sorted());
 }
 
 /// One group over an idle link of 10 Mbit/s, with a base RTT of 20 ms.

@@ -5,7 +5,7 @@ use quell_units::{Rate, Time};
 
 use super::{MOST_ENTRIES, TextError};
 
-/// Bytes of a chance.
+/// Number of bytes that a chance carries.
 const CHANCE: u64 = 1_500;
 /// Chances are counted over windows of this length.
 const WINDOW: Time = Time::from_millis(100);

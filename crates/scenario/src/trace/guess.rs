@@ -1,13 +1,13 @@
-//! The format of a text whose format nobody named.
+//! The format of a text whose format is not named.
 //!
-//! A guess that is wrong gives a link that nobody wanted, without an error: a column of kbit/s read as mahimahi's milliseconds has a chance
+//! A wrong guess gives another link than the one meant, without an error: a column of kbit/s read as mahimahi's milliseconds has a chance
 //! in many seconds. So a text that could well mean something else is refused, with what to write for each meaning.
 
 use quell_aqm::link_trace::{ChanceTrace, Trace};
 use quell_units::Rate;
 
 use super::number::scaled;
-use super::understood::{in_words, mean_of, understood};
+use super::summary::{in_words, mean_of, summary};
 use super::{Format, TextError, csv, mahimahi, rates, without_mark};
 
 /// No packet-delivery trace of a network that people record has less: chances that are on average further apart than 240 ms.
@@ -63,7 +63,7 @@ fn column(text: &str, (number, first): (usize, &str)) -> Result<Format, TextErro
     Err(TextError::new(number, first, allowed))
 }
 
-/// Why these are hardly chances.
+/// The reason to doubt that the numbers are chances, if there is one.
 fn doubt(chances: &ChanceTrace) -> Option<String> {
     let times = chances.times();
     if times.len() > 1 && times.first() == times.last() {
@@ -74,7 +74,7 @@ fn doubt(chances: &ChanceTrace) -> Option<String> {
     }
     let mean = mean_of(chances);
     (mean < SLOWEST).then(|| {
-        let what = understood(Format::Mahimahi, &Trace::Chances(chances.clone()));
-        format!("{what}: less than {}", in_words(SLOWEST))
+        let summary = summary(Format::Mahimahi, &Trace::Chances(chances.clone()));
+        format!("{summary}: less than {}", in_words(SLOWEST))
     })
 }

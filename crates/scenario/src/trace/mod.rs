@@ -10,7 +10,7 @@
 //! * `iperf3`: the report of `iperf3 --json` ([`iperf3`]);
 //! * `netem-trace`: patterns of bandwidth in JSON ([`netem`]).
 //!
-//! Where nobody names the format, it is guessed from the content, and what could well mean something else is refused ([`mod@guess`]).
+//! Where the format is not named, it is guessed from the content, and what could well mean something else is refused ([`mod@guess`]).
 //!
 //! Any text gives a trace or an error with its line, never a panic.
 
@@ -23,7 +23,7 @@ mod netem;
 mod number;
 mod rates;
 mod read;
-mod understood;
+mod summary;
 mod write;
 
 use quell_aqm::link_trace::{Trace, TraceError};

@@ -16,7 +16,7 @@ const RATE: Rate = Rate::from_mbps(12);
 const DURATION: Time = Time::from_secs(1);
 /// The most steps: a short text may repeat a pattern very often.
 const MOST_STEPS: usize = 1 << 22;
-/// Patterns within patterns.
+/// The most patterns within one another.
 const DEEPEST: usize = 16;
 
 pub(super) fn parse(text: &str) -> Result<RateTrace, TextError> {

@@ -4,7 +4,7 @@ use quell_aqm::link_trace::{ChanceFraming, LinkTrace, Trace};
 use quell_units::Time;
 use quell_units::parameter::Value;
 
-use super::understood::understood;
+use super::summary::summary;
 use super::{Format, Spacing, TextError, chances_of, guess, parse, rates_of};
 use crate::domain::{Parsed, scalar};
 use crate::keys::{Section, rows};
@@ -152,9 +152,9 @@ fn trace(reader: &mut Reader, view: &View<'_>, format: Option<Format>) -> Option
     match read {
         Ok((format, trace)) => {
             let of_file = file.map_or(String::new(), |file| format!("{file}, "));
-            let what = understood(format, &trace);
+            let summary = summary(format, &trace);
             reader.note(format!(
-                "{}: {of_file}{what}",
+                "{}: {of_file}{summary}",
                 view.key("").trim_end_matches('.')
             ));
             Some(trace)

@@ -267,8 +267,8 @@ fn the_intervals_of_a_report_of_iperf3_are_a_trace() {
 }
 
 #[test]
-fn what_was_understood_fits_in_a_line() {
-    use super::understood::{in_words, understood};
+fn the_summary_fits_in_a_line() {
+    use super::summary::{in_words, summary};
     for (text, format, line) in [
         (
             "30000\n",
@@ -292,7 +292,7 @@ fn what_was_understood_fits_in_a_line() {
         ),
     ] {
         let trace = parse(text, format).unwrap();
-        assert_eq!(understood(format, &trace), line);
+        assert_eq!(summary(format, &trace), line);
     }
     for (bps, text) in [
         (0, "0 kbit/s"),

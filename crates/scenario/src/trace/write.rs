@@ -46,7 +46,7 @@ pub(crate) fn table(course: &LinkTrace) -> String {
     out
 }
 
-/// On one line, for canonical JSON.
+/// The trace as a text of canonical JSON.
 pub(crate) fn canonical(course: &LinkTrace) -> String {
     table(course)
 }

@@ -27,7 +27,7 @@ use super::{DirectionSpec, QueueSpec};
 
 /// The word of a group whose packets carry no value.
 pub(crate) const UNMARKED: &str = "none";
-/// The function of a group in front of a queue that looks at values, when nobody says.
+/// The default function of a group in front of a queue that looks at values.
 pub const DEFAULT_FUNCTION: &str = "gold";
 /// The most functions that a group, or a scenario, has.
 pub(crate) const MOST_FUNCTIONS: usize = 64;
@@ -103,7 +103,7 @@ impl Eq for ValueSpec {}
 
 impl ValueSpec {
     /// A function with the default marker.
-    fn of(function: FunctionSpec) -> Self {
+    fn with_default_marker(function: FunctionSpec) -> Self {
         let marker = &MARKERS[0];
         Self {
             functions: vec![function],
@@ -115,7 +115,8 @@ impl ValueSpec {
     /// The default of a group in front of `queue`.
     fn default(queue: &QueueSpec) -> Option<Self> {
         let gold = FunctionSpec::known(DEFAULT_FUNCTION);
-        gold.filter(|_| uses_values(queue)).map(Self::of)
+        gold.filter(|_| uses_values(queue))
+            .map(Self::with_default_marker)
     }
 
     /// The marker in front of the queue of `side`, whose randomness is drawn from `random` alone.

@@ -37,7 +37,7 @@ pub(crate) fn functions(reader: &mut Reader, node: &Node) -> Option<Vec<Function
         } else if name == UNMARKED || function::find(name).is_ok() {
             reader.wrong(&path, node, "is the name of something else; choose another");
         } else {
-            all.push(own(reader, &path, name, node));
+            all.push(own_function(reader, &path, name, node));
         }
     }
     if all.len() > MOST_FUNCTIONS {
@@ -51,7 +51,7 @@ pub(crate) fn functions(reader: &mut Reader, node: &Node) -> Option<Vec<Function
 }
 
 /// One table `[value.NAME]`.
-fn own(reader: &mut Reader, path: &str, name: &str, node: &Node) -> Option<FunctionSpec> {
+fn own_function(reader: &mut Reader, path: &str, name: &str, node: &Node) -> Option<FunctionSpec> {
     let table = tables::table(
         reader,
         path,
@@ -169,7 +169,8 @@ pub(crate) fn group(
         if name == UNMARKED {
             return Some(None);
         }
-        return function_called(reader, &path, node, name, own).map(|one| Some(ValueSpec::of(one)));
+        return function_called(reader, &path, node, name, own)
+            .map(|one| Some(ValueSpec::with_default_marker(one)));
     };
     with_marker(reader, &path, node, table, own).map(Some)
 }
@@ -327,7 +328,7 @@ fn settings(
 fn refuse(reader: &mut Reader, path: &str, table: &Table, node: &Node, error: &ParameterError) {
     let key = format!("{path}.{}", error.key);
     match table.get(&error.key) {
-        // Of a list the library tells which of its members is wrong.
+        // Of a list the library reports which of its members is wrong.
         Some(at) if matches!(at.value, Tree::Array(_)) => {
             reader.wrong_value(&key, at, &error.found, &error.allowed);
         }

@@ -2,8 +2,6 @@
 
 use std::fmt::Write as _;
 
-use serde_json::json;
-
 use super::{FunctionSpec, PIECEWISE, UNMARKED, ValueSpec};
 use crate::written::{Field, Written, in_toml, quoted};
 
@@ -25,13 +23,19 @@ pub(crate) fn function(spec: &FunctionSpec) -> String {
     text
 }
 
+impl Field for FunctionSpec {
+    fn written(&self) -> Option<Written> {
+        Some(Written::alike(quoted(&self.name)))
+    }
+}
+
+// Written each under a heading of its own.
+impl Field for Vec<FunctionSpec> {}
+
 /// The key `value` of a group.
 impl Field for Option<ValueSpec> {
-    const BY_HAND: bool = true;
     fn written(&self) -> Option<Written> {
-        let toml = group(self.as_ref());
-        let json = json!(toml);
-        Some(Written { toml, json })
+        Some(Written::alike(group(self.as_ref())))
     }
 }
 

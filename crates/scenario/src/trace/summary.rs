@@ -6,7 +6,7 @@ use quell_units::{Rate, Time};
 use super::Format;
 
 /// `csv: 3 rates in 30s, 2 to 40 Mbit/s, mean 17 Mbit/s`; `mahimahi: 1 chance in 30s, mean 0.4 kbit/s`.
-pub(super) fn understood(format: Format, trace: &Trace) -> String {
+pub(super) fn summary(format: Format, trace: &Trace) -> String {
     let course = LinkTrace::new(trace.clone());
     let (name, length) = (format.name(), course.length());
     let counted = |count: usize, one: &str| match count {
