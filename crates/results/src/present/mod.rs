@@ -4,12 +4,14 @@
 //! text, which each writer makes safe: a name of a scenario can neither end an element of HTML nor control a terminal.
 
 pub(crate) mod html;
+mod plain;
 mod table;
 pub mod terminal;
 
 use crate::plot::Figure;
 
 pub use html::{escaped, page};
+pub use plain::csv_cells;
 pub use table::{Cell, Column, Mark, Role, Row, Table};
 
 /// A page: sections, and their blocks.
