@@ -42,6 +42,7 @@ pub mod table;
 pub use cell::{Cell, Length};
 pub use experiment::{Experiment, OpenError, Section, Unevaluated};
 pub use figure::{Curve, Figure, Pair};
+pub use file::{schema, suite_schema};
 pub use findings::Findings;
 pub use reproduction::{Outcome, Reproduction, Unable};
 pub use statement::{Checks, Expected, Judged, Statement, Verdict};
