@@ -28,6 +28,7 @@ mod file;
 mod findings;
 mod found;
 mod function;
+pub mod inputs;
 pub mod live;
 mod measure;
 pub mod probe;
