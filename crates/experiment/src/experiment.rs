@@ -231,8 +231,8 @@ impl Experiment {
         beside.or_else(|| shipped::scenario(file))
     }
 
-    /// Where files lie that its scenarios name.
-    pub(crate) fn folder(&self) -> &Path {
+    /// Where its file lies, and those that its scenarios name; nowhere for one of the program.
+    pub fn folder(&self) -> &Path {
         &self.folder
     }
 
