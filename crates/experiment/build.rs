@@ -1,4 +1,4 @@
-//! Puts the shipped scenarios into the program, and tells the crate the hashes of its measurements' sources and of all its sources.
+//! Puts the shipped scenarios and experiments into the program, and tells the crate the hash of each of its sources.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -59,34 +59,27 @@ fn main() {
     fs::write(Path::new(&out).join("experiments.rs"), list).expect("OUT_DIR can be written");
 
     let sources = own.join("src");
-    let is_below = |path: &PathBuf, folders: &[&str]| {
-        folders
-            .iter()
-            .any(|folder| path.starts_with(sources.join(folder)))
+    let below = |path: &Path| {
+        let name = path.strip_prefix(&sources).expect("it is below");
+        name.to_str().expect("a name in UTF-8").to_owned()
     };
-    // Report cards and comparisons of worlds have tests of their own.
-    let is_other = |path: &PathBuf| is_below(path, &["characterize", "reference"]);
-    let is_apart = |path: &PathBuf| is_below(path, &["probe", "function"]);
     // Tests decide nothing.
     let is_test = |path: &PathBuf| {
-        path.iter()
+        let name = below(path);
+        name.split('/')
             .any(|part| part == "tests" || part == "tests.rs")
     };
-    let (apart, engine): (Vec<PathBuf>, Vec<PathBuf>) = files(&sources, "rs")
-        .into_iter()
-        .filter(|path| !is_other(path))
-        .filter(|path| !is_test(&path.strip_prefix(&sources).expect("it is below").to_owned()))
-        .partition(is_apart);
-    let (probes, functions): (Vec<PathBuf>, Vec<PathBuf>) = apart
-        .into_iter()
-        .partition(|path| path.starts_with(sources.join("probe")));
-    for (variable, files) in [
-        ("QUELL_PROBE_SOURCES", probes),
-        ("QUELL_FUNCTION_SOURCES", functions),
-        ("QUELL_ENGINE_SOURCES", engine),
-    ] {
-        println!("cargo::rustc-env={variable}={}", hash(own, &files));
+    let mut all = files(&sources, "rs");
+    all.retain(|path| !is_test(path));
+    let mut list = String::from("&[\n");
+    for path in &all {
+        let code = hash(own, std::slice::from_ref(path));
+        list.push_str(&format!("    ({:?}, {code:?}),\n", below(path)));
     }
+    list.push_str("]\n");
+    fs::write(Path::new(&out).join("sources.rs"), list).expect("OUT_DIR can be written");
+    all.retain(|path| path.starts_with(sources.join("probe")));
+    println!("cargo::rustc-env=QUELL_PROBE_SOURCES={}", hash(own, &all));
 }
 
 /// Of the names and the content of these files below `own`.

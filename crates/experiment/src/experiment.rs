@@ -7,7 +7,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use quell_lab::scenario::{Origin, Problem, Problems};
-use quell_lab::sweep::Stored;
+use quell_lab::sweep::{Key, Stored};
 
 use crate::cell::Cell;
 use crate::evaluate::{Engine, Fault};
@@ -33,8 +33,8 @@ pub struct Experiment {
     cells: Vec<Cell>,
     /// Texts of the scenarios that lie beside the file.
     beside: BTreeMap<String, String>,
-    /// Paths of the files that were read.
-    files: Vec<String>,
+    /// Paths of the files that were read, each with the hash of its text.
+    files: Vec<(String, Key)>,
     folder: PathBuf,
 }
 
@@ -69,14 +69,15 @@ impl Experiment {
         let chapter = id
             .rsplit_once('/')
             .map_or(String::new(), |(chapter, _)| format!("{chapter}/"));
-        let read = RefCell::new(vec![name.clone()]);
+        let read = RefCell::new(vec![(name.clone(), Key::of(text))]);
         let files = |name: &str| match file::is_beside(name) {
             true => files(name).filter(|text| text.len() <= file::MOST_BYTES),
             false => None,
         };
         let noted = |name: &str| {
             let text = files(name)?;
-            read.borrow_mut().push(format!("{chapter}{name}"));
+            let path = format!("{chapter}{name}");
+            read.borrow_mut().push((path, Key::of(&text)));
             Some(text)
         };
         let definition = file::read(&name, text, &noted)?;
@@ -208,14 +209,20 @@ impl Experiment {
         &self.cells
     }
 
-    /// The files that make it, below `experiments/`: its own, those that it names, and those that these name.
-    pub fn files(&self) -> Vec<&str> {
-        self.files.iter().map(String::as_str).collect()
+    /// The files that make it, below `experiments/`, each with the hash of its text: its own, those that it names, and those that these name.
+    pub(crate) fn files(&self) -> &[(String, Key)] {
+        &self.files
     }
 
-    /// Whether its figures need functions in Rust.
-    pub fn names_functions(&self) -> bool {
-        self.definition.names.uses_functions()
+    /// The CSV files that it writes.
+    pub fn tables(&self) -> impl Iterator<Item = &str> {
+        let files = self.definition.files.iter();
+        files.map(|(name, _)| name.as_str())
+    }
+
+    /// What it is made of.
+    pub(crate) fn definition(&self) -> &Definition {
+        &self.definition
     }
 
     /// The text of a scenario that it runs.
@@ -224,8 +231,8 @@ impl Experiment {
         beside.or_else(|| shipped::scenario(file))
     }
 
-    /// Where files lie that its scenarios name.
-    pub(crate) fn folder(&self) -> &Path {
+    /// Where its file lies, and those that its scenarios name; nowhere for one of the program.
+    pub fn folder(&self) -> &Path {
         &self.folder
     }
 

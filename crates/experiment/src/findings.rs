@@ -72,6 +72,11 @@ impl<'a> Findings<'a> {
         notes.chain(self.faults.iter().cloned()).collect()
     }
 
+    /// Whether everything that the file asks for has a value.
+    pub fn is_complete(&self) -> bool {
+        self.faults.is_empty()
+    }
+
     /// Where the definition and the outcome in the simulated world do not fit: a miss without a reason, a reason without a miss, a
     /// statement without a check.
     pub fn problems(&self) -> Vec<String> {

@@ -150,7 +150,7 @@ fn outcome<'a>(experiment: &'a Experiment, results: &[Stored], judge: Judge) -> 
 }
 
 /// The runs of an experiment's cells, in their order.
-fn runs_of(experiment: &Experiment, length: Length, world: World) -> Vec<Wanted> {
+pub(crate) fn runs_of(experiment: &Experiment, length: Length, world: World) -> Vec<Wanted> {
     let cells = experiment.cells();
     let texts = |file: &str| experiment.scenario(file).unwrap_or_default().to_owned();
     cell::wanted_of(

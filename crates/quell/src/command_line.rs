@@ -105,7 +105,7 @@ pub(crate) enum Command {
     /// Check a scenario without running it
     #[command(after_help = examples::CHECK)]
     Check(Check),
-    /// Print the JSON Schema of scenario files, sweep files, summary.json or card.json
+    /// Print the JSON Schema of scenario, sweep and experiment files, suites, summary.json or card.json
     #[command(after_help = examples::SCHEMA)]
     Schema {
         /// The file that the schema describes

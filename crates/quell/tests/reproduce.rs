@@ -316,6 +316,100 @@ fn a_paper_of_ones_own_is_reproduced_in_a_folder_of_its_own() {
 }
 
 #[test]
+fn what_was_judged_with_the_same_inputs_does_not_run_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    paper(folder);
+    let words = "paper.toml --changed";
+    let read = |name: &str| fs::read_to_string(folder.join(name)).unwrap();
+    let write = |name: &str, text: &str| fs::write(folder.join(name), text).unwrap();
+    // Too short a run, and a part of one, say nothing about the next.
+    ok(folder, "paper.toml --quick");
+    ok(folder, "paper.toml --shard 1/1");
+    assert!(!folder.join("paper.checked").exists());
+    let is_unchanged = || {
+        let text = ok(folder, words);
+        let unchanged = text.contains("paper: unchanged since it was last judged: 1 statement");
+        assert_eq!(unchanged, !text.contains("runs were there"), "{text}");
+        unchanged
+    };
+    assert!(!is_unchanged());
+    assert!(is_unchanged());
+    // Without the store too, which is not there afterwards either.
+    fs::remove_dir_all(folder.join("results")).unwrap();
+    let kept = ok(folder, words);
+    let verdicts = "1 experiment: 1 statement reproduced, 1 differ, 1 cannot be judged";
+    assert!(kept.contains(verdicts), "{kept}");
+    assert!(!folder.join("results").exists());
+    let json: serde_json::Value =
+        serde_json::from_str(&ok(folder, &format!("{words} --json"))).unwrap();
+    assert_eq!(
+        (&json[0]["unchanged"], &json[0]["differ"]),
+        (&true.into(), &1.into())
+    );
+    // What it is made of is another: it runs once.
+    for (name, old, new) in [
+        ("paper.toml", "2 * delay", "3 * delay"),
+        ("printed.csv", "pie,15", "pie,16"),
+        ("home.toml", "\"6s\"", "\"5s\""),
+    ] {
+        write(name, &read(name).replace(old, new));
+        assert!(!is_unchanged(), "{name}");
+        assert!(is_unchanged(), "{name}");
+    }
+    // Nor is a line believed that no run has written.
+    let line = read("paper.checked");
+    for (old, new) in [
+        ("1 1 1", "1 1 x"),
+        ("1 1 1", "3 1 1"),
+        (" paper", " pap"),
+        (&line[..8], ""),
+    ] {
+        write("paper.checked", &line.replacen(old, new, 1));
+        assert!(!is_unchanged(), "{new}");
+    }
+    // Lines of something else stay, and a link to elsewhere gives way to the file.
+    write("elsewhere", "mine\n");
+    fs::remove_file(folder.join("paper.checked")).unwrap();
+    std::os::unix::fs::symlink("elsewhere", folder.join("paper.checked")).unwrap();
+    assert!(!is_unchanged());
+    assert_eq!(read("paper.checked"), format!("mine\n{line}"));
+    assert_eq!(read("elsewhere"), "mine\n");
+    // What could not run is not as it was.
+    write("printed.csv", &read("printed.csv").replace("fifo", "fio"));
+    let output = reproduce(folder, words);
+    assert_eq!(output.status.code(), Some(2), "{}", err(&output));
+    // A folder that cannot be written to is a note.
+    write("printed.csv", &read("printed.csv").replace("fio", "fifo"));
+    fs::remove_file(folder.join("paper.checked")).unwrap();
+    fs::create_dir(folder.join("paper.checked")).unwrap();
+    let output = reproduce(folder, words);
+    let note = "note: --changed will run this again: ";
+    assert!(
+        output.status.success() && err(&output).contains(note),
+        "{}",
+        err(&output)
+    );
+}
+
+#[test]
+fn the_line_of_a_shipped_experiment_lies_in_the_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let words = "contrast/dctcp-step --store s --changed";
+    assert!(ok(folder.path(), words).contains("0 runs were there"));
+    let none = ok(folder.path(), words);
+    let is_unchanged = none.starts_with("contrast/dctcp-step: unchanged");
+    assert!(is_unchanged && !none.contains("runs were"), "{none}");
+    let lines = fs::read_to_string(folder.path().join("s/reproduce.checked")).unwrap();
+    assert_eq!(lines.lines().count(), 1, "{lines}");
+    for other in ["--quick", "--shard 1/2", "--tables t", "--report b.html"] {
+        let output = reproduce(folder.path(), &format!("{words} {other}"));
+        let error = err(&output);
+        assert!(error.contains("cannot be used with"), "{error}");
+    }
+}
+
+#[test]
 fn a_wrong_paper_is_refused_with_line_key_and_what_is_allowed() {
     let folder = tempfile::tempdir().unwrap();
     let paper = paper(folder.path());

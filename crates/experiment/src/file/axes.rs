@@ -3,21 +3,13 @@
 use quell_lab::scenario::tree::{Node, Table, Tree};
 
 use super::definition::{
-    Axis, AxisKind, AxisValue, HEAVIEST_AXIS, Label, MOST_AXES, MOST_POINTS, MOST_VALUES, Parts,
+    Axis, AxisKind, AxisValue, HEAVIEST_AXIS, Label, MOST_AXES, MOST_POINTS, MOST_VALUES, PARTS,
     RunKeys, Seeds,
 };
+use super::keys::{AXIS, RUN, STEPS, is_key};
 use super::reader::Reader;
-use super::runs::RUN_KEYS;
 use crate::expression::{Template, Value};
 use crate::table::split;
-
-const PARTS: [(&str, Parts); 3] = [
-    ("phases", Parts::Phases),
-    ("groups", Parts::Groups),
-    ("queues", Parts::Queues),
-];
-/// Keys of an axis that are not those of its values.
-const OWN_KEYS: [&str; 5] = ["values", "file", "parts", "runs", "published"];
 
 impl Reader<'_> {
     pub(super) fn axes(&mut self, node: &Node) -> Vec<Axis> {
@@ -149,7 +141,7 @@ impl Reader<'_> {
             .and_then(|node| self.label(&format!("{key}.label"), node));
         let mut fields = common.value.fields.clone();
         for (name, node) in table.iter() {
-            if !RUN_KEYS.contains(&name) && name != "label" {
+            if !is_key(&RUN, name) && name != "label" {
                 self.declare(&format!("{key}.{name}"), node, name);
                 if let Some(value) = self.value(&format!("{key}.{name}"), node) {
                     fields.insert(name.to_owned(), value);
@@ -177,7 +169,7 @@ impl Reader<'_> {
             .get("label")
             .and_then(|node| self.label(&format!("{key}.label"), node));
         for (name, node) in table.iter() {
-            if !RUN_KEYS.contains(&name) && !OWN_KEYS.contains(&name) && name != "label" {
+            if !is_key(&RUN, name) && !is_key(&AXIS, name) && name != "label" {
                 self.declare(&format!("{key}.{name}"), node, name);
                 if let Some(value) = self.value(&format!("{key}.{name}"), node) {
                     common.value.fields.insert(name.to_owned(), value);
@@ -200,7 +192,7 @@ impl Reader<'_> {
     fn steps(&mut self, key: &str, node: &Node, of_all: &Table) -> Vec<AxisValue> {
         let form = "must be a list, or { from = …, to = …, steps = … } with numbers";
         let path = format!("{key}.values");
-        let Some(table) = self.table(&path, node, &["from", "to", "steps"]) else {
+        let Some(table) = self.table(&path, node, &STEPS) else {
             return Vec::new();
         };
         let mut number = |name: &str| {

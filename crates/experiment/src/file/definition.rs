@@ -23,42 +23,23 @@ pub(super) const MOST_NAMES: usize = 1_000;
 pub(super) const MOST_COPIED: usize = 4_000_000;
 /// Problems that are reported at most.
 pub(super) const MOST_PROBLEMS: usize = 100;
+/// Seeds of a point at most.
+pub(super) const MOST_SEEDS: u64 = 10_000;
 /// The largest strength of a covering.
 pub(super) const MOST_STRENGTH: u64 = 4;
 /// Axes at most: a set of axes is a number of 64 bits.
 pub(super) const MOST_AXES: usize = 32;
 
-pub(super) const KEYS: &[&str] = &[
-    "schema",
-    "like",
-    "title",
-    "source",
-    "description",
-    "scenario",
-    "set",
-    "over-linux",
-    "seeds",
-    "measure",
-    "watched",
-    "quick",
-    "reference",
-    "method",
-    "strength",
-    "most-seeds",
-    "skip",
-    "judged",
-    "what",
-    "let",
-    "axis",
-    "when",
-    "figure",
-    "statement",
-    "reason",
-    "table",
-    "csv",
-    "picture",
-    "page",
+/// Into what results are divided, by its name in files.
+pub(super) const PARTS: [(&str, Parts); 3] = [
+    ("phases", Parts::Phases),
+    ("groups", Parts::Groups),
+    ("queues", Parts::Queues),
 ];
+/// Whether a quick run is a slow one.
+pub(super) const QUICK: [(&str, bool); 2] = [("2s", false), ("20s", true)];
+/// Whether points are chosen so that they cover combinations.
+pub(super) const METHODS: [(&str, bool); 2] = [("grid", false), ("covering", true)];
 
 /// What a file says of runs.
 #[derive(Debug, Clone, Default)]

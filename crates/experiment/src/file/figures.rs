@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use quell_lab::scenario::tree::{Node, Table, Tree};
 
 use super::definition::{Figure, MOST_NAMES, Over};
+use super::keys::FIGURE;
 use super::names::Names;
 use super::reader::Reader;
 use crate::expression::{Expression, Piece, Template, Value};
@@ -105,8 +106,7 @@ impl Reader<'_> {
             let over = self.usual_over(&of, lets);
             return Some(plain(of, over));
         };
-        let known = ["of", "over", "where", "label", "show", "published"];
-        let table = self.table(key, node, &known)?;
+        let table = self.table(key, node, &FIGURE)?;
         if table.get("of").is_none() {
             self.about(key, node, "needs of = an expression");
         }

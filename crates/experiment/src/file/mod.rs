@@ -6,10 +6,12 @@
 mod axes;
 mod definition;
 mod figures;
+mod keys;
 mod names;
 pub(crate) mod reader;
 mod reference;
 mod runs;
+mod schema;
 mod statements;
 mod tables;
 mod whole;
@@ -19,6 +21,7 @@ use quell_lab::scenario::{Origin, Problem, Problems, tree};
 pub(crate) use definition::*;
 pub(crate) use names::{Depends, Meaning};
 use reader::Reader;
+pub use schema::{schema, suite_schema};
 pub(crate) use whole::Definition;
 
 /// Reads the text of the experiment file `file`; CSV files come from `files`.

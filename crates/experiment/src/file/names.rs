@@ -36,7 +36,7 @@ pub(crate) struct Names {
     figures: Vec<Depends>,
     lets: BTreeMap<String, Depends>,
     used: Vec<(Problem, Expression)>,
-    uses_functions: bool,
+    functions: BTreeSet<String>,
     repeated: Vec<String>,
 }
 
@@ -175,7 +175,10 @@ impl Names {
             }
             let mut inner = vec![&expression];
             while let Some(one) = inner.pop() {
-                self.uses_functions |= matches!(one.node, Node::Measured(..));
+                if let Node::Measured(name, _) = &one.node {
+                    let of = name.split('.').next().unwrap_or_default();
+                    self.functions.insert(of.to_owned());
+                }
                 if problems.len() < MOST_PROBLEMS
                     && let Some(why) = self.problem(one)
                 {
@@ -250,9 +253,9 @@ impl Names {
         }
     }
 
-    /// Whether an expression names a function in Rust.
-    pub(crate) fn uses_functions(&self) -> bool {
-        self.uses_functions
+    /// What the functions in Rust that expressions name begin with: measurements, and `list`.
+    pub(crate) fn functions(&self) -> impl Iterator<Item = &str> {
+        self.functions.iter().map(String::as_str)
     }
 
     /// What a name means.

@@ -66,8 +66,9 @@ impl<'a> Reader<'a> {
         &mut self,
         key: &str,
         node: &'n Node,
-        known: &[&str],
+        known: &[impl AsRef<str>],
     ) -> Option<&'n Table> {
+        let known: Vec<&str> = known.iter().map(AsRef::as_ref).collect();
         let table = self.any_table(key, node, &format!("with the keys {}", known.join(", ")))?;
         for (name, value) in table.iter().filter(|(name, _)| !known.contains(name)) {
             let meant = closest(name, known.iter().copied());

@@ -2,7 +2,8 @@
 
 use quell_lab::scenario::tree::{Node, Table, Tree};
 
-use super::definition::{Form, MOST_STRENGTH, Statement};
+use super::definition::{Form, METHODS, MOST_STRENGTH, Statement};
+use super::keys::REFERENCE;
 use super::reader::Reader;
 use crate::reference::{Beside, Recorded, Reference};
 use crate::table::split;
@@ -10,7 +11,7 @@ use crate::table::split;
 impl Reader<'_> {
     /// `reference = { file = "grid.csv", world = "virtual", point = "{…}", row = "{…}" }`
     pub(super) fn reference(&mut self, node: &Node) -> Option<Reference> {
-        let table = self.table("reference", node, &["file", "world", "point", "row"])?;
+        let table = self.table("reference", node, &REFERENCE)?;
         let file = self.needed("reference", node, table, "file");
         let worlds = match table.get("world") {
             Some(node) if matches!(node.value, Tree::Array(_)) => {
@@ -101,9 +102,8 @@ impl Reader<'_> {
 
     /// `method = "covering"` with `strength`: of so many axes every combination of values occurs.
     pub(super) fn strength(&mut self, root: &Node, table: &Table) -> Option<usize> {
-        let words = [("grid", false), ("covering", true)];
         let method = table.get("method");
-        let is_covering = method.and_then(|node| self.word("method", node, &words));
+        let is_covering = method.and_then(|node| self.word("method", node, &METHODS));
         let Some(node) = table.get("strength") else {
             if is_covering == Some(true) {
                 self.about("method", root, "covering needs strength = 2 or the like");

@@ -2,23 +2,11 @@
 
 use quell_lab::scenario::tree::{Node, Table, TomlType, Tree};
 
-use super::definition::{RunKeys, Seeds};
+use super::definition::{MOST_SEEDS, QUICK, RunKeys, Seeds};
+use super::keys::{SEED_RANGE, WHEN};
 use super::reader::Reader;
 use crate::expression::{Expression, Piece, Template};
 use crate::measure::Measure;
-
-/// The keys of runs.
-pub(super) const RUN_KEYS: [&str; 7] = [
-    "scenario",
-    "set",
-    "over-linux",
-    "seeds",
-    "measure",
-    "watched",
-    "quick",
-];
-/// Seeds of a point at most.
-pub(super) const MOST_SEEDS: u64 = 10_000;
 
 impl Reader<'_> {
     /// The keys of runs in `table`, which is at `path`.
@@ -30,7 +18,6 @@ impl Reader<'_> {
                 format!("{path}.{key}")
             }
         };
-        let quick = [("2s", false), ("20s", true)];
         RunKeys {
             scenario: table
                 .get("scenario")
@@ -52,7 +39,7 @@ impl Reader<'_> {
                 .and_then(|node| self.template(&at("watched"), node)),
             is_slow: table
                 .get("quick")
-                .and_then(|node| self.word(&at("quick"), node, &quick)),
+                .and_then(|node| self.word(&at("quick"), node, &QUICK)),
         }
     }
 
@@ -60,8 +47,7 @@ impl Reader<'_> {
         let mut all = Vec::new();
         for (number, node) in self.list("when", node).iter().enumerate() {
             let key = format!("when.{}", number + 1);
-            let known: Vec<&str> = RUN_KEYS.into_iter().chain(["where"]).collect();
-            let Some(table) = self.table(&key, node, &known) else {
+            let Some(table) = self.table(&key, node, &WHEN) else {
                 continue;
             };
             let runs = self.run_keys(&key, table);
@@ -158,7 +144,7 @@ impl Reader<'_> {
                 seeds.map(Seeds::List)
             }
             Tree::Table(_) => {
-                let table = self.table(key, node, &["from", "count"])?;
+                let table = self.table(key, node, &SEED_RANGE)?;
                 let from = table.get("from").map_or(Some(1), whole);
                 let count = table.get("count").and_then(whole);
                 from.zip(count).and_then(|(from, count)| range(from, count))

@@ -3,35 +3,11 @@
 use quell_lab::scenario::tree::{Node, Table, Tree};
 
 use super::definition::{Axis, Bound, Check, Figure, Form, Statement};
+use super::keys::{CHECK, STATEMENT};
 use super::reader::Reader;
 use crate::expression::{Expression, Node as Part, Template};
 
-const CHECK_KEYS: [&str; 23] = [
-    "figure",
-    "value",
-    "label",
-    "within",
-    "of",
-    "near",
-    "or-within",
-    "beside",
-    "absent",
-    "from",
-    "to",
-    "is",
-    "above",
-    "below",
-    "at-least",
-    "at-most",
-    "holds",
-    "where",
-    "only",
-    "except",
-    "each",
-    "what",
-    "runs",
-];
-const BOUNDS: [(&str, Bound); 7] = [
+pub(super) const BOUNDS: [(&str, Bound); 7] = [
     ("from", Bound::AtLeast),
     ("to", Bound::AtMost),
     ("is", Bound::Is),
@@ -88,17 +64,7 @@ impl Reader<'_> {
         figures: &[Figure],
     ) -> Option<Statement> {
         let key = format!("statement.{id}");
-        let known = [
-            "published",
-            "checked",
-            "where",
-            "check",
-            "guard",
-            "differs",
-            "cannot",
-            "shown",
-        ];
-        let table = self.table(&key, node, &known)?;
+        let table = self.table(&key, node, &STATEMENT)?;
         let published = self.needed(&key, node, table, "published");
         let differs = self.reason(&key, table, "differs", reasons);
         let cannot = self.reason(&key, table, "cannot", reasons);
@@ -201,8 +167,7 @@ impl Reader<'_> {
         axes: &[Axis],
         figures: &[Figure],
     ) -> Option<Check> {
-        let known: Vec<&str> = CHECK_KEYS.into_iter().chain(["guard"]).collect();
-        let table = self.table(key, node, &known)?;
+        let table = self.table(key, node, &CHECK)?;
         let figure = self.named_figure(key, node, table, figures)?;
         let value = match &figure {
             Some((_, name)) => Some(Expression {

@@ -5,6 +5,7 @@ use quell_lab::scenario::tree::{Node, Table as Keys, Tree};
 use super::definition::{
     Axis, Column, Curve, Figure, Pair, Picture, PictureKind, Table, TableKind, is_beside,
 };
+use super::keys::{COLUMN, CURVE, PAIR, PICTURE, TABLE};
 use super::names::Depends;
 use super::reader::Reader;
 use crate::expression::{Expression, Template};
@@ -43,11 +44,7 @@ impl Reader<'_> {
         axes: &[Axis],
         figures: &[Figure],
     ) -> Option<Table> {
-        let known = [
-            "rows", "where", "columns", "heads", "lines", "foot", "kind", "within", "figures",
-            "place", "show", "table",
-        ];
-        let table = self.table(key, node, &known)?;
+        let table = self.table(key, node, &TABLE)?;
         if let Some(name) = self.text_of(key, table, "table") {
             return Some(Table {
                 rows: Vec::new(),
@@ -182,7 +179,7 @@ impl Reader<'_> {
             self.wrong(key, node, "must be [\"head\", \"template\"]");
             return None;
         };
-        let table = self.table(key, node, &["each", "head", "cell"])?;
+        let table = self.table(key, node, &COLUMN)?;
         let name = self.needed(key, node, table, "each");
         let each = axes.iter().position(|axis| axis.name == name);
         if each.is_none() {
@@ -231,13 +228,7 @@ impl Reader<'_> {
     }
 
     fn picture(&mut self, key: &str, node: &Node, axes: &[Axis]) -> Option<Picture> {
-        let table = self.table(
-            key,
-            node,
-            &[
-                "title", "axis", "axes", "each", "rows", "pairs", "curves", "where", "over", "x",
-            ],
-        )?;
+        let table = self.table(key, node, &PICTURE)?;
         if table.get("title").is_none() {
             self.about(key, node, "needs title = a text");
         }
@@ -329,7 +320,7 @@ impl Reader<'_> {
     }
 
     fn pair(&mut self, key: &str, node: &Node, axes: &[Axis]) -> Option<Pair> {
-        let table = self.table(key, node, &["label", "ours", "published", "where", "rows"])?;
+        let table = self.table(key, node, &PAIR)?;
         let ours = self.expression_of(key, table, "ours");
         if ours.is_none() {
             self.about(key, node, "needs ours = an expression");
@@ -358,8 +349,7 @@ impl Reader<'_> {
         if !self.may_copy(key, node, 0) {
             return Vec::new();
         }
-        let known = ["name", "ours", "published", "x", "over", "each", "where"];
-        let Some(table) = self.table(key, node, &known) else {
+        let Some(table) = self.table(key, node, &CURVE) else {
             return Vec::new();
         };
         let sides = [("published", true), ("ours", false)];

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use quell_lab::scenario::tree::{self, Node, Table as Keys};
 
-use super::definition::{Axis, Figure, KEYS, Picture, RunKeys, SCHEMA, Statement, Table};
+use super::definition::{Axis, Figure, MOST_SEEDS, Picture, RunKeys, SCHEMA, Statement, Table};
+use super::keys::{FILE, PAGE};
 use super::names::Names;
 use super::reader::Reader;
-use super::runs::MOST_SEEDS;
 use crate::expression::{Expression, Piece, Template};
 use crate::reference::Reference;
 
@@ -59,7 +59,7 @@ impl Reader<'_> {
     }
 
     pub(super) fn definition(&mut self, root: &Node) -> Option<Definition> {
-        let table = self.table("", root, KEYS)?;
+        let table = self.table("", root, &FILE)?;
         match table.get("schema") {
             None => self.about("schema", root, "is missing; must be 1"),
             Some(node) if node.found() != SCHEMA => self.wrong("schema", node, "must be 1"),
@@ -147,7 +147,7 @@ impl Reader<'_> {
 
     fn page(&mut self, table: &Keys, tables: &[(String, Table)]) -> Template {
         let page = table.get("page").and_then(|node| {
-            let page = self.table("page", node, &["text"])?;
+            let page = self.table("page", node, &PAGE)?;
             self.template_of("page", page, "text")
         });
         if let Some((page, node)) = page.as_ref().zip(table.get("page")) {

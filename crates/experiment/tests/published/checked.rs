@@ -1,17 +1,16 @@
-//! Which sections were checked with the present sources, and found as the pages have them: those need not run again.
+//! Which experiments were checked with the present sources, and found as the pages have them: those need not run again.
 //!
-//! `checked.txt` beside this file has a line for each section: a hash of what decides its results (the simulator's sources with the
-//! versions of what they use, those of the experiments and of what writes the pages, the scenarios), one of what the files of data have
-//! of it, one of its text in the book, and its title. The simulator repeats to the bit, so equal inputs have equal results. What does not run is listed. `QUELL_BLESS=1` writes a
-//! line after its section has run; `QUELL_REPRODUCE=all` runs every section whatever the lines say.
+//! `checked.txt` beside this file has a line for each: its ID, a hash of what decides its results ([`inputs`] and what writes the pages),
+//! one of what the files of data have of it, and one of its text in the book. Equal inputs have equal results. What does not run is listed.
+//! `QUELL_BLESS=1` writes a line after its experiment has run; `QUELL_REPRODUCE=all` runs every one whatever the lines say.
 
 use std::path::PathBuf;
 
-use quell_experiment::registry::sections;
-use quell_experiment::{Section, shipped};
+use quell_experiment::inputs::{self, hash};
+use quell_experiment::registry::{all, sections};
+use quell_experiment::{Experiment, Findings, Section};
 use quell_lab::sweep::Identity;
 use quell_lab::{GuestOptions, World};
-use sha2::{Digest as _, Sha256};
 
 use crate::{data, page, verdicts};
 
@@ -19,130 +18,121 @@ fn path() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/published/checked.txt")
 }
 
-/// Of texts, each with its length, so that none runs into the next.
-fn hash<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
-    let mut hash = Sha256::new();
-    for text in texts {
-        hash.update((text.len() as u64).to_le_bytes());
-        hash.update(text);
-    }
-    let hash = hash.finalize();
-    hash.iter().map(|byte| format!("{byte:02x}")).collect()
+/// What decides the results of an experiment, and how the pages have them.
+fn inputs(experiment: &Experiment) -> String {
+    let identity = Identity::here(World::Sim, &GuestOptions::default()).unwrap();
+    let inputs = inputs::of(experiment, World::Sim, &identity).unwrap();
+    hash([&inputs, include_str!("data.rs"), include_str!("page.rs")])
 }
 
-/// What decides the results of a section: the simulator, the engine, its files and what they name.
-fn inputs(section: &Section) -> String {
-    let simulator = Identity::here(World::Sim, &GuestOptions::default()).unwrap();
-    let mut texts = vec![
-        simulator.code.as_str(),
-        env!("QUELL_ENGINE_SOURCES"),
-        // What writes the pages.
-        include_str!("data.rs"),
-        include_str!("definitions.rs"),
-        include_str!("page.rs"),
-        include_str!("verdicts.rs"),
-    ];
-    for experiment in &section.experiments {
-        for path in experiment.files() {
-            texts.extend([path, shipped::experiment(path).unwrap()]);
-        }
-        let has_measurement = experiment
-            .cells()
-            .iter()
-            .any(|cell| cell.measurement().is_some());
-        if has_measurement || experiment.names_functions() {
-            texts.extend([env!("QUELL_PROBE_SOURCES"), env!("QUELL_FUNCTION_SOURCES")]);
-        }
-        for file in experiment.scenarios() {
-            texts.extend([file, shipped::scenario(file).unwrap()]);
-        }
-    }
-    hash(texts)
-}
-
-/// What the files of data have of a section.
-fn outputs(section: &Section) -> String {
-    let mut texts = page::written(section);
-    for experiment in &section.experiments {
-        texts.push(verdicts::written(&experiment.id).join("\n"));
-    }
+/// What the files of data have of an experiment.
+fn outputs(experiment: &Experiment) -> String {
+    let mut texts = page::written(experiment);
+    texts.push(verdicts::written(&experiment.id).join("\n"));
     hash(texts.iter().map(String::as_str))
 }
 
-/// A section's line without the hash of its text.
-fn begin(section: &Section) -> String {
-    format!("{} {} ", inputs(section), outputs(section))
+/// An experiment's line without the hash of its text.
+fn begin(experiment: &Experiment) -> String {
+    let (inputs, outputs) = (inputs(experiment), outputs(experiment));
+    format!("{} {inputs} {outputs} ", experiment.id)
 }
 
 fn known() -> String {
     std::fs::read_to_string(path()).unwrap_or_default()
 }
 
-/// The line of a section in a text of such lines.
-fn line_of<'a>(known: &'a str, section: &Section) -> Option<&'a str> {
+/// The line of an experiment in a text of such lines.
+fn line_of<'a>(known: &'a str, id: &str) -> Option<&'a str> {
     let mut lines = known.lines();
-    lines.find(|line| line.splitn(4, ' ').nth(3) == Some(section.title.as_str()))
+    lines.find(|line| line.split(' ').next() == Some(id))
 }
 
-/// Whether the section has run with these sources, and the files say what came out.
-pub(crate) fn holds(section: &Section) -> bool {
+/// The experiments of a section that have not run with these sources, or of which the files say something else than came out; with those
+/// that write into the same file.
+pub(crate) fn outdated(section: &Section) -> Vec<&Experiment> {
     let anew = ["QUELL_BLESS", "QUELL_REPRODUCE"];
     if anew.iter().any(|name| std::env::var_os(name).is_some()) {
-        return false;
+        return section.experiments.iter().collect();
     }
-    line_of(&known(), section).is_some_and(|line| line.starts_with(&begin(section)))
+    let known = known();
+    let holds = |one: &Experiment| {
+        let line = line_of(&known, &one.id);
+        line.is_some_and(|line| line.starts_with(&begin(one)))
+    };
+    with_shared(section, |one| !holds(one))
 }
 
-/// The section has run and its files were compared: is its text that of the last time? With `QUELL_BLESS=1` it is from now on.
-pub(crate) fn check_text(section: &Section, body: &str) {
-    let text = hash([body]);
+/// The experiments of a section that are wanted, and those that write into a file of theirs.
+fn with_shared(section: &Section, is_wanted: impl Fn(&Experiment) -> bool) -> Vec<&Experiment> {
+    let all = || section.experiments.iter();
+    let mut wanted: Vec<bool> = all().map(is_wanted).collect();
+    loop {
+        let chosen = all().zip(&wanted).filter(|(_, is)| **is);
+        let files: Vec<&str> = chosen.flat_map(|(one, _)| one.tables()).collect();
+        let shares = |one: &Experiment| one.tables().any(|name| files.contains(&name));
+        let more: Vec<bool> = all()
+            .zip(&wanted)
+            .map(|(one, is)| *is || shares(one))
+            .collect();
+        if more == wanted {
+            return all()
+                .zip(more)
+                .filter_map(|(one, is)| is.then_some(one))
+                .collect();
+        }
+        wanted = more;
+    }
+}
+
+/// The experiment has run and its files were compared: is its text that of the last time? With `QUELL_BLESS=1` it is from now on.
+pub(crate) fn check_text(findings: &Findings<'_>) {
+    let experiment = findings.experiment();
+    let (id, text) = (&experiment.id, hash([findings.text.as_str()]));
     let _lock = data::lock();
+    let known = known();
     if !data::blesses() {
-        let line = known();
-        let line = line_of(&line, section).unwrap_or_default();
-        let title = &section.title;
+        let line = line_of(&known, id).unwrap_or_default();
         assert!(
-            line.split(' ').nth(2) == Some(text.as_str()),
-            "the text of {title:?} has changed: {}",
+            line.split(' ').nth(3) == Some(text.as_str()),
+            "the text of {id}, of which checked.txt has a hash, {}",
             data::OUTDATED
         );
         return;
     }
-    let known = known();
-    let lines = sections()
-        .iter()
-        .filter_map(|one| match one.title == section.title {
-            true => Some(format!("{}{text} {}", begin(one), one.title)),
-            false => line_of(&known, one).map(str::to_owned),
-        });
-    let lines: String = lines.map(|line| line + "\n").collect();
+    let own = format!("{}{text}", begin(experiment));
+    let lines = all().into_iter().filter_map(|one| match one.id == *id {
+        true => Some(own.as_str()),
+        false => line_of(&known, &one.id),
+    });
+    let lines: String = lines.flat_map(|line| [line, "\n"]).collect();
     std::fs::write(path(), lines).unwrap();
 }
 
 #[test]
-fn texts_do_not_run_into_each_other() {
-    assert_ne!(hash(["ab", "c"]), hash(["a", "bc"]));
-    assert_eq!(hash(["ab", "c"]), hash(["ab", "c"]));
+fn every_experiment_has_inputs_and_outputs_of_its_own() {
+    let of = |hash: fn(&Experiment) -> String| {
+        let mut all: Vec<String> = all().into_iter().map(hash).collect();
+        all.sort();
+        all.dedup();
+        all.len()
+    };
+    assert_eq!([of(inputs), of(outputs)], [all().len(); 2]);
+    let has_rows = |one: &&Experiment| !verdicts::written(&one.id).is_empty();
+    assert!(all().iter().all(has_rows));
 }
 
 #[test]
-fn a_section_depends_on_its_scenarios_and_on_every_word_of_the_pages() {
-    let [first, second, ..] = sections() else {
-        panic!("there are sections")
+fn experiments_that_write_into_one_file_run_together() {
+    let ids = |id: &str| {
+        let mut sections = sections().iter();
+        let has = |section: &&Section| section.experiments.iter().any(|one| one.id == id);
+        let all = with_shared(sections.find(has).unwrap(), |one| one.id == id);
+        all.into_iter()
+            .map(|one| one.id.as_str())
+            .collect::<Vec<_>>()
     };
-    assert_ne!(inputs(first), inputs(second));
-    assert_ne!(outputs(first), outputs(second));
-    // Some sections have files of their own.
-    let files = |section: &Section| page::written(section).len() - section.experiments.len();
-    assert!(sections().iter().any(|one| files(one) > 0));
-    let verdicts = |section: &Section| {
-        let rows = section.experiments.iter();
-        rows.filter(|one| !verdicts::written(&one.id).is_empty())
-            .count()
-    };
-    assert!(
-        sections()
-            .iter()
-            .all(|one| verdicts(one) == one.experiments.len())
-    );
+    let of_bbr = ["m", "b", "c2", "d", "e"].map(|name| format!("vdq2020/{name}"));
+    assert_eq!(ids("vdq2020/d"), of_bbr);
+    assert_eq!(ids("gsp2014/e4"), ["gsp2014/e4"]);
 }

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard};
 
+use quell_experiment::Judged;
 use quell_experiment::registry::all;
 
 pub(crate) const OUTDATED: &str = "is not current: QUELL_BLESS=1 cargo test -p quell-experiment --test published -- --include-ignored";
@@ -82,6 +83,19 @@ fn line(id: &str, cells: &[String]) -> String {
     };
     let cells: Vec<String> = cells.iter().map(quoted).collect();
     format!("{id},{}", cells.join(","))
+}
+
+/// The cells of a statement in `statements.csv`.
+pub(crate) fn row(judged: Judged) -> Vec<String> {
+    let (_, name) = judged.id.split_once('#').unwrap();
+    vec![
+        name.to_owned(),
+        judged.verdict.name().to_owned(),
+        judged.verdict.why().unwrap_or_default().to_owned(),
+        judged.published,
+        judged.ours,
+        judged.bound,
+    ]
 }
 
 /// The cells of a row.

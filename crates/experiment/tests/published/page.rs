@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use quell_experiment::{Findings, Section, shipped};
+use quell_experiment::{Experiment, Findings, Section, shipped};
 
 use crate::data::{self, Lines, OUTDATED};
 use crate::table::Table;
@@ -26,13 +26,16 @@ fn rows(text: &str) -> Vec<Vec<String>> {
     lines.filter(|line| !is_rule(line)).map(cells).collect()
 }
 
-/// Prints the text of a section, and checks its tables and files; with `QUELL_BLESS=1` it writes them.
-pub(crate) fn check(title: &str, findings: &[Findings<'_>], files: &[(&str, &Table)]) {
-    let body = body(findings);
+/// Prints the text of what ran of a section, and checks its tables and files; with `QUELL_BLESS=1` it writes them.
+pub(crate) fn check(section: &Section, findings: &[Findings<'_>], files: &[(&str, Table)]) {
+    let (title, body) = (&section.title, body(findings));
     println!("\n## {title}\n\n{body}");
+    let ids = section.experiments.iter().map(|one| one.id.as_str());
+    let texts = ids.filter_map(|id| shipped::experiment(&format!("{id}.toml")));
+    let texts: String = texts.collect();
     for (name, table) in files {
         let link = format!("](data/{name})");
-        assert!(body.contains(&link), "{title} has no link to {name}");
+        assert!(texts.contains(&link), "{title} has no link to {name}");
         let path = data::docs().join("evidence/data").join(name);
         let csv = table.to_csv();
         if data::blesses() {
@@ -56,22 +59,12 @@ pub(crate) fn body(findings: &[Findings<'_>]) -> String {
     body.replace("\n\n\n", "\n\n")
 }
 
-/// What the files of data have of a section.
-pub(crate) fn written(section: &Section) -> Vec<String> {
-    let mut texts = Vec::new();
-    for experiment in &section.experiments {
-        texts.push(SMALL.written(&experiment.id).join("\n"));
-        for text in experiment
-            .files()
-            .into_iter()
-            .filter_map(shipped::experiment)
-        {
-            let links = text.split("](data/").skip(1);
-            for name in links.filter_map(|rest| Some(rest.split_once(')')?.0)) {
-                let path = data::docs().join("evidence/data").join(name);
-                texts.push(fs::read_to_string(path).unwrap_or_default());
-            }
-        }
+/// What the files of data have of an experiment.
+pub(crate) fn written(experiment: &Experiment) -> Vec<String> {
+    let mut texts = vec![SMALL.written(&experiment.id).join("\n")];
+    for name in experiment.tables() {
+        let path = data::docs().join("evidence/data").join(name);
+        texts.push(fs::read_to_string(path).unwrap_or_default());
     }
     texts
 }

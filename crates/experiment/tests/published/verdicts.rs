@@ -165,21 +165,7 @@ pub(crate) fn written(id: &str) -> Vec<String> {
 /// Checks that the file has these experiments as they were found; with `QUELL_BLESS=1` it writes them, and the page.
 pub(crate) fn check(findings: &[Findings<'_>]) {
     for one in findings {
-        let row = |judged: quell_experiment::Judged| {
-            let (_, name) = judged.id.split_once('#').unwrap();
-            let why = judged.verdict.why().unwrap_or_default().to_owned();
-            let verdict = judged.verdict.name().to_owned();
-            let name = name.to_owned();
-            vec![
-                name,
-                verdict,
-                why,
-                judged.published,
-                judged.ours,
-                judged.bound,
-            ]
-        };
-        let rows: Vec<_> = one.judged().into_iter().map(row).collect();
+        let rows: Vec<_> = one.judged().into_iter().map(data::row).collect();
         STATEMENTS.check(&one.experiment().id, &rows);
     }
     if data::blesses() {

@@ -120,7 +120,7 @@ Examples:
 pub(crate) const SCHEMA: &str = "\
 Examples:
   quell schema > quell.schema.json   for editors: completes and checks scenario files
-  quell schema sweep                 the same of sweep files
+  quell schema sweep                 the same of sweep files; so experiment and suite
   quell schema summary               the keys of summary.json
   quell schema card                  the keys of card.json";
 

@@ -30,6 +30,10 @@ pub(crate) enum SchemaOf {
     Scenario,
     /// A sweep file
     Sweep,
+    /// An experiment file of quell reproduce
+    Experiment,
+    /// A suite of quell characterize
+    Suite,
     /// summary.json of a result
     Summary,
     /// card.json of quell characterize

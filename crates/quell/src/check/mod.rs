@@ -27,6 +27,8 @@ pub(crate) fn schema(of: SchemaOf, page: &mut Page) -> Result<(), Failure> {
     let schema = match of {
         SchemaOf::Scenario => schema::schema(),
         SchemaOf::Sweep => sweep::schema(),
+        SchemaOf::Experiment => quell_experiment::schema(),
+        SchemaOf::Suite => quell_experiment::suite_schema(),
         SchemaOf::Summary => summary_schema(),
         SchemaOf::Card => quell_experiment::characterize::schema(),
     };

@@ -34,6 +34,10 @@ pub(crate) struct Reproduce {
     /// Show what is there and what would run, and write nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// Run only experiments of which something has changed since a full run judged them: the file, what it names, or quell;
+    /// the others are listed with how that run ended
+    #[arg(long, conflicts_with_all = ["quick", "shard", "tables", "report", "record"])]
+    pub(crate) changed: bool,
     /// Run those again that failed
     #[arg(long)]
     pub(crate) retry_failed: bool,

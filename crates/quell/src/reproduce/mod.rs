@@ -1,6 +1,7 @@
 //! `quell reproduce`: published experiments, and which of their statements come out.
 
 pub(crate) mod arguments;
+mod changed;
 mod record;
 
 use std::fs;
@@ -9,8 +10,8 @@ use std::path::Path;
 use quell_experiment::book;
 use quell_experiment::registry::{self, VALIDATION, chapters, comparisons};
 use quell_experiment::table::Table;
-use quell_experiment::{Experiment, Findings, Length, Outcome, Reproduction, Unable, Verdict};
-use quell_lab::sweep::{self, Options, Report, Store, Survey};
+use quell_experiment::{Experiment, Findings, Length, Outcome, Reproduction, Unable};
+use quell_lab::sweep::{self, Identity, Options, Report, Store, Survey};
 use quell_lab::{GuestOptions, World};
 use serde_json::{Value as Json, json};
 
@@ -20,6 +21,7 @@ use crate::output::page::{Page, complain};
 use crate::plot::write;
 use crate::report;
 use crate::reproduce::arguments::Reproduce;
+use crate::reproduce::changed::{Counts, Unchanged};
 use crate::sweep::{Shown, judge, rough, write_into};
 
 /// Names that an error suggests.
@@ -54,8 +56,16 @@ pub(crate) fn reproduce(arguments: &Reproduce, page: &mut Page) -> Result<(), Fa
     if let Some(document) = arguments.record.as_ref().filter(|_| world != World::Sim) {
         return record_all(arguments, &experiments, world, &guest, document, page);
     }
-    let all = plan(arguments, &experiments, world, &guest)?;
     let folder = arguments.store();
+    let mut unchanged = Vec::new();
+    if arguments.changed {
+        let identity = Identity::here(world, &guest).map_err(Failure::run)?;
+        (unchanged, experiments) = changed::divide(experiments, world, &identity, &folder);
+        if experiments.is_empty() {
+            return show(arguments, &[], &unchanged, None, page);
+        }
+    }
+    let all = plan(arguments, &experiments, world, &guest)?;
     if !arguments.dry_run {
         write_into(&folder, world)?;
     }
@@ -78,31 +88,68 @@ pub(crate) fn reproduce(arguments: &Reproduce, page: &mut Page) -> Result<(), Fa
     shown.end();
     let ran = ran.map_err(|error| interrupt.explain(Failure::run(error)))?;
     let outcomes = all.outcomes(&store).map_err(Failure::run)?;
-    if arguments.json {
-        print(&outcomes_json(&outcomes), page)?;
-    } else {
-        tell(&outcomes, &ran, &folder, page);
-    }
-    if let Some(document) = &arguments.record {
-        record::simulated(&outcomes, document, page)?;
-    }
-    if let Some(folder) = &arguments.tables {
-        write_tables(&outcomes, folder)?;
-        if !arguments.json {
-            page.line(format_args!("tables in {}", folder.display()));
-        }
-    }
-    if let Some(out) = &arguments.report {
-        let words: Vec<String> = arguments.words(world);
-        write(out, book::html(&outcomes, &words.join(" ")).as_bytes())?;
-        if !arguments.json {
-            page.line(format_args!("book in {}", out.display()));
+    show(arguments, &outcomes, &unchanged, Some(&ran), page)?;
+    write_all(arguments, &outcomes, world, page)?;
+    if arguments.length() == Length::Full && arguments.shard.is_none() {
+        // The verdicts are there all the same.
+        if let Err(why) = changed::keep(&outcomes, &ran, &all.plan, &folder) {
+            let why = why.message;
+            complain(&format!("note: --changed will run this again: {why}"));
         }
     }
     match judge(&ran) {
         Some(why) => Err(interrupt.explain(Failure::failed(why))),
         None => Ok(()),
     }
+}
+
+/// Prints what came out.
+fn show(
+    arguments: &Reproduce,
+    outcomes: &[Outcome<'_>],
+    unchanged: &[Unchanged<'_>],
+    ran: Option<&Report>,
+    page: &mut Page,
+) -> Result<(), Failure> {
+    if arguments.json {
+        return print(&outcomes_json(outcomes, unchanged), page);
+    }
+    tell(outcomes, unchanged, page);
+    if let Some(ran) = ran {
+        page.line(format_args!(
+            "{} runs were there, {} ran: results in {}",
+            ran.survey.done,
+            ran.made,
+            arguments.store().display()
+        ));
+    }
+    Ok(())
+}
+
+/// Writes the files that the arguments name.
+fn write_all(
+    arguments: &Reproduce,
+    outcomes: &[Outcome<'_>],
+    world: World,
+    page: &mut Page,
+) -> Result<(), Failure> {
+    if let Some(document) = &arguments.record {
+        record::simulated(outcomes, document, page)?;
+    }
+    if let Some(folder) = &arguments.tables {
+        write_tables(outcomes, folder)?;
+        if !arguments.json {
+            page.line(format_args!("tables in {}", folder.display()));
+        }
+    }
+    if let Some(out) = &arguments.report {
+        let words: Vec<String> = arguments.words(world);
+        write(out, book::html(outcomes, &words.join(" ")).as_bytes())?;
+        if !arguments.json {
+            page.line(format_args!("book in {}", out.display()));
+        }
+    }
+    Ok(())
 }
 
 fn options<'a>(
@@ -327,14 +374,29 @@ fn dry(
 }
 
 /// The verdicts, and how many there are of each.
-fn tell(outcomes: &[Outcome<'_>], report: &Report, store: &Path, page: &mut Page) {
-    let mut counts = [0_usize; 3];
-    let (mut found, mut waiting) = (0, 0);
+fn tell(outcomes: &[Outcome<'_>], unchanged: &[Unchanged<'_>], page: &mut Page) {
+    let mut counts = Counts::default();
+    let mut add = |more: Counts| {
+        counts
+            .iter_mut()
+            .zip(more)
+            .for_each(|(all, more)| *all += more)
+    };
+    let (mut found, mut waiting) = (unchanged.len(), 0);
+    for one in unchanged {
+        add(one.counts);
+        let text = format!(
+            "unchanged since it was last judged: {}",
+            in_words(one.counts)
+        );
+        page.hanging(&format!("{}: ", one.experiment.id), &text);
+    }
     for outcome in outcomes {
         match outcome {
             Outcome::Found(findings) => {
                 found += 1;
-                tell_one(findings, &mut counts, page);
+                add(changed::counts(findings).unwrap_or_default());
+                tell_one(findings, page);
             }
             Outcome::Incomplete {
                 experiment,
@@ -358,17 +420,9 @@ fn tell(outcomes: &[Outcome<'_>], report: &Report, store: &Path, page: &mut Page
         1 => "1 experiment".to_owned(),
         many => format!("{many} experiments"),
     };
-    let [reproduced, differ, open] = counts;
     let mut line = experiments(found);
-    if reproduced + differ + open > 0 {
-        let statements = if reproduced == 1 {
-            "statement"
-        } else {
-            "statements"
-        };
-        line += &format!(
-            ": {reproduced} {statements} reproduced, {differ} differ, {open} cannot be judged"
-        );
+    if counts != Counts::default() {
+        line += &format!(": {}", in_words(counts));
     } else if found > 0 {
         line += " ran; too short to judge";
     }
@@ -376,30 +430,26 @@ fn tell(outcomes: &[Outcome<'_>], report: &Report, store: &Path, page: &mut Page
         line += &format!("; {} not complete", experiments(waiting));
     }
     page.line(line);
-    page.line(format_args!(
-        "{} runs were there, {} ran: results in {}",
-        report.survey.done,
-        report.made,
-        store.display()
-    ));
 }
 
-fn tell_one(findings: &Findings<'_>, counts: &mut [usize; 3], page: &mut Page) {
+fn in_words([reproduced, differ, open]: Counts) -> String {
+    let statements = if reproduced == 1 {
+        "statement"
+    } else {
+        "statements"
+    };
+    format!("{reproduced} {statements} reproduced, {differ} differ, {open} cannot be judged")
+}
+
+fn tell_one(findings: &Findings<'_>, page: &mut Page) {
     let experiment = findings.experiment();
     page.paragraph(0, &format!("{}: {}", experiment.id, experiment.title));
+    // The figures of so short a run say nothing.
+    if changed::counts(findings).is_none() {
+        page.line("  ran; too short to judge");
+        return;
+    }
     for judged in findings.judged() {
-        let place = match judged.verdict {
-            Verdict::Reproduced => Some(0),
-            Verdict::Differs(_) => Some(1),
-            Verdict::CannotBeJudged(_) => Some(2),
-            Verdict::Quick => None,
-        };
-        // The figures of so short a run say nothing.
-        let Some(place) = place else {
-            page.line("  ran; too short to judge");
-            return;
-        };
-        counts[place] += 1;
         let (_, name) = judged.id.split_once('#').unwrap_or_default();
         page.hanging(&format!("  {name}: "), judged.verdict.name());
         page.hanging("    published  ", &judged.published);
@@ -449,7 +499,7 @@ fn write_tables(outcomes: &[Outcome<'_>], folder: &Path) -> Result<(), Failure> 
     Ok(())
 }
 
-fn outcomes_json(outcomes: &[Outcome<'_>]) -> Json {
+fn outcomes_json(outcomes: &[Outcome<'_>], unchanged: &[Unchanged<'_>]) -> Json {
     let one = |outcome: &Outcome<'_>| match outcome {
         Outcome::Found(findings) => {
             let statements = findings.judged().into_iter().map(|judged| {
@@ -477,5 +527,12 @@ fn outcomes_json(outcomes: &[Outcome<'_>]) -> Json {
             ..
         } => json!({ "id": experiment.id, "missing": missing, "failed": failed }),
     };
-    outcomes.iter().map(one).collect()
+    let kept = unchanged.iter().map(|Unchanged { experiment, counts }| {
+        let [reproduced, differ, open] = counts;
+        json!({
+            "id": experiment.id, "unchanged": true,
+            "reproduced": reproduced, "differ": differ, "cannot_be_judged": open,
+        })
+    });
+    kept.chain(outcomes.iter().map(one)).collect()
 }

@@ -37,6 +37,8 @@ mod recomputed;
 mod reproduce;
 #[path = "../scenarios.rs"]
 mod scenarios;
+#[path = "../schemas.rs"]
+mod schemas;
 #[path = "../sweep/main.rs"]
 mod sweep;
 #[path = "../terminal.rs"]
