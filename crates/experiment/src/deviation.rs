@@ -1,6 +1,6 @@
 //! How far each figure of a grid is from its source: one row per figure instead of one per run.
 
-use crate::table::Table;
+use quell_lab::results::present::Table;
 
 /// Figures in the order in which they were first added, each with its runs: where, published, ours.
 #[derive(Debug, Default)]
@@ -37,7 +37,7 @@ impl Deviations {
     /// How many runs are within `band` percent, and the one that is furthest off, with values as `show` writes them.
     pub(crate) fn table(&self, band: f64, show: &dyn Fn(f64) -> String) -> Table {
         let within = format!("within {band} %");
-        let mut table = Table::new(&[
+        let mut table = Table::of_words(&[
             "figure",
             "rows",
             &within,
@@ -51,7 +51,7 @@ impl Deviations {
             let Some(furthest) = runs.iter().max_by(furthest) else {
                 continue;
             };
-            table.row(&[
+            table.row([
                 figure.clone(),
                 runs.len().to_string(),
                 inside.to_string(),

@@ -1,12 +1,12 @@
 //! What an experiment found: text, tables, checks and figures.
 
+use quell_lab::results::present::Table;
 use quell_lab::sweep::Stored;
 
 use crate::experiment::Experiment;
 use crate::figure::Figure;
 use crate::reference::Compared;
 use crate::statement::{Checks, Judge, Judged};
-use crate::table::Table;
 
 /// What an experiment found.
 #[derive(Debug)]

@@ -1,9 +1,10 @@
 //! What the file of an experiment says of its results: checks, text, tables and figures.
 
+use quell_lab::results::present::Table;
+
 use crate::figure::Figure;
 use crate::reference::Compared;
 use crate::statement::Checks;
-use crate::table::Table;
 
 /// What an experiment's file says of its results.
 #[derive(Debug, Default)]

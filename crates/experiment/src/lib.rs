@@ -38,7 +38,6 @@ mod reproduction;
 pub mod shipped;
 mod statement;
 mod statistics;
-pub mod table;
 
 pub use cell::{Cell, Length};
 pub use experiment::{Experiment, OpenError, Section, Unevaluated};

@@ -1,5 +1,7 @@
 //! The tables, pictures and the page of an experiment file.
 
+use quell_lab::results::present::Table as Written;
+
 use super::Engine;
 use super::case::{Case, Fault, Frame};
 use crate::deviation::Deviations;
@@ -9,7 +11,6 @@ use crate::file::{Column, Curve, Pair, Picture, PictureKind, Table, TableKind};
 use crate::found::Found;
 use crate::reference::report::{ANEW, anew};
 use crate::statement::Checks;
-use crate::table::Table as Written;
 
 /// Characters of a table on the page at most.
 const WIDEST_TABLE: usize = 16 << 20;
@@ -57,7 +58,7 @@ impl Engine<'_> {
                 Ok(table) if table.width().saturating_mul(table.height()) > WIDEST_TABLE => {
                     faults.push((format!("table.{name}"), "is too large".to_owned()));
                 }
-                Ok(table) => tables.push((name, table.to_string().trim_end().to_owned())),
+                Ok(table) => tables.push((name, table.to_markdown().trim_end().to_owned())),
                 Err(fault) => faults.push((format!("table.{name}"), fault.why)),
             }
         }
@@ -107,7 +108,7 @@ impl Engine<'_> {
                     }
                 }
                 let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
-                let mut written = Written::new(&heads);
+                let mut written = Written::of_words(&heads);
                 for case in self.cases(&table.rows, &wide, true)? {
                     // With what is restricted, inside of a row too.
                     self.write_lines(&mut written, columns, lines, &wide.moved(case))?;
@@ -184,7 +185,7 @@ impl Engine<'_> {
                     cells.push(self.render(cell, &frame)?);
                 }
             }
-            written.row(&cells);
+            written.row(cells);
         }
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! The axes of a file.
 
+use quell_lab::results::present::csv_cells;
 use quell_lab::scenario::tree::{Node, Table, Tree};
 
 use super::definition::{
@@ -9,7 +10,6 @@ use super::definition::{
 use super::keys::{AXIS, RUN, STEPS, is_key};
 use super::reader::Reader;
 use crate::expression::{Template, Value};
-use crate::table::split;
 
 impl Reader<'_> {
     pub(super) fn axes(&mut self, node: &Node) -> Vec<Axis> {
@@ -239,7 +239,7 @@ impl Reader<'_> {
             return Vec::new();
         };
         let mut lines = text.lines().filter(|line| !line.trim().is_empty());
-        let heads = split(lines.next().unwrap_or_default());
+        let heads = csv_cells(lines.next().unwrap_or_default());
         for head in &heads {
             self.declare(&format!("{path}, column {head}"), node, head);
         }
@@ -253,7 +253,7 @@ impl Reader<'_> {
         }
         let mut values = Vec::new();
         for (number, line) in lines.enumerate() {
-            let cells = split(line);
+            let cells = csv_cells(line);
             if cells.len() != heads.len() || number >= MOST_VALUES {
                 let allowed = format!(
                     "row {} has {} cells and not {}, or is one too many",

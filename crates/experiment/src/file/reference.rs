@@ -1,12 +1,12 @@
 //! What a file says of figures that are recorded of another world, and of which points run.
 
+use quell_lab::results::present::csv_cells;
 use quell_lab::scenario::tree::{Node, Table, Tree};
 
 use super::definition::{Form, METHODS, MOST_STRENGTH, Statement};
 use super::keys::REFERENCE;
 use super::reader::Reader;
 use crate::reference::{Beside, Recorded, Reference};
-use crate::table::split;
 
 impl Reader<'_> {
     /// `reference = { file = "grid.csv", world = "virtual", point = "{…}", row = "{…}" }`
@@ -40,7 +40,7 @@ impl Reader<'_> {
             self.about("reference.file", node, format!("there is no {file}"));
             return None;
         };
-        let rows: Vec<Vec<String>> = text.lines().map(split).collect();
+        let rows: Vec<Vec<String>> = text.lines().map(csv_cells).collect();
         let recorded = Recorded::parse(&rows);
         if let Err(line) = recorded {
             let allowed = format!("line {line} of {file} must have point, seeds and figure");

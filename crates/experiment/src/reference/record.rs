@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use quell_lab::results::present::{Table, csv_cells};
+
 use super::rounded::cells;
 use super::{Compared, SIM};
-use crate::table::{Table, split};
 
 /// The record `old` with the figures that were compared beside `world`, and those of the simulator beside it.
 pub fn updated(old: &str, compared: &[Compared], world: &str) -> Table {
-    let mut rows = old.lines().map(split);
+    let mut rows = old.lines().map(csv_cells);
     let old_heads = rows.next().unwrap_or_default();
     let mut heads: Vec<String> = ["point", "seeds", "figure", SIM]
         .map(str::to_owned)
@@ -38,7 +39,7 @@ pub fn updated(old: &str, compared: &[Compared], world: &str) -> Table {
         .map(|row| ([cell(&row, "point"), cell(&row, "figure")], row))
         .collect();
     let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
-    let mut table = Table::new(&heads);
+    let mut table = Table::of_words(&heads);
     for point in compared {
         for one in &point.now {
             let old = known.get(&[point.point.clone(), one.figure.clone()]);
@@ -61,7 +62,7 @@ pub fn updated(old: &str, compared: &[Compared], world: &str) -> Table {
                 missed.push(world);
             }
             row.push(missed.join(" "));
-            table.row(&row);
+            table.row(row);
         }
     }
     table

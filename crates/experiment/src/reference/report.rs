@@ -6,9 +6,10 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use quell_lab::results::present::Table;
+
 use super::rounded::{cells, estimate};
 use super::{Compared, Difference};
-use crate::table::Table;
 
 /// The file with what is simulated anew.
 pub const ANEW: &str = "simulated-anew.csv";
@@ -184,7 +185,7 @@ pub fn misses<'c>(
 
 /// Each figure of each point: what is simulated now beside what is recorded.
 pub fn anew<'c>(compared: impl IntoIterator<Item = &'c Compared>) -> Table {
-    let mut table = Table::new(&[
+    let mut table = Table::of_words(&[
         "point",
         "seeds",
         "figure",
@@ -202,7 +203,7 @@ pub fn anew<'c>(compared: impl IntoIterator<Item = &'c Compared>) -> Table {
             let missed = if one.holds() { "" } else { "yes" }.to_owned();
             let (figure, world) = (one.figure.clone(), one.world.clone());
             let (point, seeds) = (of.point.clone(), of.seeds.to_string());
-            table.row(&[
+            table.row([
                 point, seeds, figure, world, sim, sim_error, real, real_error, missed,
             ]);
         }

@@ -13,8 +13,8 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 
 use quell_experiment::registry::{self, sections};
-use quell_experiment::table::Table;
 use quell_experiment::{Experiment, Findings, Length, Outcome, Reproduction, Verdict};
+use quell_lab::results::present::Table;
 use quell_lab::sweep::{self, Options, Store};
 use quell_lab::{GuestOptions, World};
 

@@ -17,5 +17,3 @@ mod experiment;
 mod page;
 mod panorama;
 mod verdicts;
-
-use quell_experiment::table;

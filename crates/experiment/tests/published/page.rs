@@ -5,7 +5,7 @@ use std::fs;
 use quell_experiment::{Experiment, Findings, Section, shipped};
 
 use crate::data::{self, Lines, OUTDATED};
-use crate::table::Table;
+use quell_lab::results::present::Table;
 
 const SMALL: Lines = Lines {
     name: "published-tables.csv",

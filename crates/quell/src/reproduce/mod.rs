@@ -9,8 +9,8 @@ use std::path::Path;
 
 use quell_experiment::book;
 use quell_experiment::registry::{self, VALIDATION, chapters, comparisons};
-use quell_experiment::table::Table;
 use quell_experiment::{Experiment, Findings, Length, Outcome, Reproduction, Unable};
+use quell_lab::results::present::Table;
 use quell_lab::sweep::{self, Identity, Options, Report, Store, Survey};
 use quell_lab::{GuestOptions, World};
 use serde_json::{Value as Json, json};

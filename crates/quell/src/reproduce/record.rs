@@ -11,9 +11,9 @@ use std::time::SystemTime;
 
 use quell_experiment::live;
 use quell_experiment::reference::{Compared, record, report};
-use quell_experiment::table::Table;
 use quell_experiment::{Experiment, Findings, Length, Outcome, Reproduction};
 use quell_lab::results::facts::Utc;
+use quell_lab::results::present::Table;
 use quell_lab::sweep::{self, Options, Store, Stored, forget, stored};
 use quell_lab::{GuestOptions, World};
 
