@@ -364,3 +364,24 @@ fn any_control_answers_marks_once_per_window_and_never_says_so() {
         assert!(data.iter().filter(|s| s.payload > 0).all(|s| ace(s) == 5));
     }
 }
+
+/// A segment that leaves again has the counter of the host as each other one (RFC 9768 section 3.2.2).
+#[test]
+fn what_is_sent_again_carries_the_counter_too() {
+    let scope = EctScope::NewData;
+    let (sender, receiver) = (sender("cubic", ACCURATE, scope), receiver(ACCURATE, scope));
+    let (mut path, log) = noted(&sender, &receiver, |_, _| {});
+    let mut count = 0;
+    path.forward = Box::new(move |segment, _, _| {
+        count += u64::from(segment.payload > 0);
+        match segment.payload > 0 && count == 10 {
+            true => Fate::Drop,
+            false => Fate::Pass,
+        }
+    });
+    path.transfer(60 * MSS);
+    path.finish(Time::from_secs(60));
+    assert_eq!(path.sender.stats().retransmitted, 1);
+    let data = forward(&log);
+    assert!(data.iter().filter(|s| s.payload > 0).all(|s| ace(s) == 5));
+}

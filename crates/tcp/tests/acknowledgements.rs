@@ -121,3 +121,29 @@ fn ece_lasts_until_cwr() {
         "CWR is acknowledged at once: {acks:?}"
     );
 }
+
+/// RFC 7323 section 5.3 with the tick that Linux allows (`TCP_PAWS_WINDOW`): a segment whose timestamp is older than that of what has been
+/// acknowledged is discarded, from two milliseconds on.
+#[test]
+fn a_timestamp_may_be_older_by_one_tick() {
+    for (older, segments) in [(0, 2), (1, 2), (2, 1), (9, 1)] {
+        let mut receiver = Receiver::new(&receiver(true, EcnMode::Off));
+        let mut arrives = |flags: u16, number: u64, payload: u64, stamp: u64| {
+            let segment = Segment {
+                sequence: number * MSS,
+                payload: payload as u32,
+                flags: Flags(flags),
+                timestamp: ms(stamp),
+                ..Segment::default()
+            };
+            receiver.on_segment(&segment, ms(20));
+            while receiver.poll(ms(20)).is_some() {}
+            receiver.delivered()
+        };
+        arrives(Flags::SYN, 0, 0, 1);
+        arrives(Flags::ACK, 0, 0, 2);
+        assert_eq!(arrives(Flags::ACK, 0, MSS, 10), MSS);
+        let delivered = arrives(Flags::ACK, 1, MSS, 10 - older);
+        assert_eq!(delivered, segments * MSS, "{older} ms older");
+    }
+}

@@ -1,8 +1,12 @@
 //! Columns of results: the keys of `summary.json`, or of what a measurement gave, joined by dots.
 
+use quell_lab::scenario::closest;
 use serde_json::Value as Json;
 
 use crate::expression::Value;
+
+/// So many names are listed beside one that is not there.
+const MOST_NAMED: usize = 12;
 
 /// What a column is read from.
 #[derive(Debug, Clone, Copy)]
@@ -27,42 +31,88 @@ pub(super) fn phases(json: &Json) -> Vec<&Json> {
     }
 }
 
-/// The value of a column, `none` where there is none.
-pub(super) fn read(part: Part<'_>, path: &str) -> Value {
+/// The value of a column, which is `none` where the result has no such value. A column that the result does not know is an error.
+pub(super) fn read(part: Part<'_>, path: &str) -> Result<Value, Unknown> {
     let keys: Vec<&str> = path.split('.').collect();
     let top = root(part.of);
     match keys.as_slice() {
-        ["seconds"] => seconds(part.of),
-        ["whole", "seconds"] => seconds(part.whole),
+        ["seconds"] => Ok(seconds(part.of)),
+        ["whole", "seconds"] => Ok(seconds(part.whole)),
         ["whole", rest @ ..] => below(root(part.whole), rest),
         ["run", rest @ ..] => walk(top, rest),
-        [_, rest @ ..] if part.within.is_some() => {
-            part.within.map_or(Value::None, |within| walk(within, rest))
-        }
-        keys => below(top, keys),
+        keys => match (part.within, keys) {
+            (Some(within), [_, rest @ ..]) => walk(within, rest),
+            _ => below(top, keys),
+        },
     }
 }
 
-fn below(top: &Json, keys: &[&str]) -> Value {
+/// A column that a result does not know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Unknown {
+    /// The first part of its name that is not there.
+    pub(super) key: String,
+    /// What there is in its place.
+    pub(super) known: Vec<String>,
+}
+
+impl Unknown {
+    fn new<'a>(key: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut known: Vec<String> = known.into_iter().map(str::to_owned).collect();
+        known.dedup();
+        Self {
+            key: key.to_owned(),
+            known,
+        }
+    }
+
+    /// What is wrong with the column of this name.
+    pub(super) fn why(&self) -> String {
+        let known = self.known.iter().map(String::as_str);
+        let meant = closest(&self.key, known.clone());
+        let meant = meant.map_or(String::new(), |meant| format!("; did you mean {meant}?"));
+        let known: Vec<&str> = known.take(MOST_NAMED).collect();
+        let known = match known.is_empty() {
+            true => String::new(),
+            false => format!(" beside {}", known.join(", ")),
+        };
+        format!("no run has {}{known}{meant}", self.key)
+    }
+}
+
+fn below(top: &Json, keys: &[&str]) -> Result<Value, Unknown> {
+    let queues = |hop: Option<&str>, direction: &str, name: &str, rest: &[&str]| match queue(
+        top, hop, direction, name,
+    ) {
+        Some(found) => walk(found, rest),
+        None => Err(Unknown::new(name, names(&top["queues"]))),
+    };
     match keys {
-        ["queue", name, rest @ ..] => walk_found(queue(top, None, "forward", name), rest),
-        ["reverse", "queue", name, rest @ ..] => {
-            walk_found(queue(top, None, "reverse", name), rest)
-        }
-        [hop, "queue", name, rest @ ..] => walk_found(queue(top, Some(hop), "forward", name), rest),
-        [hop, "reverse", "queue", name, rest @ ..] => {
-            walk_found(queue(top, Some(hop), "reverse", name), rest)
-        }
-        ["group", name, rest @ ..] => walk_found(named(&top["groups"], name), rest),
+        ["queue", name, rest @ ..] => queues(None, "forward", name, rest),
+        ["reverse", "queue", name, rest @ ..] => queues(None, "reverse", name, rest),
+        [hop, "queue", name, rest @ ..] => queues(Some(hop), "forward", name, rest),
+        [hop, "reverse", "queue", name, rest @ ..] => queues(Some(hop), "reverse", name, rest),
+        ["group", name, rest @ ..] => match named(&top["groups"], name) {
+            Some(found) => walk(found, rest),
+            None => Err(Unknown::new(name, names(&top["groups"]))),
+        },
         ["phase", number, rest @ ..] => {
             let phase = number
                 .parse::<usize>()
                 .ok()
                 .and_then(|number| top["phases"].get(number.checked_sub(1)?));
-            phase.map_or(Value::None, |phase| below(phase, rest))
+            match phase {
+                Some(phase) => below(phase, rest),
+                None => Err(Unknown::new(&format!("phase {number}"), [])),
+            }
         }
         keys => walk(top, keys),
     }
+}
+
+fn names(list: &Json) -> impl Iterator<Item = &str> {
+    let all = list.as_array().into_iter().flatten();
+    all.filter_map(|one| one.get("name")?.as_str())
 }
 
 /// The measured seconds of a phase, of a run, or of a measurement.
@@ -96,19 +146,17 @@ fn queue<'a>(top: &'a Json, hop: Option<&str>, direction: &str, name: &str) -> O
     })
 }
 
-fn walk_found(found: Option<&Json>, keys: &[&str]) -> Value {
-    found.map_or(Value::None, |found| walk(found, keys))
-}
-
-fn walk(mut of: &Json, keys: &[&str]) -> Value {
+fn walk(mut of: &Json, keys: &[&str]) -> Result<Value, Unknown> {
     for (place, key) in keys.iter().enumerate() {
         let next = match of {
+            // A distribution of nothing.
+            Json::Null => return Ok(Value::None),
             Json::Object(fields) => fields.get(*key),
             Json::Array(items) => {
                 if place + 1 == keys.len()
                     && let Some(value) = reduced(items, key)
                 {
-                    return value;
+                    return Ok(value);
                 }
                 named(of, key).or_else(|| items.get(key.parse::<usize>().ok()?.checked_sub(1)?))
             }
@@ -118,12 +166,16 @@ fn walk(mut of: &Json, keys: &[&str]) -> Value {
             Some(next) => of = next,
             // Only reasons that happened are counted.
             None if place > 0 && matches!(keys[place - 1], "marks" | "drops") => {
-                return Value::Number(0.0);
+                return Ok(Value::Number(0.0));
             }
-            None => return Value::None,
+            None => {
+                let fields = of.as_object().into_iter().flat_map(|fields| fields.keys());
+                let fields = fields.map(String::as_str);
+                return Err(Unknown::new(key, fields.chain(names(of))));
+            }
         }
     }
-    value(of)
+    Ok(value(of))
 }
 
 fn value(of: &Json) -> Value {
@@ -199,7 +251,7 @@ mod tests {
             within: None,
             whole: &summary,
         };
-        let number = |path: &str| read(whole, path).number();
+        let number = |path: &str| read(whole, path).unwrap().number();
         assert_eq!(number("seconds"), Some(50.0));
         assert_eq!(number("run.jain"), Some(0.9));
         assert_eq!(number("queue.l4s.delay_ms.p99"), Some(1.5));
@@ -213,20 +265,42 @@ mod tests {
         assert_eq!(number("group.l4s-5.alive_s.count"), Some(0.0));
         assert_eq!(number("groups.1.goodput_bps.2"), Some(3.0));
         assert_eq!(number("phase.1.link.utilisation"), Some(0.25));
+        for (path, why) in [
+            (
+                "queue.l4s.delay_ms.p98",
+                "no run has p98 beside p99; did you mean p99?",
+            ),
+            (
+                "queue.l5s.packets",
+                "no run has l5s beside l4s; did you mean l4s?",
+            ),
+            ("group.classic.jain", "no run has classic beside l4s-5"),
+            (
+                "link.utilization",
+                "no run has utilization beside utilisation; did you mean utilisation?",
+            ),
+            ("phase.2.jain", "no run has phase 2"),
+            ("groups.2.name", "no run has 2 beside l4s-5"),
+        ] {
+            assert_eq!(read(whole, path).unwrap_err().why(), why, "{path}");
+        }
         let phase = phases(&summary)[0];
         let part = Part {
             of: phase,
             within: None,
             whole: &summary,
         };
-        assert_eq!(read(part, "run.jain").number(), Some(0.5));
-        assert_eq!(read(part, "seconds").number(), Some(3.0));
-        assert_eq!(read(part, "whole.jain").number(), Some(0.9));
+        assert_eq!(read(part, "run.jain").unwrap().number(), Some(0.5));
+        assert_eq!(read(part, "seconds").unwrap().number(), Some(3.0));
+        assert_eq!(read(part, "whole.jain").unwrap().number(), Some(0.9));
         let part = Part {
             of: &summary,
             within: Some(&summary["groups"][0]),
             whole: &summary,
         };
-        assert_eq!(read(part, "class.goodput_bps.max").number(), Some(3.0));
+        assert_eq!(
+            read(part, "class.goodput_bps.max").unwrap().number(),
+            Some(3.0)
+        );
     }
 }

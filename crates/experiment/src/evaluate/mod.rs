@@ -15,7 +15,7 @@ mod render;
 
 use std::any::Any;
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use serde_json::Value as Json;
 
@@ -23,7 +23,7 @@ use crate::expression::{Binary, Expression, Node, Unary, Value};
 use crate::file::{Axis, AxisKind, AxisValue, Definition, Depends, Label, Meaning, Over, Parts};
 pub(crate) use case::Fault;
 use case::{Case, Frame, Key, Mode, told};
-use column::Part;
+use column::{Part, Unknown};
 use limits::Spent;
 use over::reduced;
 
@@ -41,6 +41,8 @@ pub(crate) struct Engine<'a> {
     figures: RefCell<HashMap<(usize, Key, Mode), Value>>,
     /// Whether points are left out.
     passing: RefCell<HashMap<(usize, Key), bool>>,
+    /// The columns that were read; why, if no run has one.
+    columns: RefCell<BTreeMap<String, Option<Unknown>>>,
     spent: Spent,
 }
 
@@ -67,6 +69,7 @@ impl<'a> Engine<'a> {
             results: HashMap::new(),
             figures: RefCell::default(),
             passing: RefCell::default(),
+            columns: RefCell::default(),
             spent: Spent::default(),
         };
         for axis in 0..engine.axes.len() {
@@ -426,7 +429,33 @@ impl<'a> Engine<'a> {
                 }
             }
         };
-        Ok(column::read(Part { of, within, whole }, path))
+        let read = column::read(Part { of, within, whole }, path);
+        let mut columns = self.columns.borrow_mut();
+        match (read, columns.get_mut(path)) {
+            (Ok(value), Some(unknown)) => {
+                *unknown = None;
+                Ok(value)
+            }
+            (Ok(value), None) => {
+                columns.insert(path.to_owned(), None);
+                Ok(value)
+            }
+            (Err(unknown), known) => {
+                if known.is_none() {
+                    columns.insert(path.to_owned(), Some(unknown));
+                }
+                Ok(Value::None)
+            }
+        }
+    }
+
+    /// The columns that were read, but that no run has: their names, and what is wrong with them.
+    fn unknown_columns(&self) -> Vec<(String, String)> {
+        let columns = self.columns.borrow();
+        let unknown = columns
+            .iter()
+            .filter_map(|(path, unknown)| Some((path.clone(), unknown.as_ref()?.why())));
+        unknown.collect()
     }
 
     fn parts(&self, parts: Parts) -> Option<(usize, &Axis)> {

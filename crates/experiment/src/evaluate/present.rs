@@ -74,6 +74,9 @@ impl Engine<'_> {
         for (key, why) in faults {
             out.fault(&key, &why);
         }
+        for (column, why) in self.unknown_columns() {
+            out.fault(&column, &why);
+        }
         out
     }
 

@@ -213,10 +213,10 @@ fn row(
     }
 }
 
-/// A figure of a queue, or of a group: its head, its form, and where it stands in a summary.
-type Shown<T> = (&'static str, Role, Form, fn(&T) -> Option<f64>);
+/// A figure of a queue: its head, its role in a table, its form, and where it stands in a summary.
+type OfQueue = (&'static str, Role, Form, fn(&QueueSummary) -> Option<f64>);
 
-const QUEUE: [Shown<QueueSummary>; 10] = [
+const QUEUE: [OfQueue; 10] = [
     ("packets", Role::Figure, Form::Plain(0), |queue| {
         Some(queue.packets as f64)
     }),
@@ -304,8 +304,11 @@ fn queue_name(queue: &QueueSummary, all: &[QueueSummary]) -> String {
     }
 }
 
+/// A figure of a group: its head, its form, and where it stands in a summary.
+type OfGroup = (&'static str, Form, fn(&GroupSummary) -> Option<f64>);
+
 /// Figures of a group, by their heads.
-const GROUP: [(&str, Form, fn(&GroupSummary) -> Option<f64>); 13] = [
+const GROUP: [OfGroup; 13] = [
     ("flows", Form::Plain(0), |group| Some(group.count as f64)),
     ("per flow", Form::Rate, per_flow),
     ("Jain", Form::Plain(3), |group| group.jain),

@@ -51,7 +51,7 @@ fn read(text: &str) -> Result<Experiment, Vec<String>> {
 fn measured(rate: usize, queue: usize, seed: usize) -> String {
     let a = 100 * rate + 10 * queue + seed;
     format!(
-        r#"{{"a":{a},"marks":{{}},"drops":{{}},"other":{{}},"list":[{rate},{queue},{seed}],"word":"w{queue}","each":"s{seed}","flag":true,"none":null,"seed":{}}}"#,
+        r#"{{"a":{a},"marks":{{}},"drops":{{}},"other":{{"x":null}},"list":[{rate},{queue},{seed}],"word":"w{queue}","each":"s{seed}","flag":true,"none":null,"seed":{}}}"#,
         if seed == 1 {
             "1".to_owned()
         } else {

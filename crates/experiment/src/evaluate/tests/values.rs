@@ -121,6 +121,19 @@ fn a_value_is_written_in_its_form() {
 }
 
 #[test]
+fn a_column_that_no_run_has_is_a_problem_that_names_what_there_is() {
+    let shown = |of: &str| {
+        let template = format!("{{each('', '{{{of}|-}}')[rate = 10, queue = 'A']}}");
+        shown(FIGURES, &template)
+    };
+    assert_eq!(
+        shown("run.wrod"),
+        "e: run.wrod: no run has wrod beside a, drops, each, flag, list, marks, none, other, seed, word; did you mean word?"
+    );
+    assert_eq!(shown("run.none.more"), "-");
+}
+
+#[test]
 fn none_and_odd_numbers_go_through_operations() {
     for (template, expected) in [
         (
