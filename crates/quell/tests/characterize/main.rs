@@ -134,7 +134,7 @@ fn cards_for_l4s_judge_each_requirement_or_print_why_not() {
         for (id, item) in [("round-trips", "item 4"), ("few", "item 5")] {
             let is_judged = verdicts.contains(item);
             assert_eq!(is_judged, queue == "dualpi2", "{id}");
-            assert_ne!(is_judged, not_run.contains(&format!("\n{id} ")), "{id}");
+            assert_ne!(is_judged, not_run.contains(&format!("\n{id}:")), "{id}");
         }
     }
 }

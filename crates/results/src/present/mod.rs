@@ -140,6 +140,9 @@ mod tests {
         ];
         let mut text = terminal::Page::new(80);
         text.blocks(&blocks);
+        // A terminal has no pictures, nor what is made to be copied.
+        let code = Block::Code("name".to_owned(), "code".to_owned());
+        text.blocks(&[Block::Section("pictures".to_owned(), vec![code])]);
         assert_eq!(text.text(), "some\nthing\n");
         let html = page(&Document {
             title: "title".to_owned(),

@@ -7,7 +7,7 @@ use crate::present::Block;
 impl Page {
     /// Adds blocks of a description.
     pub fn blocks(&mut self, blocks: &[Block]) {
-        for block in blocks.iter().filter(|block| !block.is_empty()) {
+        for block in blocks.iter().filter(|block| is_shown(block)) {
             match block {
                 Block::Text(text) => self.paragraph(0, text),
                 Block::Terms(terms) => {
@@ -39,5 +39,14 @@ impl Page {
                 | Block::Details(..) => {}
             }
         }
+    }
+}
+
+/// Whether a terminal shows something of a block.
+fn is_shown(block: &Block) -> bool {
+    match block {
+        Block::Explanation(_) | Block::Picture(..) | Block::Code(..) | Block::Details(..) => false,
+        Block::Section(_, blocks) => blocks.iter().any(is_shown),
+        block => !block.is_empty(),
     }
 }
