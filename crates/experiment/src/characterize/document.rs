@@ -268,12 +268,15 @@ fn link(card: &Card) -> Table {
     table
 }
 
+/// A part of an outcome: its name and its figures.
+type Part<'a> = (String, &'a BTreeMap<String, Figure>);
+
 /// A table of named parts of each outcome.
 fn parts(
     card: &Card,
     head: &'static str,
     columns: &[Column],
-    of: fn(&Outcome) -> Vec<(String, &BTreeMap<String, Figure>)>,
+    of: fn(&Outcome) -> Vec<Part<'_>>,
 ) -> Table {
     let mut table = labelled(["scenario", "queue", head], columns);
     for (scenario, outcome) in outcomes(card) {
