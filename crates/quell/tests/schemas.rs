@@ -3,7 +3,6 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use quell_experiment::characterize::Suite;
 use quell_experiment::{Experiment, schema, suite_schema};
 use serde_json::Value;
 
@@ -141,48 +140,5 @@ fn schema_and_reader_of_experiments_agree() {
         }
         assert_eq!(is_read(&text), is_good, "{new}");
         assert_eq!(is_valid(&schema, &text), is_good, "{new}");
-    }
-}
-
-/// The keys that the reader of suites says are known are those of the schema.
-#[test]
-fn schema_and_reader_of_suites_know_the_same_keys() {
-    let schema = suite_schema();
-    let item = "source = \"s\"\nweight = \"w\"\ntitle = \"t\"\n";
-    for (text, place) in [
-        ("zz = 1".to_owned(), "/properties"),
-        (
-            "[profile]\nzz = 1".to_owned(),
-            "/properties/profile/properties",
-        ),
-        ("[each]\nzz = 1".to_owned(), "/properties/each/properties"),
-        (format!("[item.a]\n{item}zz = 1"), "/$defs/item/properties"),
-        (
-            format!("[item.a]\n{item}group = []\nfirst = {{ zz = 1 }}"),
-            "/$defs/item/properties/first/properties",
-        ),
-        (
-            format!("[item.a]\n{item}group = []\nat = [{{ zz = 1 }}]"),
-            "/$defs/item/properties/at/items/properties",
-        ),
-        (
-            "[statement.a]\nzz = 1".to_owned(),
-            "/$defs/bound/properties",
-        ),
-        (
-            "[statement.a]\nsource = \"s\"\ncheck = { zz = 1 }".to_owned(),
-            "/$defs/bound/properties/check/properties",
-        ),
-    ] {
-        let text = format!("schema = 1\n{text}\n");
-        assert!(!is_valid(&schema, &text), "{text}");
-        let problems = Suite::read("mine.toml", &text).unwrap_err().to_string();
-        let (_, known) = problems.split_once("; known are ").unwrap();
-        let mut known: Vec<&str> = known.lines().next().unwrap().split(", ").collect();
-        known.sort_unstable();
-        let keys = schema.pointer(place).unwrap().as_object().unwrap();
-        let mut keys: Vec<&str> = keys.keys().map(String::as_str).collect();
-        keys.sort_unstable();
-        assert_eq!(keys, known, "{place}");
     }
 }

@@ -177,7 +177,7 @@ fn head(card: &Card) -> Vec<Block> {
     };
     let seeds = match card.seeds {
         1 => "one seed, so no intervals".to_owned(),
-        many => format!("means over {many} seeds, ± half of the 95 % interval where there is room"),
+        many => format!("means over {many} seeds, ± half of the 95 % interval"),
     };
     let text = format!(
         "{link}; {} s of each run behind {} s of warm-up; {seeds}; {} world. \

@@ -4,7 +4,7 @@ use super::definition::{METHODS, MOST_SEEDS, MOST_STRENGTH, MOST_VALUES, Over, P
 use crate::measure::Measure;
 
 /// A key, what it may hold, and what it means.
-pub(super) struct Key(
+pub(crate) struct Key(
     pub(super) &'static str,
     pub(super) Form,
     pub(super) &'static str,
@@ -23,7 +23,7 @@ pub(super) fn is_key(keys: &[Key], name: &str) -> bool {
 
 /// What a key may hold.
 #[derive(Clone, Copy)]
-pub(super) enum Form {
+pub(crate) enum Form {
     /// The number of the format.
     Version,
     /// A text that is not empty.
@@ -259,7 +259,7 @@ pub(super) const CURVE: [Key; 7] = [
 ];
 
 /// A suite of report cards.
-pub(super) const SUITE: [Key; 8] = [
+pub(crate) const SUITE: [Key; 8] = [
     Key("schema", Version, "version of the format"),
     Key("profile", Table(&PROFILE), "path that the suite fixes"),
     Key("notes", Templates, "what cards say of the suite"),
@@ -271,13 +271,13 @@ pub(super) const SUITE: [Key; 8] = [
 ];
 
 /// What a suite says of the path.
-pub(super) const PROFILE: [Key; 2] = [
+pub(crate) const PROFILE: [Key; 2] = [
     Key("rtt", Text, "base RTT without one of the profile"),
     Key("note", Template, "what cards say of the path"),
 ];
 
 /// An item.
-pub(super) const ITEM: [Key; 23] = [
+pub(crate) const ITEM: [Key; 23] = [
     Key("source", Text, "document and section"),
     Key("weight", Text, "how strongly the source asks"),
     Key("title", Text, "what it is about"),
@@ -304,21 +304,21 @@ pub(super) const ITEM: [Key; 23] = [
 ];
 
 /// The first of two links.
-pub(super) const FIRST: [Key; 3] = [
+pub(crate) const FIRST: [Key; 3] = [
     Key("rate", Template, "its rate"),
     Key("queue", To("queue"), "its queue"),
     Key("is", Word(|| words(&FRONT)), "its queue: that of the card"),
 ];
 
 /// A change.
-pub(super) const CHANGE: [Key; 3] = [
+pub(crate) const CHANGE: [Key; 3] = [
     Key("time", Template, "when"),
     Key("repeat", Template, "how often again"),
     Key("set", To("keys"), "keys with their values"),
 ];
 
 /// A bound of a suite.
-pub(super) const BOUND: [Key; 4] = [
+pub(crate) const BOUND: [Key; 4] = [
     Key("what", Template, "what is judged, in words"),
     Key("source", Text, "who says so"),
     WHERE,
@@ -326,7 +326,7 @@ pub(super) const BOUND: [Key; 4] = [
 ];
 
 /// A figure of a card with its bound.
-pub(super) const BOUND_OF: [Key; 4] = [
+pub(crate) const BOUND_OF: [Key; 4] = [
     Key("group", Text, "group of the figure"),
     Key("figure", Text, "name of the figure"),
     Key("at-least", Formula, "the least"),

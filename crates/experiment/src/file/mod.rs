@@ -6,7 +6,7 @@
 mod axes;
 mod definition;
 mod figures;
-mod keys;
+pub(crate) mod keys;
 mod names;
 pub(crate) mod reader;
 mod reference;

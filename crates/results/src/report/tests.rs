@@ -61,7 +61,7 @@ fn a_report_has_the_figures_the_doubts_and_the_way_to_repeat_it() {
         "<td class=\"number\">20.25</td>",
         "<td class=\"number\">2.500</td>",
         "<td class=\"number\">3.00 Mbit/s</td>",
-        "link 4.00 Mbit/s, 50.0 % utilised, 0 packets lost outside its queue, Jain's index 0.750",
+        "link 4.00 Mbit/s, 50.0 % utilised, 0 packets lost outside its queue, Jain 0.750",
         "<td class=\"word\">completed</td><td class=\"number\">31.000</td>",
         "the link was &lt;late&gt;",
         "the run ended early",
@@ -94,8 +94,8 @@ fn fairness_stands_beside_the_direction_that_was_shared() {
     std::fs::write(&file, summary.to_string()).unwrap();
     let page = html(&plot::read(&[one]).unwrap()).unwrap();
     for line in [
-        "link 4.00 Mbit/s, 50.0 % utilised, 0 packets lost outside its queue, Jain's index 0.625",
-        "reverse link 0.0 kbit/s, 87.5 % utilised, Jain's index 0.750",
+        "link 4.00 Mbit/s, 50.0 % utilised, 0 packets lost outside its queue, Jain 0.625",
+        "reverse link 0.0 kbit/s, 87.5 % utilised, Jain 0.750",
     ] {
         assert!(page.contains(line), "{line}: {page}");
     }

@@ -22,7 +22,7 @@ fn each(
     spread.cell(form, all.len(), &values)
 }
 
-/// `, Jain's index 0.998`: of the elastic flows whose data crosses that direction of a link; empty where there are not several.
+/// `, Jain 0.998`: of the elastic flows whose data crosses that direction of a link; empty where there are not several.
 fn shared(all: &[&Figures], hop: &str, direction: Direction, spread: &Spread) -> String {
     let jain = |figures: &&Figures| {
         if figures.fairness.is_empty() && direction == Direction::Forward {
@@ -35,10 +35,7 @@ fn shared(all: &[&Figures], hop: &str, direction: Direction, spread: &Spread) ->
     let values: Vec<f64> = all.iter().filter_map(jain).collect();
     match values.is_empty() {
         true => String::new(),
-        false => format!(
-            ", Jain's index {}",
-            spread.cell(Form::Plain(3), all.len(), &values)
-        ),
+        false => format!(", Jain {}", spread.cell(Form::Plain(3), all.len(), &values)),
     }
 }
 

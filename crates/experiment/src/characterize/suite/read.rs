@@ -12,46 +12,10 @@ use crate::characterize::run_figures::OF_WHOLE;
 use crate::characterize::test_case::{Content, TestCase};
 use crate::expression::Template;
 use crate::file::reader::Reader;
-use crate::file::{Definition, MOST_BYTES};
+use crate::file::{Definition, MOST_BYTES, keys};
 
 /// Items and statements at most, each.
 const MOST: usize = 200;
-const KEYS: [&str; 8] = [
-    "schema",
-    "profile",
-    "notes",
-    "let",
-    "each",
-    "group",
-    "item",
-    "statement",
-];
-/// Keys of an item, which `[each]` may have for all.
-const ITEM: [&str; 23] = [
-    "source",
-    "weight",
-    "title",
-    "cannot",
-    "described",
-    "parameters",
-    "unjudged",
-    "losses",
-    "start",
-    "directions",
-    "phases",
-    "ratio",
-    "marks",
-    "buffer",
-    "both-ways",
-    "rate",
-    "queue",
-    "reverse",
-    "first",
-    "group",
-    "at",
-    "measured",
-    "settle",
-];
 const RTTS: (Time, Time) = (Time::from_millis(1), Time::from_millis(1_000));
 
 /// The suite of a file; the messages of cards name the file where it is `foreign`.
@@ -101,7 +65,7 @@ impl<'n> Keys<'n> {
 
 impl Reader<'_> {
     fn suite(&mut self, root: &Node, foreign: bool) -> Option<Part> {
-        let table = self.table("", root, &KEYS)?;
+        let table = self.table("", root, &keys::SUITE)?;
         match table.get("schema") {
             None => self.about("schema", root, "is missing; must be 1"),
             Some(node) if node.found() != "1" => self.wrong("schema", node, "must be 1"),
@@ -125,13 +89,13 @@ impl Reader<'_> {
         });
         let each = table
             .get("each")
-            .and_then(|node| self.table("each", node, &ITEM));
+            .and_then(|node| self.table("each", node, &keys::ITEM));
         let groups = table
             .get("group")
             .and_then(|node| self.any_table("group", node, "of names with keys of groups"));
         let mut test_cases = Vec::new();
         for (id, node) in self.some("item", root, table) {
-            let Some(own) = self.table(&format!("item.{id}"), node, &ITEM) else {
+            let Some(own) = self.table(&format!("item.{id}"), node, &keys::ITEM) else {
                 continue;
             };
             let keys = Keys {
@@ -211,8 +175,7 @@ impl Reader<'_> {
 
     fn suite_path(&mut self, table: &Table) -> (Option<Time>, Option<Template>) {
         let node = table.get("profile");
-        let Some(table) = node.and_then(|node| self.table("profile", node, &["rtt", "note"]))
-        else {
+        let Some(table) = node.and_then(|node| self.table("profile", node, &keys::PROFILE)) else {
             return (None, None);
         };
         let rtt = table.get("rtt").and_then(|node| {
@@ -286,7 +249,7 @@ impl Reader<'_> {
     /// A statement: a bound on a figure.
     fn bound(&mut self, id: &str, node: &Node) -> Option<Statement> {
         let key = format!("statement.{id}");
-        let table = self.table(&key, node, &["what", "source", "where", "check"])?;
+        let table = self.table(&key, node, &keys::BOUND)?;
         let source = self.needed(&key, node, table, "source");
         let what = self.template_of(&key, table, "what");
         let filter = self.expression_of(&key, table, "where");
@@ -299,7 +262,7 @@ impl Reader<'_> {
             return None;
         };
         let path = format!("{key}.check");
-        let keys = self.table(&path, check, &["group", "figure", "at-least", "at-most"])?;
+        let keys = self.table(&path, check, &keys::BOUND_OF)?;
         let group = self.text_of(&path, keys, "group");
         let figure = self.needed(&path, check, keys, "figure");
         if group.is_none() && !OF_WHOLE.contains(&figure.as_str()) {

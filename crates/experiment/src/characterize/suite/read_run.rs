@@ -6,6 +6,7 @@ use super::read::Keys;
 use crate::characterize::test_case::{Back, First, Run};
 use crate::characterize::traffic::{Change, Front, Group, Traffic, Written};
 use crate::expression::{Expression, Node as Parsed};
+use crate::file::keys;
 use crate::file::reader::Reader;
 
 impl Reader<'_> {
@@ -59,7 +60,7 @@ impl Reader<'_> {
     /// The first of two links.
     fn front(&mut self, keys: &Keys<'_>) -> Option<(Front, First)> {
         let (path, node) = keys.get("first")?;
-        let table = self.table(&path, node, &["rate", "queue", "is"])?;
+        let table = self.table(&path, node, &keys::FIRST)?;
         let rate = self.template_of(&path, table, "rate");
         let queue = table
             .get("queue")
@@ -151,7 +152,7 @@ impl Reader<'_> {
     }
 
     fn change(&mut self, path: &str, node: &Node) -> Option<Change> {
-        let table = self.table(path, node, &["time", "repeat", "set"])?;
+        let table = self.table(path, node, &keys::CHANGE)?;
         let time = self.template_of(path, table, "time");
         let repeat = self.template_of(path, table, "repeat");
         let set = table
