@@ -42,7 +42,7 @@ after(async () => {
 });
 
 test("card and book ask for nothing and run without an error", async () => {
-  for (const [address, title] of [[card, "dualpi2: report card"], [book, null]]) {
+  for (const [address, title] of [[card, "Report card by RFC 7928: dualpi2"], [book, null]]) {
     const { page, wrong } = await open(address);
     if (title !== null) assert.equal(await page.title(), title);
     assert.ok((await page.locator("figure svg").count()) > 0, address);
@@ -189,8 +189,8 @@ test("a card can be read without its pictures, and by the keyboard", async () =>
   await plain.page.keyboard.press("Enter");
   const rows = await plain.page.locator("details tbody tr").allTextContents();
   const delays = json.scenarios.length * json.queues.length;
-  assert.equal(rows.filter((row) => row.startsWith("delay, ms")).length, delays);
-  assert.ok(rows.some((row) => row.startsWith("goodput, Mbit/s")));
+  assert.equal(rows.filter((row) => row.startsWith("delay ms")).length, delays);
+  assert.ok(rows.some((row) => row.startsWith("goodput Mbit/s")));
   const median = json.scenarios[0].results[0].distribution.delay_ms[json.shares.indexOf(0.5)];
   assert.equal(await plain.page.locator("details tbody tr").first().locator("td").nth(7).textContent(), median.toFixed(2));
   await plain.page.close();

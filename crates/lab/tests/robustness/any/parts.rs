@@ -8,7 +8,7 @@ use quell_aqm::marker::MARKERS;
 use quell_aqm::value::FUNCTIONS;
 use quell_lab::scenario::Distribution;
 use quell_units::parameter::{Domain, Parameter, Preset, Value};
-use quell_units::{Bytes, CommandLine, Frequency, Rate, Rates, Settings, Time};
+use quell_units::{Bytes, CommandLine, Frequency, Period, Rate, Rates, Settings, Time};
 
 use super::choices::Choices;
 use super::load::{DURATIONS, Group, Load, SECOND, Sends};
@@ -216,6 +216,21 @@ fn listed(
             (Sends::Bulk(direction, rtt), Some(pause))
         }
         None if app.is_greedy() => (Sends::Bulk(direction, rtt), None),
+        // Somebody turns it on and off as fast as they like.
+        None if entry.name == "on-off" => {
+            let least = shortest_pause(flows) / 2;
+            let mut pause = 0;
+            for (_, value) in given
+                .iter_mut()
+                .filter(|(name, _)| matches!(*name, "on" | "off"))
+            {
+                let period = Period::parse(value.trim_matches('"')).expect("a period");
+                let mean = period.mean.as_nanos().max(least);
+                *value = format!("\"{mean}ns\"");
+                pause += mean;
+            }
+            (Sends::Bulk(direction, rtt), Some(pause.max(1)))
+        }
         // Pauses may be as short as they like.
         None => (Sends::Bulk(direction, rtt), Some(rtt.max(10_000))),
     };
