@@ -7,9 +7,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::{Block, Cell, Document, Mark, Role, Row, Table};
 use crate::base64;
-use crate::plot::{self, Figure};
-
-pub use crate::plot::escaped;
+use crate::plot::{self, Figure, escaped};
 
 pub(crate) const STYLE: &str = include_str!("page.css");
 pub(crate) const SCRIPT: &str = include_str!("page.js");
@@ -23,7 +21,7 @@ const MANY: usize = 6;
 
 /// HTML in the making.
 struct Html {
-    text: String,
+    out: String,
     /// The hint about pictures is there.
     is_hinted: bool,
 }
@@ -31,7 +29,7 @@ struct Html {
 impl Html {
     /// Adds text, which is no HTML.
     fn text(&mut self, text: &str) {
-        self.text.push_str(&escaped(text));
+        self.out.push_str(&escaped(text));
     }
 
     /// Adds an element with these attributes.
@@ -41,21 +39,21 @@ impl Html {
         attributes: &[(&'static str, &str)],
         inner: impl FnOnce(&mut Self),
     ) {
-        self.text.extend(["<", tag]);
+        self.out.extend(["<", tag]);
         for (name, value) in attributes.iter().filter(|(_, value)| !value.is_empty()) {
-            self.text.extend([" ", name, "=\""]);
+            self.out.extend([" ", name, "=\""]);
             self.text(value);
-            self.text.push('"');
+            self.out.push('"');
         }
-        self.text.push('>');
+        self.out.push('>');
         inner(self);
-        self.text.extend(["</", tag, ">"]);
+        self.out.extend(["</", tag, ">"]);
     }
 
     /// Adds an element with nothing but text, on a line of its own.
     fn line(&mut self, tag: &'static str, class: &str, text: &str) {
         self.element(tag, &[("class", class)], |html| html.text(text));
-        self.text.push('\n');
+        self.out.push('\n');
     }
 
     fn blocks(&mut self, blocks: &[Block], level: usize) {
@@ -87,23 +85,23 @@ impl Html {
                 let copy = [("hidden", "hidden"), ("data-copy", name.as_str())];
                 self.element("button", &copy, |html| html.text("Copy"));
                 self.element("pre", &[("id", name)], |html| html.text(text));
-                self.text.push('\n');
+                self.out.push('\n');
             }
             Block::Details(summary, blocks) => {
                 self.element("details", &[], |html| {
                     html.line("summary", "", summary);
                     html.blocks(blocks, level);
                 });
-                self.text.push('\n');
+                self.out.push('\n');
             }
             Block::Section(heading, blocks) => {
                 let tag = if level == 0 { "h2" } else { "h3" };
                 self.element("section", &[("id", &*anchor(heading))], |html| {
-                    html.text.push('\n');
+                    html.out.push('\n');
                     html.line(tag, "", heading);
                     html.blocks(blocks, level + 1);
                 });
-                self.text.push('\n');
+                self.out.push('\n');
             }
         }
     }
@@ -128,13 +126,13 @@ impl Html {
                     }
                 });
             });
-            self.text.push('\n');
+            self.out.push('\n');
         }
     }
 
     fn list<'a>(&mut self, class: &str, items: impl Iterator<Item = (&'a str, &'a str)>) {
         self.element("ul", &[("class", class)], |html| {
-            html.text.push('\n');
+            html.out.push('\n');
             for (term, text) in items {
                 html.element("li", &[], |html| {
                     if !term.is_empty() {
@@ -143,10 +141,10 @@ impl Html {
                     }
                     html.text(text);
                 });
-                html.text.push('\n');
+                html.out.push('\n');
             }
         });
-        self.text.push('\n');
+        self.out.push('\n');
     }
 
     fn table(&mut self, table: &Table) {
@@ -154,7 +152,7 @@ impl Html {
         let classes: Vec<&str> = columns.map(|column| class_of(column.role)).collect();
         self.element("div", &[("class", "scroll")], |html| {
             html.element("table", &[], |html| {
-                html.text.push('\n');
+                html.out.push('\n');
                 if !table.caption.is_empty() {
                     html.line("caption", "", &table.caption);
                 }
@@ -166,17 +164,17 @@ impl Html {
                         }
                     });
                 });
-                html.text.push('\n');
+                html.out.push('\n');
                 html.element("tbody", &[], |html| {
-                    html.text.push('\n');
+                    html.out.push('\n');
                     for row in &table.rows {
                         html.row(row, &classes);
                     }
                 });
-                html.text.push('\n');
+                html.out.push('\n');
             });
         });
-        self.text.push('\n');
+        self.out.push('\n');
     }
 
     fn row(&mut self, row: &Row, classes: &[&str]) {
@@ -191,7 +189,7 @@ impl Html {
                 }
             }
         });
-        self.text.push('\n');
+        self.out.push('\n');
     }
 
     fn cell(&mut self, cell: &Cell, class: &str) {
@@ -216,18 +214,18 @@ impl Html {
         let (svg, values) = plot::svg_with_values(figure, name, POINTS);
         let values_of = format!("{name}-values");
         self.element("figure", &[("data-plot", &values_of)], |html| {
-            html.text.push('\n');
+            html.out.push('\n');
             html.element("div", &[("class", "scroll")], |html| {
-                html.text.push_str(&svg)
+                html.out.push_str(&svg)
             });
-            html.text.push('\n');
+            html.out.push('\n');
             let attributes = [("type", "application/json"), ("id", &*values_of)];
             // Within a script the text ends at the next such tag, whatever is around it.
             let values = values.to_string().replace('<', "\\u003c");
-            html.element("script", &attributes, |html| html.text.push_str(&values));
-            html.text.push('\n');
+            html.element("script", &attributes, |html| html.out.push_str(&values));
+            html.out.push('\n');
         });
-        self.text.push('\n');
+        self.out.push('\n');
     }
 }
 
@@ -247,36 +245,36 @@ fn class_of(role: Role) -> &'static str {
 /// The page.
 pub fn page(document: &Document) -> String {
     let mut html = Html {
-        text: String::new(),
+        out: String::new(),
         is_hinted: false,
     };
-    html.text.push_str("<!DOCTYPE html>\n");
+    html.out.push_str("<!DOCTYPE html>\n");
     html.element("html", &[("lang", "en")], |html| {
-        html.text.push('\n');
+        html.out.push('\n');
         html.element("head", &[], |html| head(html, &document.title));
-        html.text.push('\n');
+        html.out.push('\n');
         html.element("body", &[], |html| {
-            html.text.push('\n');
+            html.out.push('\n');
             html.element("main", &[], |html| {
-                html.text.push('\n');
+                html.out.push('\n');
                 html.line("h1", "", &document.title);
                 html.contents(&document.blocks);
                 html.blocks(&document.blocks, 0);
             });
-            html.text.push('\n');
-            html.element("script", &[], |html| html.text.push_str(SCRIPT));
-            html.text.push('\n');
+            html.out.push('\n');
+            html.element("script", &[], |html| html.out.push_str(SCRIPT));
+            html.out.push('\n');
         });
-        html.text.push('\n');
+        html.out.push('\n');
     });
-    html.text.push('\n');
-    html.text
+    html.out.push('\n');
+    html.out
 }
 
 /// Only the script of the page runs, and nothing is asked for.
 fn head(html: &mut Html, title: &str) {
     let hash = base64::encode(&Sha256::digest(SCRIPT.as_bytes()));
-    html.text.push_str(&format!(
+    html.out.push_str(&format!(
         "\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{hash}'; \
          base-uri 'none'; form-action 'none'\">\n\
@@ -284,6 +282,6 @@ fn head(html: &mut Html, title: &str) {
         env!("CARGO_PKG_VERSION"),
     ));
     html.line("title", "", title);
-    html.element("style", &[], |html| html.text.push_str(STYLE));
-    html.text.push('\n');
+    html.element("style", &[], |html| html.out.push_str(STYLE));
+    html.out.push('\n');
 }

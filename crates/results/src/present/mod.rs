@@ -10,7 +10,7 @@ pub mod terminal;
 
 use crate::plot::Figure;
 
-pub use html::{escaped, page};
+pub use html::page;
 pub use plain::csv_cells;
 pub use table::{Cell, Column, Mark, Role, Row, Table};
 

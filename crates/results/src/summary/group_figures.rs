@@ -2,14 +2,9 @@
 
 use quell_measure::GroupSummary;
 
-/// One group in several runs.
-pub(super) struct Groups<'a>(pub(super) &'a [&'a GroupSummary]);
-
-impl Groups<'_> {
-    /// A figure of each run that has it.
-    pub(super) fn each(&self, figure: fn(&GroupSummary) -> Option<f64>) -> Vec<f64> {
-        self.0.iter().filter_map(|group| figure(group)).collect()
-    }
+/// A figure of a group in each run that has it.
+pub(super) fn each(runs: &[&GroupSummary], figure: fn(&GroupSummary) -> Option<f64>) -> Vec<f64> {
+    runs.iter().filter_map(|group| figure(group)).collect()
 }
 
 /// Mean goodput of the flows; `None` without any.

@@ -5,7 +5,7 @@ use std::path::Path;
 use quell_measure::{Figures, GroupSummary, Summary};
 use quell_scenario::Scenario;
 
-use super::group_figures::{Groups, per_flow};
+use super::group_figures::{each, per_flow};
 use super::spread::{Form, Spread, differ};
 use crate::steady;
 
@@ -86,7 +86,7 @@ impl Figure {
                 groups.find(|one| one.name == group)
             });
             let groups: Vec<&GroupSummary> = groups.collect();
-            (*case, Groups(&groups).each(self.of))
+            (*case, each(&groups, self.of))
         };
         let all = cases.iter().map(of_case);
         all.filter(|(_, values)| !values.is_empty()).collect()

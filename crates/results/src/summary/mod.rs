@@ -17,7 +17,7 @@ use crate::bottleneck::{self, Sending};
 use crate::present::{Block, Cell, Role, Table};
 
 use applications::Group;
-use group_figures::{Groups, drop_ratio, mark_ratio, per_flow};
+use group_figures::{drop_ratio, each, mark_ratio, per_flow};
 use merge_warnings::{Alike, Remark};
 
 pub use headline::doubts;
@@ -398,7 +398,7 @@ fn groups(
             let found = part.groups(index);
             let values = shown.iter().filter_map(|(head, _)| {
                 let (_, form, of) = GROUP.iter().find(|(name, ..)| name == head)?;
-                Some((*form, Groups(&found).each(*of)))
+                Some((*form, each(&found, *of)))
             });
             let values: Vec<(Form, Vec<f64>)> = values.collect();
             let n = found.len().to_string();
