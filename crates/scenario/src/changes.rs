@@ -23,12 +23,7 @@ pub(super) fn read(
     end: Option<Time>,
 ) -> Option<Vec<TimedChange>> {
     let nodes = tables::list(reader, "at", node, "a list of tables [[at]]");
-    let mut trial = Trial {
-        groups,
-        apps: groups.iter().map(|group| group.app.clone()).collect(),
-        links: links.iter().map(TrialLink::new).collect(),
-    };
-    let entries = entries(reader, nodes, end)?;
+    let entries = entries(reader, nodes, links, end)?;
     let mut happens: Vec<(Option<Time>, usize)> = Vec::new();
     for (index, entry) in entries.iter().enumerate() {
         // What has no time is tried all the same, for what else is wrong with it.
@@ -47,18 +42,61 @@ pub(super) fn read(
         }
     }
     happens.sort_by_key(|(time, _)| *time);
+    let all = play(reader, links, groups, &entries, &happens, |_, _| true)?;
+    let happens_last = |nth: usize, key: &str| !is_replaced(&entries, &happens, nth, key);
+    let is_last = |nth: usize| {
+        let keys = entries[happens[nth].1].set.iter().flatten();
+        keys.into_iter().all(|(_, key, _)| happens_last(nth, key))
+    };
+    match (0..happens.len()).all(is_last) {
+        true => Some(all),
+        // The changes that are left must be possible without the others.
+        false => play(reader, links, groups, &entries, &happens, happens_last),
+    }
+}
+
+/// Whether the change `nth` of `key` has no effect, because a later one at the same time sets the key too.
+fn is_replaced(
+    entries: &[Entry],
+    happens: &[(Option<Time>, usize)],
+    nth: usize,
+    key: &str,
+) -> bool {
+    let time = happens[nth].0;
+    let mut later = happens[nth + 1..].iter().take_while(|(at, _)| *at == time);
+    later.any(|(_, index)| {
+        let mut keys = entries[*index].set.iter().flatten();
+        keys.any(|(_, other, _)| other == key)
+    })
+}
+
+/// Tries out the changes of those that happen for which `counts` is true.
+fn play(
+    reader: &mut Reader,
+    links: &[Link],
+    groups: &[Group],
+    entries: &[Entry],
+    happens: &[(Option<Time>, usize)],
+    counts: impl Fn(usize, &str) -> bool,
+) -> Option<Vec<TimedChange>> {
+    let mut trial = Trial {
+        groups,
+        apps: groups.iter().map(|group| group.app.clone()).collect(),
+        links: links.iter().map(TrialLink::new).collect(),
+    };
     let mut changes: Vec<TimedChange> = Vec::new();
     let mut wrong = vec![false; entries.len()];
-    for (time, index) in happens {
-        let entry = &entries[index];
+    for (nth, (time, index)) in happens.iter().enumerate() {
+        let entry = &entries[*index];
         // What is wrong each time is reported once.
-        let (false, Some(set)) = (wrong[index], entry.set) else {
-            wrong[index] = true;
+        let (false, Some(set)) = (wrong[*index], &entry.set) else {
+            wrong[*index] = true;
             continue;
         };
-        let set = trial.settings(reader, &entry.view.key("set"), set, time);
-        let (Some(set), Some(time)) = (set, time) else {
-            wrong[index] = true;
+        let counting = set.iter().filter(|(_, key, _)| counts(nth, key));
+        let set = trial.settings(reader, &entry.view.key("set"), counting, *time);
+        let (Some(set), Some(time)) = (set, *time) else {
+            wrong[*index] = true;
             continue;
         };
         match changes.last_mut().filter(|last| last.time == time) {
@@ -86,8 +124,11 @@ struct Entry<'a> {
     repeat: Option<Time>,
     repeats: Option<&'a Node>,
     phase: bool,
-    set: Option<&'a Node>,
+    set: Option<Vec<NewValue<'a>>>,
 }
+
+/// A key as it is written, without the name of the only link, and its new value.
+type NewValue<'a> = (String, String, &'a Node);
 
 impl Entry<'_> {
     /// Each time that it happens. A time after the end is another check's to report.
@@ -104,6 +145,7 @@ impl Entry<'_> {
 fn entries<'a>(
     reader: &mut Reader,
     nodes: &'a [Node],
+    links: &[Link],
     end: Option<Time>,
 ) -> Option<Vec<Entry<'a>>> {
     let mut all = Vec::new();
@@ -138,7 +180,9 @@ fn entries<'a>(
         let phase = view.get::<bool>(reader, "phase");
         all.push(Entry {
             phase: phase.unwrap_or(repeats.is_none()),
-            set: view.node(reader, "set"),
+            set: view
+                .node(reader, "set")
+                .and_then(|node| new_values(reader, &view.key("set"), node, links)),
             view,
             time,
             repeat,
@@ -146,6 +190,46 @@ fn entries<'a>(
         });
     }
     Some(all)
+}
+
+/// Reads the table `set`.
+fn new_values<'a>(
+    reader: &mut Reader,
+    path: &str,
+    node: &'a Node,
+    links: &[Link],
+) -> Option<Vec<NewValue<'a>>> {
+    let table = tables::table(
+        reader,
+        path,
+        node,
+        "a table such as { \"link.rate\" = \"20mbit\" }",
+    )?;
+    let mut pairs = Vec::new();
+    flatten("", table, &mut pairs);
+    if pairs.is_empty() {
+        reader.wrong(path, node, "changes nothing; give at least one key");
+    }
+    let mut set: Vec<NewValue> = Vec::new();
+    let mut is_right = true;
+    for (written, value) in pairs {
+        let key = without_only_link(&written, links);
+        if set.iter().any(|(_, other, _)| *other == key) {
+            reader.wrong(&format!("{path}.{written}"), value, Refusal::SetTwice);
+            is_right = false;
+        }
+        set.push((written, key, value));
+    }
+    is_right.then_some(set)
+}
+
+/// The key without the name of the only link: `link.rate` for `link.wifi.rate`.
+fn without_only_link(key: &str, links: &[Link]) -> String {
+    let rest = match links {
+        [only] => key.strip_prefix(&format!("link.{}.", only.name)),
+        _ => None,
+    };
+    rest.map_or_else(|| key.to_owned(), |rest| format!("link.{rest}"))
 }
 
 /// A rate of zero, in any unit or in none: it means the same in all of them.
@@ -182,41 +266,19 @@ impl TrialLink {
 }
 
 impl Trial<'_> {
-    fn settings(
+    fn settings<'a>(
         &mut self,
         reader: &mut Reader,
         path: &str,
-        node: &Node,
+        set: impl Iterator<Item = &'a NewValue<'a>>,
         time: Option<Time>,
     ) -> Option<Vec<Setting>> {
-        let table = tables::table(
-            reader,
-            path,
-            node,
-            "a table such as { \"link.rate\" = \"20mbit\" }",
-        )?;
-        let mut pairs = Vec::new();
-        flatten("", table, &mut pairs);
-        if pairs.is_empty() {
-            reader.wrong(path, node, "changes nothing; give at least one key");
-        }
-        let mut settings = Vec::new();
-        for (index, (key, value)) in pairs.iter().enumerate() {
-            let twin = pairs[..index].iter().any(|(other, _)| other == key);
-            let read = if twin {
-                Err(Refusal::SetTwice)
-            } else {
-                self.setting(key, value, time)
-            };
-            match read {
-                Ok(setting) => settings.push(Some(setting)),
-                Err(refusal) => {
-                    reader.wrong(&format!("{path}.{key}"), value, refusal);
-                    settings.push(None);
-                }
-            }
-        }
-        settings.into_iter().collect()
+        let settings = set.map(|(written, key, node)| {
+            let read = self.setting(key, node, time);
+            read.map_err(|refusal| reader.wrong(&format!("{path}.{written}"), node, refusal))
+        });
+        let settings: Vec<_> = settings.collect();
+        settings.into_iter().collect::<Result<_, _>>().ok()
     }
 
     /// One new value, or what is wrong with it.

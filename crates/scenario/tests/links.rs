@@ -5,7 +5,7 @@
 use std::sync::atomic::AtomicBool;
 
 use quell_measure::Summary;
-use quell_scenario::{Origin, Override, Scenario, Setting, Template, World, sim};
+use quell_scenario::{Origin, Override, Scenario, Setting, Template, TimedChange, World, sim};
 use quell_units::Time;
 
 /// A file `moves.csv` beside the scenario, and one with an error in its third line.
@@ -195,12 +195,43 @@ fn a_change_during_a_run_happens_once_beside_what_repeats() {
     let changed = changed.with_change(second, "group.a.count", "1");
     let given = changed.scenario(&[], None, files()).unwrap();
     let sizes = given.changes.iter().map(|change| change.set.len());
-    assert_eq!(sizes.collect::<Vec<_>>(), [3, 1, 1]);
-    let rates = given.changes[0].set.iter().filter_map(|set| match set {
+    assert_eq!(sizes.collect::<Vec<_>>(), [2, 1, 1]);
+    assert_eq!(rates(&given.changes[0]), [8], "what comes later counts");
+}
+
+fn rates(change: &TimedChange) -> Vec<u64> {
+    let rates = change.set.iter().filter_map(|set| match set {
         Setting::Rate(_, rate) => Some(rate.as_bps() / 1_000_000),
         _ => None,
     });
-    assert_eq!(rates.collect::<Vec<_>>(), [5, 8], "what comes later counts");
+    rates.collect()
+}
+
+#[test]
+fn of_two_values_of_a_key_at_one_time_the_later_in_the_file_counts() {
+    let at = |time: &str, repeat: &str, set: &str| {
+        format!("[[at]]\ntime = \"{time}\"\nrepeat = \"{repeat}\"\nset = {{ {set} }}\n")
+    };
+    let more = [
+        at("1s", "400ms", "\"link.rate\" = \"5mbit\""),
+        at(
+            "1200ms",
+            "300ms",
+            "\"link.link.rate\" = \"1mbit\", \"group.a.count\" = 1",
+        ),
+        at("1500ms", "500ms", "\"group.a.count\" = 2"),
+    ];
+    let given = load(&with("rate = \"10mbit\"\n", &more.concat()), &[])
+        .unwrap()
+        .scenario;
+    let at = |millis| {
+        let mut changes = given.changes.iter();
+        changes.find(|change| change.time == Time::from_millis(millis))
+    };
+    let [both, three] = [1_800, 3_000].map(|millis| at(millis).unwrap());
+    assert_eq!((rates(both), both.set.len()), (vec![1], 2));
+    assert_eq!((rates(three), three.set.len()), (vec![1], 2));
+    assert_eq!(Scenario::parse(&given.to_toml()).unwrap(), given);
 }
 
 #[test]
@@ -307,6 +338,12 @@ fn what_cannot_be_is_refused_with_its_line() {
             plain,
             "[[at]]\ntime = \"9s\"\nset = { \"link.rate\" = \"1mbit\" }\n",
             "f.toml:12: at.1.time = \"9s\": must be before the end of the run",
+        ),
+        // The only link has two names.
+        (
+            plain,
+            "[[at]]\ntime = \"1s\"\nset = { \"link.rate\" = \"1mbit\", \"link.link.rate\" = \"2mbit\" }\n",
+            "f.toml:13: at.1.set.link.link.rate = \"2mbit\": is set twice",
         ),
     ] {
         let refused = load(&with(link, more), &[]).map(|_| ()).unwrap_err();
