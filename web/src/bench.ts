@@ -33,6 +33,8 @@ export interface Bench {
     /** Datagrams that do not slow down, in percent of the link's rate. */
     udp: number;
     seed: number;
+    /** Whether each user also sends a small packet every 10 ms: the clicks of the first screen. */
+    clicks?: boolean;
 }
 
 /**
@@ -96,6 +98,7 @@ function groups(bench: Bench): string[] {
             call: [...datagrams, `app = "voice"`],
             game: [...datagrams, `app = "game"`],
         };
+        if (bench.clicks) all.push(group([`name = "${who}-click"`, ...datagrams, `app = { kind = "cbr", size = "200B", interval = "10ms" }`]));
         for (const extra of EXTRAS.filter((extra) => extras.includes(extra))) {
             all.push(group([`name = "${who}-${extra}"`, ...apps[extra]]));
         }
@@ -147,7 +150,7 @@ export function difference(before: Bench, after: Bench, groups: readonly string[
 }
 
 /** The scenario of a bench, with its first queue. */
-export function scenario(bench: Bench): string {
+export function scenario(bench: Bench, { duration, warmup } = { duration: DURATION, warmup: "0s" }): string {
     const [queue = "dualpi2"] = bench.queues;
     const [kind = "", ...rest] = queue.split(":");
     const parameters = rest.join(":").split(",").filter(Boolean);
@@ -159,7 +162,7 @@ export function scenario(bench: Bench): string {
         `schema = 1\nname = "page"`,
         `[link]\nrate = ${quoted(bench.rate)}\nqueue = { ${[`kind = ${quoted(kind)}`, ...settings].join(", ")} }`,
         ...groups(bench),
-        `[run]\nduration = "${DURATION}"\nwarmup = "0s"\ninterval = "100ms"\nseeds = [${bench.seed}]`,
+        `[run]\nduration = "${duration}"\nwarmup = "${warmup}"\ninterval = "100ms"\nseeds = [${bench.seed}]`,
         "",
     ].join("\n\n");
 }

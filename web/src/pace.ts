@@ -21,8 +21,8 @@ export interface Frame {
     isOver: boolean;
 }
 
-/** The slowest and fastest speed: simulated seconds in a second. */
-export const SPEEDS = { slowest: 0.1, fastest: 100 } as const;
+/** The slowest and fastest speed: simulated seconds in a second. The first is of slow motion; a page lets people choose from `usual` on. */
+export const SPEEDS = { slowest: 1 / 200, usual: 0.1, fastest: 100 } as const;
 
 /** The first slice, in ns of simulated time: nothing is known yet of its cost. */
 const FIRST = 1e6;

@@ -81,7 +81,7 @@ test("the speed stays within its limits", () => {
         pace.speed = speed;
         return pace.speed;
     });
-    assert.deepEqual(speeds, [100, 0.1, 0, 7]);
+    assert.deepEqual(speeds, [100, 1 / 200, 0, 7]);
 });
 
 test("a clock that stands still within a frame ends it all the same", () => {

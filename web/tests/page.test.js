@@ -50,7 +50,7 @@ async function withPage(address, act, options = {}) {
         if (!/^(data|blob|file):/.test(request.url()) && !request.url().startsWith(base)) wrong.push(`request: ${request.url()}`);
     });
     await page.goto(/^file:/.test(address) ? address : base + address);
-    await page.waitForSelector(".panel, .problem");
+    await page.waitForSelector(".panel, .problem, .stage");
     await act(page);
     await context.close();
     assert.deepEqual(wrong, []);
@@ -85,6 +85,135 @@ async function eventually(page, check) {
 }
 const said = (page, panel) => page.locator(`#${panel} [role=img]`).evaluateAll((all) => all.map((one) => one.getAttribute("aria-label")).join("\n"));
 const big = (page, panel) => page.locator(`#${panel} dd`).allTextContents();
+
+/** The address of the cockpit with the demonstration of 2015. */
+const COCKPIT = `#${fragment(demonstration())}`;
+
+/** What the click waited, above and below, in ms. */
+const waited = (page) =>
+    eventually(page, async () => {
+        const texts = await page.locator(".result output").allTextContents();
+        for (const text of texts) assert.match(text, /^[0-9.]+ ms$/);
+        return texts.map((text) => parseFloat(text));
+    });
+
+test("who touches nothing sees the queue fill, a click, and the difference; text and pictures fit every width", { skip }, () =>
+    withPage("", async (page) => {
+        const [above, below] = await waited(page);
+        assert.ok(above > 50 && above <= 100 && below < 5, `${above} and ${below} ms`);
+        await eventually(page, async () => assert.match(await page.textContent(".say"), /One download is enough/));
+        for (const [width, height] of [[2_560, 1_440], [1_440, 900], [1_280, 720], [768, 1_024], [360, 740]]) {
+            await page.setViewportSize({ width, height });
+            // Two frames: the pictures follow the width in the next one.
+            await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+            const seen = await page.evaluate(() => {
+                const bottom = (all) => Math.max(...[...document.querySelectorAll(all)].map((one) => one.getBoundingClientRect().bottom));
+                const bar = document.querySelector(".hand");
+                const isFixed = getComputedStyle(bar).position === "fixed";
+                return { canvases: bottom(".stage canvas"), say: bottom(".say"), end: isFixed ? bar.getBoundingClientRect().top : innerHeight, wide: document.documentElement.scrollWidth, scrolled: scrollY };
+            });
+            assert.ok(seen.canvases <= seen.end && seen.say <= seen.end && seen.scrolled === 0, `${width}: ${JSON.stringify(seen)}`);
+            assert.ok(seen.wide <= width, `${width}: ${seen.wide}`);
+        }
+    }));
+
+test("slider, program, click, pause and one ms: the first screen answers to each", { skip }, () =>
+    withPage("", async (page) => {
+        await waited(page);
+        await page.locator("input[value=classic]").check();
+        await eventually(page, async () => {
+            const [above, below] = await waited(page);
+            assert.ok(above > 50 && below > 5 && below < 40, `an ordinary program: ${above} and ${below} ms`);
+        });
+        assert.match(await page.textContent(".say"), /An ordinary program waits with the ordinary packets/);
+        await setRange(page, "Downloads", 6);
+        await eventually(page, async () => assert.match(await page.textContent(".say"), /^6 downloads share the line/));
+        await waited(page);
+        assert.match(await page.evaluate(() => location.hash), /downloads=6/);
+        await page.locator("#pause").click();
+        const picture = () => page.locator(".stage canvas").first().evaluate((canvas) => canvas.toDataURL());
+        const before = await picture();
+        await page.waitForTimeout(300);
+        assert.equal(await picture(), before, "a pause");
+        await page.locator("#ms").click();
+        await eventually(page, async () => assert.notEqual(await picture(), before, "one ms on"));
+        await setRange(page, "Downloads", 0);
+        await eventually(page, async () => assert.match(await page.textContent(".say"), /^Nobody downloads/));
+        const [above, below] = await waited(page);
+        assert.ok(above < 1 && below < 1, `${above} and ${below} ms`);
+        await page.locator("#other summary").click();
+        await page.getByLabel("Queue below").selectOption("pie");
+        await eventually(page, async () => assert.match(await page.locator(".stage h3").last().textContent(), /PIE/));
+        await setRange(page, "Downloads", 4);
+        await page.locator("#minute summary").click();
+        await eventually(page, async () => assert.equal(await page.locator("#minute-figures tbody tr").count(), 10));
+        await page.locator("#everything").click();
+        await page.waitForSelector("#delay");
+        assert.equal(await page.locator(".column").count(), 2);
+        await page.locator("#first").click();
+        await page.waitForSelector(".stage");
+        await page.locator("#tour").click();
+        assert.equal(await page.textContent("#tour-title"), `1 of ${TOUR.length}: ${TOUR[0].title}`);
+    }));
+
+test("the first screen costs few drawings, and keeps what it needs", { skip }, () =>
+    withPage("#downloads=10", async (page) => {
+        await waited(page);
+        const calls = await page.evaluate(async () => {
+            const names = ["fillRect", "arc", "beginPath", "fill", "stroke", "moveTo", "lineTo", "fillText", "strokeText", "clearRect", "setTransform", "roundRect", "closePath"];
+            const to = CanvasRenderingContext2D.prototype;
+            let count = 0;
+            const kept = names.map((name) => [name, to[name]]);
+            for (const [name, call] of kept) to[name] = function (...all) { count++; return call.apply(this, all); };
+            const counts = [];
+            for (let frame = 0; frame < 30; frame++) {
+                count = 0;
+                await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+                counts.push(count);
+            }
+            for (const [name, call] of kept) to[name] = call;
+            return Math.max(...counts);
+        });
+        assert.ok(calls > 100 && calls <= 3_000, `${calls} calls in two frames at most`);
+    }));
+
+test("where motion is not wanted, the first screen stands still, and a click shows its whole wait", { skip }, () =>
+    withPage("", async (page) => {
+        const first = await waited(page);
+        assert.ok(first[0] > 50 && first[1] < 5, `${first}`);
+        const picture = () => page.locator(".stage canvas").first().evaluate((canvas) => canvas.toDataURL());
+        const before = await picture();
+        await page.waitForTimeout(500);
+        assert.equal(await picture(), before);
+        assert.equal(await page.locator("#pause").count(), 0);
+        await page.locator("#click").click();
+        await eventually(page, async () => assert.notEqual(await picture(), before));
+        await eventually(page, async () => assert.match(await page.textContent(".unseen"), /^Your click waited [0-9.]+ ms above, and waited [0-9.]+ ms below\.$/));
+    }, { reducedMotion: "reduce" }));
+
+test("the first screen has no finding of accessibility, and all is reached by keys: light and dark, wide and narrow", { skip }, () =>
+    withPage("#downloads=6", async (page) => {
+        await waited(page);
+        await page.evaluate(() => document.querySelectorAll(".front details").forEach((one) => (one.open = true)));
+        await page.evaluate(axe.source);
+        for (const colorScheme of ["light", "dark"]) {
+            await page.emulateMedia({ colorScheme });
+            for (const [width, height] of [[1_280, 720], [360, 740]]) {
+                await page.setViewportSize({ width, height });
+                const { violations } = await page.evaluate(() => globalThis.axe.run(document));
+                assert.deepEqual(violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`), []);
+                const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+                assert.ok(wide <= width, `${wide}`);
+            }
+        }
+        const order = [];
+        await page.locator("#downloads").focus();
+        for (let step = 0; step < 4; step++) {
+            order.push(await page.evaluate(() => document.activeElement.id || document.activeElement.name || document.activeElement.tagName));
+            await page.keyboard.press("Tab");
+        }
+        assert.deepEqual(order, ["downloads", "click", "program", "pause"]);
+    }));
 
 for (const preset of [...PRESETS, ...TOUR]) {
     test(`${preset.name} fills its panels`, { skip }, () =>
@@ -127,7 +256,7 @@ for (const preset of [...PRESETS, ...TOUR]) {
 }
 
 test("each slider and choice changes what is measured", { skip }, () =>
-    withPage("", async (page) => {
+    withPage(COCKPIT, async (page) => {
         await fast(page);
         const groups = page.locator("#figures tbody").nth(1).locator("tr");
         const rates = async () => {
@@ -210,7 +339,7 @@ test("two queues run side by side on one clock, with the same plan", { skip }, (
 );
 
 test("what is copied is a scenario that quell takes, changes included", { skip }, () =>
-    withPage("", async (page) => {
+    withPage(COCKPIT, async (page) => {
         await fast(page);
         await reach(page, 5);
         await setRange(page, "Rate", 130);
@@ -232,7 +361,7 @@ test("what is copied is a scenario that quell takes, changes included", { skip }
 );
 
 test("without a clipboard the scenario is shown; a run that ends has a summary", { skip }, () =>
-    withPage("", async (page) => {
+    withPage(COCKPIT, async (page) => {
         await fast(page);
         await reach(page, 3);
         await page.evaluate(() => Object.defineProperty(navigator, "clipboard", { value: undefined }));
@@ -247,7 +376,7 @@ test("without a clipboard the scenario is shown; a run that ends has a summary",
 );
 
 test("pause, step and start anew; the same seed gives the same figures", { skip }, () =>
-    withPage("", async (page) => {
+    withPage(COCKPIT, async (page) => {
         // What the run sent before it heard of the pause still arrives; then the clock stands.
         await page.locator("#play").click();
         await page.getByRole("button", { name: "Play", exact: true }).waitFor();
@@ -322,7 +451,7 @@ test("the panorama follows the hand after the view latency, and by keys", { skip
 );
 
 test("the tour goes from step to step, each of which starts anew, and ends", { skip }, () =>
-    withPage("", async (page) => {
+    withPage(COCKPIT, async (page) => {
         await fast(page);
         await reach(page, 20);
         await setRange(page, "Speed", 0);
@@ -343,7 +472,7 @@ test("the tour goes from step to step, each of which starts anew, and ends", { s
 );
 
 test("every control is reached by the keyboard, and has a name", { skip }, () =>
-    withPage("", async (page) => {
+    withPage(COCKPIT, async (page) => {
         const all = await page.locator("button:not(:disabled), input, select, summary, [tabindex='0']").evaluateAll((all) => all.filter((one) => one.checkVisibility()).length);
         const seen = new Set();
         for (let step = 0; step < all + 5; step++) {
@@ -385,7 +514,7 @@ for (const [name, options] of Object.entries({
 }
 
 test("where motion is not wanted, the page is drawn once a second", { skip }, () =>
-    withPage("", async (page) => {
+    withPage(COCKPIT, async (page) => {
         await reach(page, 0.2);
         const changes = await page.evaluate(() => new Promise((done) => {
             let count = 0;
@@ -463,6 +592,9 @@ test("a queue that is not known is refused in words, and another one runs", { sk
 
 test("it works from a file system", { skip }, () =>
     withPage(pathToFileURL(join(FOLDER, "index.html")).href, async (page) => {
+        await waited(page);
+        await eventually(page, async () => assert.match(await page.textContent(".say"), /^One download is enough/));
+        await page.locator("#everything").click();
         await reach(page, 1);
     }),
 );

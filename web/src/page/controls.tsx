@@ -9,7 +9,7 @@ import { USER_NAMES } from "./words.js";
 const EXTRA_NAMES: Record<Extra, string> = { film: "video stream", panorama: "panorama", call: "voice call", game: "game" };
 
 /** Queues that the seeds compare come first; all others follow. */
-const FIRST: readonly { queue: string; name: string }[] = [
+export const FIRST: readonly { queue: string; name: string }[] = [
     { queue: "fifo:limit=10ms", name: "drop-tail, 10 ms" },
     { queue: "fifo:limit=100ms", name: "drop-tail, 100 ms" },
     { queue: "fifo:limit=200ms", name: "drop-tail, 200 ms" },

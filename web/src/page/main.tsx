@@ -3,10 +3,12 @@
 import { render } from "preact";
 import { useEffect, useMemo, useReducer, useState } from "preact/hooks";
 import { TOUR } from "../bench.js";
+import { FRONT } from "../front.js";
 import type { Event } from "../history.js";
 import { SPEEDS } from "../pace.js";
 import { Controls, Field, Links, OwnControls, Slide } from "./controls.js";
 import { Figures } from "./figures.js";
+import { Front } from "./front.js";
 import { Calls, CALLS } from "./panels/calls.js";
 import { Cause } from "./panels/cause.js";
 import { Delay } from "./panels/delay.js";
@@ -93,7 +95,7 @@ function Clock({ store }: { store: Store }) {
                     <button type="button" id="step" disabled={frame?.isOver === true} onClick={() => store.step(100e6)}>
                         +0.1 s
                     </button>
-                    <Slide name="Speed" value={store.speed} min={SPEEDS.slowest} max={SPEEDS.fastest} log shown={`${store.speed} ×`} onInput={(speed) => store.pace(speed)} />
+                    <Slide name="Speed" value={store.speed} min={SPEEDS.usual} max={SPEEDS.fastest} log shown={`${store.speed} ×`} onInput={(speed) => store.pace(speed)} />
                 </>
             )}
             <button type="button" id="anew" disabled={store.isReadOnly} onClick={() => void store.restart()}>
@@ -113,6 +115,7 @@ function Clock({ store }: { store: Store }) {
     );
 }
 
+const worldOf = (store: Store) => WORLDS[store.served?.world ?? "sim"];
 const seconds = (ns: number): string => `${Math.round(ns / 1e9)} s`;
 
 /** The page. */
@@ -129,11 +132,15 @@ function Page({ store }: { store: Store }) {
             clearInterval(timer);
         };
     }, [store]);
-    const world = WORLDS[store.served?.world ?? "sim"];
+    const world = worldOf(store);
     const begin = (): void => {
         const [preset] = TOUR;
-        if (preset) store.begin(structuredClone(preset.bench));
+        if (preset) store.cockpit(structuredClone(preset.bench));
         setStep(0);
+    };
+    const first = (): void => {
+        setStep(undefined);
+        store.front(FRONT.first);
     };
     return (
         <>
@@ -144,10 +151,17 @@ function Page({ store }: { store: Store }) {
                     {world}
                     {store.served?.kernel ? `, ${store.served.kernel}` : ""}
                 </p>
-                {!store.isReadOnly && (
-                    <button type="button" id="tour" onClick={begin}>
-                        Tour
-                    </button>
+                {!store.isReadOnly && !store.isFront && (
+                    <div class="buttons">
+                        {store.canFront && (
+                            <button type="button" id="first" onClick={first}>
+                                First screen
+                            </button>
+                        )}
+                        <button type="button" id="tour" onClick={begin}>
+                            Tour
+                        </button>
+                    </div>
                 )}
             </header>
             {store.problem && (
@@ -158,38 +172,53 @@ function Page({ store }: { store: Store }) {
                     </button>
                 </div>
             )}
+            {store.isFront && <Front store={store} onTour={begin} />}
             {step !== undefined && <Tour store={store} step={step} onStep={setStep} />}
-            {store.own === undefined && step === undefined && !store.isReadOnly && <Presets store={store} />}
-            <main>
-                <aside aria-label="Controls">
-                    <Clock store={store} />
-                    {store.own === undefined && !store.isReadOnly ? <Controls store={store} /> : <OwnControls store={store} />}
-                    <Share store={store} />
-                </aside>
-                <div class={store.sides.length > 1 ? "columns two" : "columns"}>
-                    <Links store={store} />
-                    {store.sides.map((side, place) => (
-                        <Column key={place} store={store} side={side} place={place} calm={calm.matches} hand={hand} />
-                    ))}
-                    {store.sides.length === 0 && !store.problem && (
-                        <p class="note" role="status">
-                            {store.progress
-                                ? `The run goes on inside its kernel: ${seconds(store.progress.now)} of ${seconds(store.progress.duration)}. You see it once it is over.`
-                                : "Starting…"}
-                        </p>
-                    )}
-                </div>
-            </main>
-            <footer>
-                <p>
-                    {world === "modelled TCP"
-                        ? "Everything here is computed by quell's simulator: its queues are the ones that move real packets, its TCP is a model of Linux's."
-                        : "Everything here was measured by quell."}{" "}
-                    Percentiles need 100 packets or items; where there are fewer, none is shown. Both sides of a comparison have the same random plan.
-                    {store.frame ? ` Time of the run: ${time(store.frame.now)}.` : ""}
-                </p>
-            </footer>
+            {store.own === undefined && step === undefined && !store.isReadOnly && !store.isFront && <Presets store={store} />}
+            {!store.isFront && <Cockpit store={store} calm={calm.matches} hand={hand} />}
+            {!store.isFront && <Foot store={store} />}
         </>
+    );
+}
+
+/** All that can be set and seen. */
+function Cockpit({ store, calm, hand }: { store: Store; calm: boolean; hand: Hand }) {
+    return (
+        <main>
+            <aside aria-label="Controls">
+                <Clock store={store} />
+                {store.own === undefined && !store.isReadOnly ? <Controls store={store} /> : <OwnControls store={store} />}
+                <Share store={store} />
+            </aside>
+            <div class={store.sides.length > 1 ? "columns two" : "columns"}>
+                <Links store={store} />
+                {store.sides.map((side, place) => (
+                    <Column key={place} store={store} side={side} place={place} calm={calm} hand={hand} />
+                ))}
+                {store.sides.length === 0 && !store.problem && (
+                    <p class="note" role="status">
+                        {store.progress
+                            ? `The run goes on inside its kernel: ${seconds(store.progress.now)} of ${seconds(store.progress.duration)}. You see it once it is over.`
+                            : "Starting…"}
+                    </p>
+                )}
+            </div>
+        </main>
+    );
+}
+
+function Foot({ store }: { store: Store }) {
+    const world = worldOf(store);
+    return (
+        <footer>
+            <p>
+                {world === "modelled TCP"
+                    ? "Everything here is computed by quell's simulator: its queues are the ones that move real packets, its TCP is a model of Linux's."
+                    : "Everything here was measured by quell."}{" "}
+                Percentiles need 100 packets or items; where there are fewer, none is shown. Both sides of a comparison have the same random plan.
+                {store.frame ? ` Time of the run: ${time(store.frame.now)}.` : ""}
+            </p>
+        </footer>
     );
 }
 

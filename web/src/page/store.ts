@@ -1,15 +1,23 @@
 // What the page knows, and what it asks: the bench that is set up, the runs that go on, what they have told.
 
-import { difference, fragment, fromFragment, MOST, queueChanges, scenario, type Bench } from "../bench.js";
+import { demonstration, difference, fragment, fromFragment, MOST, queueChanges, scenario, type Bench } from "../bench.js";
 import type { Catalogue } from "../catalogue.js";
 import type { About, Files } from "../engine.js";
+import { front, FRONT } from "../front.js";
 import { History, type Event } from "../history.js";
 import { SPEEDS, type Frame } from "../pace.js";
+import { Reel } from "../picture.js";
 import type { Message } from "../session.js";
+import { Show, type Program } from "../show.js";
+import { lanesOf } from "./front.js";
+import { Minutes } from "./minutes.js";
 import { server, served, token, worker, type Connection, type Served } from "./connection.js";
 
 /** The fastest that the page's link can become while it runs. */
 const FASTEST = 1e9;
+
+/** What an address of the cockpit has; one of the first screen has the downloads, and the queues above and below. */
+const COCKPIT = ["rate", "rtt", "queues", "classic", "l4s", "udp", "seed", "scenario"];
 
 /** A run that is shown. */
 export interface Side {
@@ -39,6 +47,10 @@ export class Store {
     /** Nothing goes on any more. */
     isLost = false;
     cause: { event: Event; side: number } | undefined;
+    /** Whether the first screen is shown, and not the cockpit. */
+    isFront: boolean;
+    readonly minutes = new Minutes(() => this.tell());
+    readonly show: Show;
     /** Values of live parameters of queues, by their keys. */
     readonly parameters = new Map<string, string>();
     #connection: Connection | undefined;
@@ -60,6 +72,22 @@ export class Store {
         const { bench, problems } = fromFragment(location.hash);
         this.bench = bench;
         this.own = words.get("scenario") ?? undefined;
+        // An address that sets up a bench is of the cockpit.
+        this.isFront = this.own === undefined && ![...words.keys()].some((key) => COCKPIT.includes(key));
+        if (this.isFront) {
+            const [downloads, ...queues] = [words.get("downloads"), words.get("above"), words.get("below")];
+            const count = /^[0-9]+$/.test(downloads ?? "") ? Math.min(Number(downloads), FRONT.most) : FRONT.first;
+            const known = (queue: string | null, place: number): string => (queue !== null && /^[a-z0-9_]+(:[^\s]+)?$/.test(queue) ? queue : (FRONT.queues[place] ?? ""));
+            this.bench = front(count, queues.map(known));
+        }
+        this.show = new Show(
+            {
+                ahead: (step) => this.#connection?.ask({ ask: "step", step }),
+                pace: (speed) => this.#connection?.ask({ ask: "speed", speed: this.isPlaying ? speed : 0 }),
+                said: () => this.tell(),
+            },
+            matchMedia("(prefers-reduced-motion: reduce)").matches,
+        );
         if (problems.length > 0) this.problem = `The address has what this page does not know: ${problems.join(", ")}`;
     }
 
@@ -88,6 +116,11 @@ export class Store {
         return this.served?.mode === "live";
     }
 
+    /** Whether the runs are in the page, which the first screen needs. */
+    get canFront(): boolean {
+        return !this.served || (this.served.mode === "sim" && this.served.wasm && !this.served.read_only);
+    }
+
     /** Whether nothing can be changed. */
     get isReadOnly(): boolean {
         return this.served?.mode === "result" || this.served?.mode === "virtual" || this.served?.read_only === true;
@@ -107,6 +140,10 @@ export class Store {
         this.speed = speed === "max" ? SPEEDS.fastest : speed;
         try {
             const inPage = !this.served || (this.served.mode === "sim" && this.served.wasm);
+            if (this.isFront && (!this.canFront || this.own !== undefined)) {
+                this.isFront = false;
+                if (this.own === undefined) this.bench = demonstration();
+            }
             this.#connection = inPage ? await worker((message) => this.#hear(message)) : server(this.#token ?? "", (message) => this.#hear(message));
         } catch (error) {
             const why = error instanceof Error ? error.message : String(error);
@@ -118,7 +155,7 @@ export class Store {
         // Real packets have begun when the first page came, or do now; the others join in.
         const isGiven = this.served?.mode === "result" || this.served?.mode === "virtual" || (this.isRealTime && this.own !== undefined);
         if (!isGiven || this.#isAnew) this.open();
-        if (!this.isRealTime && speed !== "max") this.#connection.ask({ ask: "speed", speed });
+        if (!this.isRealTime && speed !== "max" && !this.isFront) this.#connection.ask({ ask: "speed", speed });
         this.tell();
     }
 
@@ -129,6 +166,7 @@ export class Store {
         this.parameters.clear();
         // What has ended stands still; a new run goes on.
         if (this.sides.some(({ files }) => files) && !this.isRealTime) this.pace(this.speed, true);
+        if (this.isFront) void this.minutes.want(this.bench);
         const own = this.own;
         const text = own ?? scenario(this.bench);
         const runs = own === undefined ? queueChanges(this.bench) : [[]];
@@ -160,6 +198,39 @@ export class Store {
         this.bench = bench;
         this.open();
         this.#remember();
+        this.tell();
+    }
+
+    /** The downloads of the first screen. */
+    get downloads(): number {
+        return this.bench.users.classic.downloads + this.bench.users.l4s.downloads;
+    }
+
+    /** Shows the first screen with so many downloads, behind two queues, from their beginning. */
+    front(downloads: number, queues: readonly string[] = this.isFront ? this.bench.queues : FRONT.queues): void {
+        this.isFront = true;
+        this.isPlaying = true;
+        this.begin(front(downloads, queues));
+    }
+
+    /** Shows all that can be set and seen, of the same downloads. */
+    cockpit(bench: Bench = { ...structuredClone(this.bench), clicks: false }): void {
+        this.isFront = false;
+        this.begin(bench);
+        this.pace(1, true);
+    }
+
+    /** A click of the first screen, from another program if one is given. */
+    click(program: Program = this.show.program): void {
+        this.show.program = program;
+        this.show.click();
+        this.tell();
+    }
+
+    /** The first screen stands still, or goes on. */
+    rest(isResting: boolean): void {
+        this.isPlaying = !isResting;
+        this.show.pace(this.show.slow);
         this.tell();
     }
 
@@ -218,8 +289,13 @@ export class Store {
         clearTimeout(this.#changed);
         this.#changed = setTimeout(() => {
             const words = this.own === undefined ? fragment(this.bench) : new URLSearchParams({ scenario: this.own }).toString();
-            history.replaceState(null, "", `#${words}`);
+            history.replaceState(null, "", `#${this.isFront ? this.#frontWords() : words}`);
         }, 300) as unknown as number;
+    }
+
+    #frontWords(): string {
+        const [above = "", below = ""] = this.bench.queues;
+        return new URLSearchParams({ downloads: String(this.downloads), above, below }).toString();
     }
 
     #hear(message: Message): void {
@@ -230,10 +306,15 @@ export class Store {
                 this.frame = undefined;
                 this.sides = message.runs.map((about) => ({ about, history: new History(about), scenario: about.scenario }));
                 this.look(this.#link < (this.sides[0]?.about.links.length ?? 0) ? this.#link : 0);
+                if (this.isFront) this.#begin();
                 break;
             case "rows":
                 this.frame = message.frame;
                 message.runs.forEach((news, place) => this.sides[place]?.history.hear(news, message.frame.now));
+                if (this.isFront) {
+                    message.runs.forEach(({ packets }, place) => packets && this.show.stages[place]?.reel.hear(packets));
+                    this.show.hear(message.frame.now);
+                }
                 // Rows are told often; the page is drawn in its own time.
                 if (!this.#isAwaited) return;
                 this.#isAwaited = false;
@@ -270,6 +351,17 @@ export class Store {
                 this.isLost = true;
         }
         this.tell();
+    }
+
+    /** The first screen begins with its runs. */
+    #begin(): void {
+        const stages = this.sides.map(({ about }) => {
+            const queues = about.links[0]?.queues ?? [];
+            const place = (name: string): number => about.groups.indexOf(name);
+            const lane = (queue: number): number => (lanesOf(queues) === 2 && queues[queue] === "classic" ? 1 : 0);
+            return { reel: new Reel(lane), clicks: { l4s: place("l4s-click"), classic: place("classic-click") } };
+        });
+        this.show.open(stages, this.downloads === 0);
     }
 
     /** After an end: a new Worker or stream, and the same bench. */

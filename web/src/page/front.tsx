@@ -1,0 +1,278 @@
+// The first screen: two queues on one ruler, and a click.
+
+import { useEffect, useRef } from "preact/hooks";
+import { bitsPerSecond } from "../bench.js";
+import { called, FRONT, number, of, percent, sentences, type Minute } from "../front.js";
+import type { Stage } from "../show.js";
+import { colour } from "./chart.js";
+import { FIRST } from "./controls.js";
+import { paint } from "./picture.js";
+import { Share } from "./share.js";
+import type { Store } from "./store.js";
+
+/** The axis reaches to one of these, in ms. */
+const SPANS = [11, 33, 55, 110, 220, 550, 1_100, 5_500] as const;
+/** The most of the visitor's time that a frame stands for, in ms. */
+const FRAME = 50;
+
+/** How far both axes reach: to the room of an ordinary queue, and to the longest wait seen. */
+function span(store: Store): number {
+    const rooms = store.bench.queues.map((queue) => Number(/limit=([0-9.]+)ms/.exec(queue)?.[1] ?? 0));
+    const waits = store.show.stages.map(({ reel }) => reel.longest(store.show.at - 2e9) / 1e6);
+    const most = Math.max(10, ...rooms, ...waits);
+    return SPANS.find((span) => span >= 1.04 * most) ?? most;
+}
+
+/** The result of the click of a side, in words. */
+function result(stage: Stage | undefined): string {
+    if (!stage?.click) return "–";
+    if (!stage.isSaid) return "…";
+    return stage.click.fate === "passed" || stage.click.fate === "marked" ? `${number(stage.click.wait / 1e6)} ms` : "lost";
+}
+
+/** A group of a row of the table, in words. */
+const ROWS = [
+    { group: "l4s", name: "new downloads (L4S)" },
+    { group: "classic", name: "ordinary downloads" },
+    { group: "l4s-click", name: "your clicks, new program" },
+    { group: "classic-click", name: "your clicks, ordinary program" },
+] as const;
+
+/** Every packet of the minute, as a table. */
+function Figures({ store, minute }: { store: Store; minute: readonly [Minute, Minute] }) {
+    return (
+        <div class="scroll" tabIndex={0} role="region" aria-label="Figures of the minute">
+            <table id="minute-figures">
+                <thead>
+                    <tr>
+                        {["packets of", "mean wait, ms", "one in a hundred waits longer than, ms", "marked, %", "lost, %", "Mbit/s each"].map((name) => (
+                            <th key={name} scope="col">
+                                {name}
+                            </th>
+                        ))}
+                    </tr>
+                </thead>
+                {minute.map((side, place) => (
+                    <tbody key={place}>
+                        <tr>
+                            <th colSpan={6} scope="rowgroup">
+                                {called(store.bench.queues[place] ?? "").name}
+                            </th>
+                        </tr>
+                        {ROWS.flatMap(({ group, name }) => {
+                            const figures = of(side, group);
+                            if (!figures) return [];
+                            const { mean, p99, marked, dropped, each } = figures;
+                            return [
+                                <tr key={group}>
+                                    <th scope="row">{name}</th>
+                                    {[number(mean), number(p99), percent(marked), percent(dropped), each.toFixed(each < 1 ? 2 : 1)].map((value, column) => (
+                                        <td key={column}>{value}</td>
+                                    ))}
+                                </tr>,
+                            ];
+                        })}
+                    </tbody>
+                ))}
+            </table>
+        </div>
+    );
+}
+
+/** The two queues that are compared. */
+function Queues({ store }: { store: Store }) {
+    return (
+        <p class="buttons">
+            {["Above", "Below"].map((name, place) => (
+                <label key={name} class="pick">
+                    {name}{" "}
+                    <select
+                        aria-label={`Queue ${name.toLowerCase()}`}
+                        value={store.bench.queues[place]}
+                        onChange={({ currentTarget: { value } }) => store.front(store.downloads, store.bench.queues.map((queue, at) => (at === place ? value : queue)))}
+                    >
+                        {FIRST.map(({ queue, name }) => (
+                            <option key={queue} value={queue}>
+                                {name}
+                            </option>
+                        ))}
+                    </select>
+                </label>
+            ))}
+        </p>
+    );
+}
+
+/** One queue: its name, what the click waited, its picture. */
+function Side({ store, place, canvas }: { store: Store; place: number; canvas: (element: HTMLCanvasElement | null) => void }) {
+    const { name, small } = called(store.bench.queues[place] ?? "");
+    const said = result(store.show.stages[place]);
+    return (
+        <div class="stage">
+            <div class="head">
+                <h3>
+                    {name} <small>{small}</small>
+                </h3>
+                <p class="result">
+                    <span class="what">your click waits</span> <output aria-live="off">{said}</output>
+                </p>
+            </div>
+            <canvas ref={canvas} role="img" aria-label={`${name}: ${said === "–" || said === "…" ? "no click yet" : said === "lost" ? "your click was lost" : `your click waited ${said}`}`} />
+        </div>
+    );
+}
+
+/** Slider, click, program, pause, slow motion. */
+function Hand({ store }: { store: Store }) {
+    const { show, downloads } = store;
+    const isMoving = store.isPlaying && !show.isCalm;
+    return (
+        <section class="hand" aria-label="Controls">
+            <label class="slide">
+                <span>
+                    Downloads: <output>{downloads}</output>
+                </span>
+                <input
+                    type="range"
+                    id="downloads"
+                    min={0}
+                    max={FRONT.most}
+                    value={downloads}
+                    aria-label="Downloads"
+                    aria-valuetext={`${downloads} download${downloads === 1 ? "" : "s"}`}
+                    onInput={({ currentTarget }) => store.front(currentTarget.valueAsNumber)}
+                />
+            </label>
+            <button type="button" class="main" id="click" onClick={() => store.click()}>
+                Click
+            </button>
+            <fieldset>
+                <legend>Your program:</legend>
+                {([["l4s", "a new one (L4S)"], ["classic", "an ordinary one"]] as const).map(([program, name]) => (
+                    <label key={program}>
+                        <input type="radio" name="program" value={program} checked={show.program === program} onChange={() => store.click(program)} /> {name}
+                    </label>
+                ))}
+            </fieldset>
+            {!show.isCalm && (
+                <button type="button" id="pause" onClick={() => store.rest(isMoving)}>
+                    {isMoving ? "Pause" : "Play"}
+                </button>
+            )}
+            <label class="pick slow">
+                Slow motion{" "}
+                <select value={show.slow} onChange={({ currentTarget }) => (show.pace(Number(currentTarget.value)), store.tell())}>
+                    {[15, 50, 150].map((slow) => (
+                        <option key={slow} value={slow}>
+                            {slow} times
+                        </option>
+                    ))}
+                </select>
+            </label>
+            <button type="button" id="ms" onClick={() => (store.rest(true), show.step(1e6), store.tell())}>
+                1 ms on
+            </button>
+        </section>
+    );
+}
+
+/** The first screen. */
+export function Front({ store, onTour }: { store: Store; onTour: () => void }) {
+    const canvases = useRef<(HTMLCanvasElement | null)[]>([]);
+    useEffect(() => {
+        let before: number | undefined;
+        let asked = 0;
+        const frame = (now: number): void => {
+            asked = requestAnimationFrame(frame);
+            store.show.tick(Math.min(now - (before ?? now), FRAME), store.isPlaying);
+            before = now;
+            draw(store, canvases.current);
+        };
+        asked = requestAnimationFrame(frame);
+        return () => cancelAnimationFrame(asked);
+    }, [store]);
+    const { show, minutes } = store;
+    const [say, more] = minutes.latest ? sentences(store.bench, minutes.latest, show.program) : ["A minute of both is simulated…", ""];
+    const results = show.stages.map((stage) => result(stage));
+    const isOver = results.length === 2 && show.stages.every(({ isSaid }) => isSaid);
+    const rate = bitsPerSecond(store.bench.rate) / 1e6;
+    return (
+        <main class="front">
+            <h2 class="question">Somebody downloads. You click. How long does your click wait?</h2>
+            <p class="lead">
+                Both pictures show the same line of {rate} Mbit/s and the same senders. Only the queue in front of the line differs.
+            </p>
+            <section aria-label="The two queues">
+                {store.bench.queues.map((queue, place) => (
+                    <Side key={`${place} ${queue}`} store={store} place={place} canvas={(element) => (canvases.current[place] = element)} />
+                ))}
+            </section>
+            <Hand store={store} />
+            <p class="say" role="status">
+                {say}
+            </p>
+            <p class="more">{more}</p>
+            <p class="unseen" role="status">
+                {isOver ? `Your click ${results[0] === "lost" ? "was lost" : `waited ${results[0] ?? ""}`} above, and ${results[1] === "lost" ? "was lost" : `waited ${results[1] ?? ""}`} below.` : ""}
+            </p>
+            <ul class="legend" aria-label="What you see">
+                <li><i class="key l4s" /> packet of a new sender (L4S)</li>
+                <li><i class="key classic" /> packet of an ordinary sender</li>
+                <li><i class="key hole" /> marked: “slow down”</li>
+                <li>✕ dropped</li>
+                <li>★ your click</li>
+            </ul>
+            <details id="other">
+                <summary>Other queues</summary>
+                <Queues store={store} />
+            </details>
+            <details id="minute">
+                <summary>Every packet of a minute</summary>
+                {minutes.latest ? <Figures store={store} minute={minutes.latest} /> : <p class="note">It is simulated…</p>}
+            </details>
+            <details id="repeat">
+                <summary>Repeat and share</summary>
+                <Share store={store} />
+            </details>
+            <p class="buttons">
+                <button type="button" id="tour" onClick={onTour}>
+                    The tour
+                </button>
+                <button type="button" id="everything" onClick={() => store.cockpit()}>
+                    Everything that can be set and seen
+                </button>
+            </p>
+            <p class="note">
+                Everything here is computed by quell's simulator, now: half of the downloads are L4S senders with Prague, half CUBIC; base RTT {store.bench.rtt}. A packet stands as far from the exit as the time that it still has
+                to wait. Your click is the next of the small packets that your program sends every 10 ms. The sentences are of a minute after ten seconds.
+            </p>
+        </main>
+    );
+}
+
+function draw(store: Store, canvases: (HTMLCanvasElement | null)[]): void {
+    const { show } = store;
+    const reach = span(store);
+    show.stages.forEach((stage, place) => {
+        const canvas = canvases[place];
+        const about = store.sides[place]?.about;
+        if (!canvas || !about) return;
+        paint(canvas, {
+            reel: stage.reel,
+            at: show.at,
+            slow: show.slow,
+            lanes: lanesOf(about.links[0]?.queues ?? []),
+            span: reach,
+            packet: 12e6 / Math.max(1, bitsPerSecond(store.bench.rate)),
+            hasAxis: place === show.stages.length - 1,
+            isBeginning: show.isBeginning,
+            groups: about.groups.map((name) => ({ colour: colour(name.startsWith("l4s") ? "--l4s" : "--classic"), isSmall: name.endsWith("-click") })),
+            click: stage.click,
+            over: stage.over.slice(-40),
+            isCalm: show.isCalm,
+        });
+    });
+}
+
+/** A queue for new senders above one for ordinary ones has two lanes; all others have one. */
+export const lanesOf = (queues: readonly string[]): number => (queues.includes("l4s") && queues.includes("classic") ? 2 : 1);
