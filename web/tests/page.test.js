@@ -147,6 +147,7 @@ test("slider, program, click, pause and one ms: the first screen answers to each
         await setRange(page, "Downloads", 4);
         await page.locator("#minute summary").click();
         await eventually(page, async () => assert.equal(await page.locator("#minute-figures tbody tr").count(), 10));
+        assert.equal(await page.locator(".waits span").count(), 8);
         await page.locator("#everything").click();
         await page.waitForSelector("#delay");
         assert.equal(await page.locator(".column").count(), 2);

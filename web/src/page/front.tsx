@@ -2,7 +2,7 @@
 
 import { useEffect, useRef } from "preact/hooks";
 import { bitsPerSecond } from "../bench.js";
-import { called, FRONT, number, of, percent, sentences, type Minute } from "../front.js";
+import { called, FRONT, number, of, percent, sentences, type Minute, type Of } from "../front.js";
 import type { Stage } from "../show.js";
 import { colour } from "./chart.js";
 import { FIRST } from "./controls.js";
@@ -11,16 +11,18 @@ import { Share } from "./share.js";
 import type { Store } from "./store.js";
 
 /** The axis reaches to one of these, in ms. */
-const SPANS = [11, 33, 55, 110, 220, 550, 1_100, 5_500] as const;
+const SPANS = [11, 22, 33, 55, 110, 165, 220, 330, 550, 770, 1_100, 1_650, 2_200, 3_300, 5_500] as const;
 /** The most of the visitor's time that a frame stands for, in ms. */
 const FRAME = 50;
 
-/** How far both axes reach: to the room of an ordinary queue, and to the longest wait seen. */
-function span(store: Store): number {
+/** How far both axes reach: to the room of an ordinary queue, and to what is in the pictures. They grow at once, and shrink by half at least. */
+function span(store: Store, before: number): number {
+    const { at, stages } = store.show;
     const rooms = store.bench.queues.map((queue) => Number(/limit=([0-9.]+)ms/.exec(queue)?.[1] ?? 0));
-    const waits = store.show.stages.map(({ reel }) => reel.longest(store.show.at - 2e9) / 1e6);
-    const most = Math.max(10, ...rooms, ...waits);
-    return SPANS.find((span) => span >= 1.04 * most) ?? most;
+    const lengths = stages.flatMap(({ reel }) => [0, 1].map((lane) => reel.length(lane, at) / 1e6));
+    const most = Math.max(10, ...rooms, ...lengths);
+    const needed = SPANS.find((span) => span >= 1.04 * most) ?? most;
+    return needed > before || needed < before / 2 ? needed : before;
 }
 
 /** The result of the click of a side, in words. */
@@ -37,6 +39,37 @@ const ROWS = [
     { group: "l4s-click", name: "your clicks, new program" },
     { group: "classic-click", name: "your clicks, ordinary program" },
 ] as const;
+
+/** From the median wait to that which one packet in a hundred exceeds, of both queues on one axis. */
+function Bars({ store, minute }: { store: Store; minute: readonly [Minute, Minute] }) {
+    const sides = minute.map((side) => ROWS.flatMap(({ group, name }) => (of(side, group) ? [{ name, colour: group.startsWith("l4s") ? "--l4s" : "--classic", ...(of(side, group) as Of) }] : [])));
+    const most = Math.max(1, ...sides.flat().map(({ p99 }) => p99));
+    return (
+        <table class="waits">
+            <caption>A bar reaches from the median wait to the one that one packet in a hundred exceeds. All share one axis, from 0 to {number(most)} ms.</caption>
+            {sides.map((rows, place) => (
+                <tbody key={place}>
+                    <tr>
+                        <th colSpan={3} scope="rowgroup">
+                            {called(store.bench.queues[place] ?? "").name}
+                        </th>
+                    </tr>
+                    {rows.map(({ name, colour, p50, p99 }) => (
+                        <tr key={name}>
+                            <th scope="row">{name}</th>
+                            <td>
+                                <span style={{ marginLeft: `${(100 * p50) / most}%`, width: `max(3px, ${(100 * (p99 - p50)) / most}%)`, background: `var(${colour})` }} />
+                            </td>
+                            <td>
+                                {number(p50)} to {number(p99)} ms
+                            </td>
+                        </tr>
+                    ))}
+                </tbody>
+            ))}
+        </table>
+    );
+}
 
 /** Every packet of the minute, as a table. */
 function Figures({ store, minute }: { store: Store; minute: readonly [Minute, Minute] }) {
@@ -182,11 +215,13 @@ export function Front({ store, onTour }: { store: Store; onTour: () => void }) {
     useEffect(() => {
         let before: number | undefined;
         let asked = 0;
+        let reach = 0;
         const frame = (now: number): void => {
             asked = requestAnimationFrame(frame);
             store.show.tick(Math.min(now - (before ?? now), FRAME), store.isPlaying);
             before = now;
-            draw(store, canvases.current);
+            reach = span(store, reach);
+            draw(store, canvases.current, reach);
         };
         asked = requestAnimationFrame(frame);
         return () => cancelAnimationFrame(asked);
@@ -228,7 +263,14 @@ export function Front({ store, onTour }: { store: Store; onTour: () => void }) {
             </details>
             <details id="minute">
                 <summary>Every packet of a minute</summary>
-                {minutes.latest ? <Figures store={store} minute={minutes.latest} /> : <p class="note">It is simulated…</p>}
+                {minutes.latest ? (
+                    <>
+                        <Bars store={store} minute={minutes.latest} />
+                        <Figures store={store} minute={minutes.latest} />
+                    </>
+                ) : (
+                    <p class="note">It is simulated…</p>
+                )}
             </details>
             <details id="repeat">
                 <summary>Repeat and share</summary>
@@ -250,9 +292,8 @@ export function Front({ store, onTour }: { store: Store; onTour: () => void }) {
     );
 }
 
-function draw(store: Store, canvases: (HTMLCanvasElement | null)[]): void {
+function draw(store: Store, canvases: (HTMLCanvasElement | null)[], reach: number): void {
     const { show } = store;
-    const reach = span(store);
     show.stages.forEach((stage, place) => {
         const canvas = canvases[place];
         const about = store.sides[place]?.about;
