@@ -35,6 +35,8 @@ export interface Bench {
     seed: number;
     /** Whether each user also sends a small packet every 10 ms: the clicks of the first screen. */
     clicks?: boolean;
+    /** Whether each user also fetches ten small items a second, each on a new connection. */
+    smallItems?: boolean;
 }
 
 /**
@@ -99,6 +101,7 @@ function groups(bench: Bench): string[] {
             game: [...datagrams, `app = "game"`],
         };
         if (bench.clicks) all.push(group([`name = "${who}-click"`, ...datagrams, `app = { kind = "cbr", size = "200B", interval = "10ms" }`]));
+        if (bench.smallItems) all.push(group([`name = "${who}-item"`, ...tcp, `app = { kind = "web", rate = 10, size = "2kB", max-concurrent = ${WAITING} }`]));
         for (const extra of EXTRAS.filter((extra) => extras.includes(extra))) {
             all.push(group([`name = "${who}-${extra}"`, ...apps[extra]]));
         }
@@ -270,38 +273,6 @@ export const PRESETS: readonly Preset[] = [
         Object.assign(bench.users.l4s, { downloads: 0, items: 0 });
     }),
     preset("overload", "More than the link can carry", "A sender that never slows down sends half as much again as the link can carry.", (bench) => {
-        bench.udp = 150;
-    }),
-];
-
-/** The steps of a tour of three minutes, in their order. `web/tests/tour.test.js` runs what each of them says. */
-export const TOUR: readonly Preset[] = [
-    preset("idle", "An idle link", "Web items arrive as fast as the distance allows: the points lie on the curve of the idle link. Only those of the L4S user beyond 25 kB take longer: DualPI2 marks the burst with which they begin.", (bench) => {
-        for (const who of USERS) bench.users[who].downloads = 0;
-    }),
-    preset("full", "A full buffer", "Six downloads fill a plain buffer of 100 ms. Every item now waits behind them, and so would a call: most take more than ten times as long.", (bench) => {
-        Object.assign(bench, { queues: ["fifo:limit=100ms"] });
-        Object.assign(bench.users.classic, { downloads: 3, extras: ["panorama"] });
-        Object.assign(bench.users.l4s, { downloads: 3, control: "cubic", ecn: "off", extras: ["panorama"] });
-    }),
-    preset("pie", "A short queue", "PIE drops packets early and keeps the queue near 15 ms. But now items lose packets: where the first one is lost, which sets up the connection, an item waits a whole second.", (bench) => {
-        Object.assign(bench, { queues: ["pie"] });
-        Object.assign(bench.users.classic, { downloads: 3, extras: ["panorama"] });
-        Object.assign(bench.users.l4s, { downloads: 3, control: "cubic", ecn: "off", extras: ["panorama"] });
-    }),
-    preset("fair", "A queue for each flow", "FQ-CoDel lets small items pass the downloads. Larger ones get their share of the link and no more: beyond 50 kB they take about five times as long as over an idle link. The panorama gets the 4 Mbit/s that it needs.", (bench) => {
-        Object.assign(bench, { queues: ["fq_codel"] });
-        Object.assign(bench.users.classic, { downloads: 3, extras: ["panorama"] });
-        Object.assign(bench.users.l4s, { downloads: 3, control: "cubic", ecn: "off", extras: ["panorama"] });
-    }),
-    preset("l4s", "Two queues for two kinds of traffic", "Behind DualPI2 small items of the L4S user are back on the curve of the idle link while its own downloads run, and Classic keeps its rate.", (bench) => {
-        for (const who of USERS) Object.assign(bench.users[who], { downloads: 3, extras: ["panorama"] });
-    }),
-    preset("both", "L4S for everybody", "Both users have L4S: of 100 packets 99 wait less than 5 ms, and the link is nearly full.", (bench) => {
-        Object.assign(bench.users.classic, { control: "prague", ecn: "ect1" });
-        for (const who of USERS) Object.assign(bench.users[who], { downloads: 3, extras: ["panorama"] });
-    }),
-    preset("honest", "Where it ends", "A sender that does not slow down takes the link from both users: DualPI2 does not tell flows apart. Choose fq_codel as the queue, and it gets about as much as each download.", (bench) => {
         bench.udp = 150;
     }),
 ];

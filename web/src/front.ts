@@ -8,14 +8,25 @@ export const FRONT = { queues: ["fifo:limit=100ms", "dualpi2"], most: 10, first:
 export const MINUTE = { duration: "70s", warmup: "10s" } as const;
 export const MINUTE_NS = 70e9;
 
-/** The bench of the first screen: half of the downloads are L4S, the first one is not, and a small packet of each program leaves every 10 ms. */
-export function front(downloads: number, queues: readonly string[] = FRONT.queues): Bench {
+/** Whose downloads they are: half of each kind, of which the first is ordinary, or all of one. */
+export type Senders = "half" | "ordinary" | "new";
+
+/** What else a bench of the first screen may have. */
+export interface More {
+    senders?: Senders;
+    /** Small items on new connections. */
+    smallItems?: boolean;
+    /** Of a sender that never slows down, in percent of the line. */
+    udp?: number;
+}
+
+/** The bench of the first screen: downloads, and a small packet of each kind of program every 10 ms. */
+export function front(downloads: number, queues: readonly string[] = FRONT.queues, { senders = "half", smallItems = false, udp = 0 }: More = {}): Bench {
     const bench = demonstration();
-    bench.queues = [...queues];
-    Object.assign(bench.users.classic, { downloads: Math.ceil(downloads / 2), items: 0 });
-    Object.assign(bench.users.l4s, { downloads: Math.floor(downloads / 2), items: 0 });
-    bench.clicks = true;
-    return bench;
+    const l4s = { half: Math.floor(downloads / 2), ordinary: 0, new: downloads }[senders];
+    Object.assign(bench.users.classic, { downloads: downloads - l4s, items: 0 });
+    Object.assign(bench.users.l4s, { downloads: l4s, items: 0 });
+    return Object.assign(bench, { queues: [...queues], clicks: true, smallItems, udp });
 }
 
 /** What a run of the minute is asked for. */
@@ -29,6 +40,7 @@ interface Group {
     marked: number;
     dropped: number;
     delay_ms: { mean: number; p50: number; p99: number } | null;
+    app?: { completion_ms?: { mean: number } | null; slower_than_1s?: number };
 }
 
 /** The parts of `summary.json` that are shown. */

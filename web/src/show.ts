@@ -6,7 +6,9 @@ import { Reel, falls, type Seen } from "./picture.js";
 /** How long the beginning is shown in real time, in ns. */
 const BEGINNING = 2.4e9;
 /** How far the runs are ahead of the picture: twice the longest wait of the last seconds, within these bounds, in ns. */
-const AHEAD = { least: 50e6, most: 500e6 } as const;
+const AHEAD = { least: 50e6, most: 5e9 } as const;
+/** How far they are at first where nothing moves, in ns. */
+const FIRST = 500e6;
 const LATELY = 2e9;
 
 /** A run of the show. */
@@ -63,7 +65,7 @@ export class Show {
         this.#wantsClick = false;
         this.isBeginning = !isIdle && !this.isCalm;
         // A calm page begins where the queues are full; an idle link has nothing to wait for.
-        this.wish.ahead(this.isBeginning ? AHEAD.least : BEGINNING + AHEAD.most);
+        this.wish.ahead(this.isBeginning ? AHEAD.least : BEGINNING + FIRST);
         this.wish.pace(this.isBeginning ? 1 : this.isCalm ? 0 : 1 / this.slow);
         if (!this.isBeginning) {
             this.at = BEGINNING;

@@ -2,13 +2,13 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { demonstration, difference, EXTRAS, fragment, fromFragment, MOST, PRESETS, queueChanges, scenario, TOUR, USERS } from "../lib/bench.js";
+import { demonstration, difference, EXTRAS, fragment, fromFragment, MOST, PRESETS, queueChanges, scenario, USERS } from "../lib/bench.js";
 import { Engine } from "../lib/engine.js";
 
 const skip = process.env.WASM ? false : "there is no quell.wasm";
 
 test("a fragment reads back as the same bench", () => {
-    for (const { bench } of [...PRESETS, ...TOUR]) {
+    for (const { bench } of PRESETS) {
         const read = fromFragment(`#${fragment(bench)}`);
         assert.deepEqual(read, { bench, problems: [] });
     }
@@ -52,7 +52,7 @@ test("what can change while a bench runs is told apart from what cannot", () => 
 });
 
 test("names of presets differ, and texts are sentences", () => {
-    const all = [...PRESETS, ...TOUR];
+    const all = PRESETS;
     assert.equal(new Set(all.map(({ name }) => name)).size, all.length);
     for (const { title, text } of all) assert.match(`${title} ${text}`, /^[A-Z0-9].*\.$/);
 });
@@ -65,7 +65,7 @@ test("every preset and every extra runs, and every group moves data", { skip }, 
         return [...(downloads ? [who] : []), ...(items ? [`${who}-web`] : []), ...extras.map((extra) => `${who}-${extra}`)];
     }).concat(bench.udp ? ["udp"] : []);
     for (const who of USERS) Object.assign(extras.users[who], { extras: [...EXTRAS] });
-    for (const { name, bench } of [...PRESETS, ...TOUR, { name: "extras", bench: extras }]) {
+    for (const { name, bench } of [...PRESETS, { name: "extras", bench: extras }]) {
         for (const changes of queueChanges(bench)) {
             const run = engine.open(scenario(bench), { changes, moreFlows: MOST.flows, fastest: 1e9 });
             // A call in the L4S queue is light enough for it, and quell says all the same what the rule is.

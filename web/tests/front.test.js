@@ -1,51 +1,18 @@
 // Each sentence of the first screen is what the simulator gives, with three seeds.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { before, test } from "node:test";
-import { Engine } from "../lib/engine.js";
-import { called, front, minute, MINUTE_NS, number, of, percent, sentences } from "../lib/front.js";
+import { test } from "node:test";
+import { called, front, number, of, percent, sentences } from "../lib/front.js";
+import { holds, mean, minutes, skip } from "./minutes.js";
 
-const skip = process.env.WASM ? false : "there is no quell.wasm";
-const SEEDS = [1, 2, 3];
 const DOWNLOADS = [0, 1, 2, 4, 6, 10];
-let module;
-const minutes = new Map();
+const ran = new Map();
 
 /** A minute of both queues, for each seed. */
 async function run(downloads, queues) {
     const key = JSON.stringify([downloads, queues]);
-    if (minutes.has(key)) return minutes.get(key);
-    const all = [];
-    for (const seed of SEEDS) {
-        const bench = { ...front(downloads, queues), seed };
-        const { scenario, runs } = minute(bench);
-        const pair = [];
-        for (const changes of runs) {
-            const engine = await Engine.load(module);
-            const one = engine.open(scenario, { changes, seed });
-            one.advance(MINUTE_NS);
-            pair.push(JSON.parse(one.finish().summary));
-        }
-        all.push(pair);
-    }
-    minutes.set(key, all);
-    return all;
+    if (!ran.has(key)) ran.set(key, await minutes(front(downloads, queues)));
+    return ran.get(key);
 }
-
-const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
-
-/** A figure that the page prints of seed 1 is within two standard errors of the mean of the seeds, or of what rounding leaves. */
-function holds(printed, values, what) {
-    const middle = mean(values);
-    const error = Math.sqrt(mean(values.map((value) => (value - middle) ** 2)) / (values.length - 1));
-    // Two digits: half of the last one; and of three seeds the first may be the farthest.
-    const rounding = Math.max(0.05 * Math.abs(middle), 0.01);
-    assert.ok(Math.abs(printed - middle) <= 2 * Math.sqrt(values.length) * error + rounding, `${what}: ${printed}, by the seeds ${values.join(", ")}`);
-}
-
-before(async () => {
-    if (!skip) module = await WebAssembly.compile(readFileSync(process.env.WASM));
-});
 
 for (const downloads of DOWNLOADS) {
     test(`${downloads} downloads: what is said holds for three seeds`, { skip }, async () => {

@@ -9,7 +9,8 @@ import { pathToFileURL } from "node:url";
 import { after, before, test } from "node:test";
 import axe from "axe-core";
 import { chromium } from "playwright-core";
-import { demonstration, fragment, PRESETS, TOUR } from "../lib/bench.js";
+import { demonstration, fragment, PRESETS } from "../lib/bench.js";
+import { TOUR } from "../lib/tour.js";
 
 const FOLDER = process.env.PAGE ?? "";
 const skip = existsSync(join(FOLDER, "quell.wasm")) ? false : "the page has no quell.wasm";
@@ -216,7 +217,7 @@ test("the first screen has no finding of accessibility, and all is reached by ke
         assert.deepEqual(order, ["downloads", "click", "program", "pause"]);
     }));
 
-for (const preset of [...PRESETS, ...TOUR]) {
+for (const preset of PRESETS) {
     test(`${preset.name} fills its panels`, { skip }, () =>
         withPage(`#${fragment(preset.bench)}`, async (page) => {
             await fast(page);
@@ -451,24 +452,37 @@ test("the panorama follows the hand after the view latency, and by keys", { skip
     }),
 );
 
-test("the tour goes from step to step, each of which starts anew, and ends", { skip }, () =>
+test("the tour goes from step to step, each of which starts anew, fits a phone, and ends", { skip }, () =>
     withPage(COCKPIT, async (page) => {
-        await fast(page);
-        await reach(page, 20);
-        await setRange(page, "Speed", 0);
         await page.locator("#tour").click();
-        await page.waitForFunction(() => parseFloat(document.querySelector(".now").textContent) < 20);
-        // An idle link, of which nothing is remembered from before.
-        await fast(page);
-        await reach(page, 20);
-        for (const figure of await big(page, "delay")) assert.ok(parseFloat(figure) < 12, figure);
-        for (const [place, { title }] of TOUR.entries()) {
+        for (const [place, { title, act, downloads }] of TOUR.entries()) {
             assert.equal(await page.textContent("#tour-title"), `${place + 1} of ${TOUR.length}: ${title}`);
-            await reach(page, 0.3);
-            await page.getByRole("button", { name: place + 1 < TOUR.length ? "Next" : "End of the tour" }).click();
+            assert.equal(await page.textContent(".step .lead"), act);
+            assert.equal(await page.textContent(".slide output"), String(downloads));
+            await eventually(page, async () => assert.doesNotMatch(await page.textContent(".say"), /is simulated/));
+            assert.match(await page.textContent(".say"), /^[A-Z].*[0-9].*\.$/);
+            for (const [width, height] of [[1_280, 720], [360, 740]]) {
+                await page.setViewportSize({ width, height });
+                await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+                const [canvases, wide] = await page.evaluate(() => [Math.max(...[...document.querySelectorAll(".stage canvas")].map((one) => one.getBoundingClientRect().bottom)), document.documentElement.scrollWidth]);
+                assert.ok(canvases <= (width === 360 ? 630 : 720) && wide <= width, `${title}, ${width}: ${canvases}, ${wide}`);
+            }
+            await eventually(page, async () => assert.match(await page.evaluate(() => location.hash), new RegExp(`tour=${place + 1}$`)));
+            await page.locator("#next").click();
         }
         assert.equal(await page.locator("#tour-title").count(), 0);
-        assert.equal(await page.locator(".presets").count(), 1);
+        assert.match(await page.textContent(".question"), /How long does your click wait/);
+        assert.equal(await page.textContent(".slide output"), "1");
+    }),
+);
+
+test("a step of the tour says nothing of downloads that were changed", { skip }, () =>
+    withPage("#tour=3", async (page) => {
+        await eventually(page, async () => assert.match(await page.textContent(".say"), /A small item now takes/));
+        await setRange(page, "Downloads", 2);
+        await eventually(page, async () => assert.match(await page.textContent(".say"), /^2 downloads share the line/));
+        await setRange(page, "Downloads", 6);
+        await eventually(page, async () => assert.match(await page.textContent(".say"), /A small item now takes/));
     }),
 );
 

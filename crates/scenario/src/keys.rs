@@ -215,7 +215,7 @@ const AT: &[Key] = &[
     key(At, "time", time(Time::from_nanos(1), DAY), Required, "When.", r#"time = "30s""#),
     key(At, "repeat", time(Time::from_millis(1), DAY), Derived("the change happens once"), "The change happens again each time so much later, until the end of the run.", r#"repeat = "20s""#),
     key(At, "phase", Domain::Value(D::Flag), Derived("true, or false for a change that repeats"), "Whether a phase of the summary starts with the change.", r#"phase = false"#),
-    key(At, "set", Domain::Table("a table such as { \"link.rate\" = \"20mbit\" }"), Required, "New values, each under its dotted key.", r#"set = { "link.rate" = "20mbit", "group.downloads.count" = 8 }"#),
+    key(At, "set", Domain::Table("a table such as { \"link.rate\" = \"20mbit\" }"), Required, "New values, each under its dotted key. Of two of a key at one time the later in the file counts.", r#"set = { "link.rate" = "20mbit", "group.downloads.count" = 8 }"#),
 ];
 
 keys! {

@@ -8,6 +8,7 @@ import { colour } from "./chart.js";
 import { FIRST } from "./controls.js";
 import { paint } from "./picture.js";
 import { Share } from "./share.js";
+import { TOUR } from "../tour.js";
 import type { Store } from "./store.js";
 
 /** The axis reaches to one of these, in ms. */
@@ -38,6 +39,9 @@ const ROWS = [
     { group: "classic", name: "ordinary downloads" },
     { group: "l4s-click", name: "your clicks, new program" },
     { group: "classic-click", name: "your clicks, ordinary program" },
+    { group: "l4s-item", name: "small items, new program" },
+    { group: "classic-item", name: "small items, ordinary program" },
+    { group: "udp", name: "one that never slows down" },
 ] as const;
 
 /** From the median wait to that which one packet in a hundred exceeds, of both queues on one axis. */
@@ -209,8 +213,55 @@ function Hand({ store }: { store: Store }) {
     );
 }
 
+/** What is asked: of the first screen, or of a step of the tour. */
+function Question({ store }: { store: Store }) {
+    const step = store.stepOfTour === undefined ? undefined : TOUR[store.stepOfTour];
+    if (!step || store.stepOfTour === undefined) {
+        return (
+            <>
+                <h2 class="question">Somebody downloads. You click. How long does your click wait?</h2>
+                <p class="lead">
+                    Both pictures show the same line of {bitsPerSecond(store.bench.rate) / 1e6} Mbit/s and the same senders. Only the queue in front of the line differs.
+                </p>
+            </>
+        );
+    }
+    const place = store.stepOfTour;
+    const isLast = place + 1 === TOUR.length;
+    return (
+        <section class="step" aria-labelledby="tour-title">
+            <h2 class="question" id="tour-title">
+                {place + 1} of {TOUR.length}: {step.title}
+            </h2>
+            <p class="lead">{step.act}</p>
+            <div class="buttons">
+                <button type="button" disabled={place === 0} onClick={() => store.tour(place - 1)}>
+                    Back
+                </button>
+                <button type="button" id="next" onClick={() => store.tour(isLast ? undefined : place + 1)}>
+                    {isLast ? "End of the tour" : "Next"}
+                </button>
+                {!isLast && (
+                    <button type="button" onClick={() => store.tour(undefined)}>
+                        Leave the tour
+                    </button>
+                )}
+            </div>
+        </section>
+    );
+}
+
+/** What is true of the minute, in a large and a small sentence. */
+function said(store: Store): [string, string] {
+    const { latest } = store.minutes;
+    if (!latest) return ["A minute of both is simulated…", ""];
+    const step = store.stepOfTour === undefined ? undefined : TOUR[store.stepOfTour];
+    // Of other downloads than those of the step its text would not be true.
+    return step && step.downloads === store.downloads && step.queues.every((queue, place) => queue === store.bench.queues[place]) ? [step.text(...latest), ""] : sentences(store.bench, latest, store.show.program);
+}
+
 /** The first screen. */
-export function Front({ store, onTour }: { store: Store; onTour: () => void }) {
+export function Front({ store }: { store: Store }) {
     const canvases = useRef<(HTMLCanvasElement | null)[]>([]);
     useEffect(() => {
         let before: number | undefined;
@@ -227,16 +278,12 @@ export function Front({ store, onTour }: { store: Store; onTour: () => void }) {
         return () => cancelAnimationFrame(asked);
     }, [store]);
     const { show, minutes } = store;
-    const [say, more] = minutes.latest ? sentences(store.bench, minutes.latest, show.program) : ["A minute of both is simulated…", ""];
+    const [say, more] = said(store);
     const results = show.stages.map((stage) => result(stage));
     const isOver = results.length === 2 && show.stages.every(({ isSaid }) => isSaid);
-    const rate = bitsPerSecond(store.bench.rate) / 1e6;
     return (
         <main class="front">
-            <h2 class="question">Somebody downloads. You click. How long does your click wait?</h2>
-            <p class="lead">
-                Both pictures show the same line of {rate} Mbit/s and the same senders. Only the queue in front of the line differs.
-            </p>
+            <Question store={store} />
             <section aria-label="The two queues">
                 {store.bench.queues.map((queue, place) => (
                     <Side key={`${place} ${queue}`} store={store} place={place} canvas={(element) => (canvases.current[place] = element)} />
@@ -254,6 +301,7 @@ export function Front({ store, onTour }: { store: Store; onTour: () => void }) {
                 <li><i class="key l4s" /> packet of a new sender (L4S)</li>
                 <li><i class="key classic" /> packet of an ordinary sender</li>
                 <li><i class="key hole" /> marked: “slow down”</li>
+                {store.bench.udp > 0 && <li><i class="key never" /> packet of one that never slows down</li>}
                 <li>✕ dropped</li>
                 <li>★ your click</li>
             </ul>
@@ -277,7 +325,7 @@ export function Front({ store, onTour }: { store: Store; onTour: () => void }) {
                 <Share store={store} />
             </details>
             <p class="buttons">
-                <button type="button" id="tour" onClick={onTour}>
+                <button type="button" id="tour" onClick={() => store.tour(0)}>
                     The tour
                 </button>
                 <button type="button" id="everything" onClick={() => store.cockpit()}>
@@ -285,7 +333,7 @@ export function Front({ store, onTour }: { store: Store; onTour: () => void }) {
                 </button>
             </p>
             <p class="note">
-                Everything here is computed by quell's simulator, now: half of the downloads are L4S senders with Prague, half CUBIC; base RTT {store.bench.rtt}. A packet stands as far from the exit as the time that it still has
+                Everything here is computed by quell's simulator, now: new senders are L4S with Prague, ordinary ones have CUBIC; base RTT {store.bench.rtt}. A packet stands as far from the exit as the time that it still has
                 to wait. Your click is the next of the small packets that your program sends every 10 ms. The sentences are of a minute after ten seconds.
             </p>
         </main>
@@ -307,7 +355,7 @@ function draw(store: Store, canvases: (HTMLCanvasElement | null)[], reach: numbe
             packet: 12e6 / Math.max(1, bitsPerSecond(store.bench.rate)),
             hasAxis: place === show.stages.length - 1,
             isBeginning: show.isBeginning,
-            groups: about.groups.map((name) => ({ colour: colour(name.startsWith("l4s") ? "--l4s" : "--classic"), isSmall: name.endsWith("-click") })),
+            groups: about.groups.map((name) => ({ colour: colour(name === "udp" ? "--never" : name.startsWith("l4s") ? "--l4s" : "--classic"), isSmall: name.endsWith("-click") })),
             click: stage.click,
             over: stage.over.slice(-40),
             isCalm: show.isCalm,

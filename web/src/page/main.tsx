@@ -1,9 +1,8 @@
 // The page: what is set up, what runs, what it shows.
 
 import { render } from "preact";
-import { useEffect, useMemo, useReducer, useState } from "preact/hooks";
-import { TOUR } from "../bench.js";
-import { FRONT } from "../front.js";
+import { useEffect, useMemo, useReducer } from "preact/hooks";
+import { PRESETS, type Preset } from "../bench.js";
 import type { Event } from "../history.js";
 import { SPEEDS } from "../pace.js";
 import { Controls, Field, Links, OwnControls, Slide } from "./controls.js";
@@ -18,7 +17,6 @@ import { Hand, Panorama } from "./panels/panorama.js";
 import { Web } from "./panels/web.js";
 import { Share } from "./share.js";
 import { Store, type Side } from "./store.js";
-import { Presets, Tour } from "./tour.js";
 import { time } from "./words.js";
 
 /** The page is drawn anew after so many ms; where motion is not wanted, seldom. */
@@ -42,6 +40,20 @@ function wanted(store: Store, side: Side): { web: boolean; film: boolean; panora
 function rtt({ history: { groups } }: Side): number {
     const web = groups.filter(({ kind }) => kind === "web");
     return Math.min(...(web.length > 0 ? web : groups).map(({ rtt }) => rtt)) / 1e6;
+}
+
+/** The benches with a name. */
+function Presets({ store }: { store: Store }) {
+    const pick = (preset: Preset): void => store.begin(structuredClone(preset.bench));
+    return (
+        <nav class="presets" aria-label="Presets">
+            {PRESETS.map((preset) => (
+                <button type="button" key={preset.name} title={preset.text} data-preset={preset.name} onClick={() => pick(preset)}>
+                    {preset.title}
+                </button>
+            ))}
+        </nav>
+    );
 }
 
 /** One queue with all of its panels. */
@@ -121,7 +133,6 @@ const seconds = (ns: number): string => `${Math.round(ns / 1e9)} s`;
 /** The page. */
 function Page({ store }: { store: Store }) {
     const [, draw] = useReducer((count: number) => count + 1, 0);
-    const [step, setStep] = useState<number | undefined>(undefined);
     const hand = useMemo(() => new Hand(), []);
     const calm = useMemo(() => matchMedia("(prefers-reduced-motion: reduce)"), []);
     useEffect(() => {
@@ -133,15 +144,6 @@ function Page({ store }: { store: Store }) {
         };
     }, [store]);
     const world = worldOf(store);
-    const begin = (): void => {
-        const [preset] = TOUR;
-        if (preset) store.cockpit(structuredClone(preset.bench));
-        setStep(0);
-    };
-    const first = (): void => {
-        setStep(undefined);
-        store.front(FRONT.first);
-    };
     return (
         <>
             <header>
@@ -151,14 +153,12 @@ function Page({ store }: { store: Store }) {
                     {world}
                     {store.served?.kernel ? `, ${store.served.kernel}` : ""}
                 </p>
-                {!store.isReadOnly && !store.isFront && (
+                {store.canFront && !store.isFront && (
                     <div class="buttons">
-                        {store.canFront && (
-                            <button type="button" id="first" onClick={first}>
-                                First screen
-                            </button>
-                        )}
-                        <button type="button" id="tour" onClick={begin}>
+                        <button type="button" id="first" onClick={() => store.tour(undefined)}>
+                            First screen
+                        </button>
+                        <button type="button" id="tour" onClick={() => store.tour(0)}>
                             Tour
                         </button>
                     </div>
@@ -172,9 +172,8 @@ function Page({ store }: { store: Store }) {
                     </button>
                 </div>
             )}
-            {store.isFront && <Front store={store} onTour={begin} />}
-            {step !== undefined && <Tour store={store} step={step} onStep={setStep} />}
-            {store.own === undefined && step === undefined && !store.isReadOnly && !store.isFront && <Presets store={store} />}
+            {store.isFront && <Front store={store} />}
+            {store.own === undefined && !store.isReadOnly && !store.isFront && <Presets store={store} />}
             {!store.isFront && <Cockpit store={store} calm={calm.matches} hand={hand} />}
             {!store.isFront && <Foot store={store} />}
         </>

@@ -3,18 +3,22 @@
 import { demonstration, difference, fragment, fromFragment, MOST, queueChanges, scenario, type Bench } from "../bench.js";
 import type { Catalogue } from "../catalogue.js";
 import type { About, Files } from "../engine.js";
-import { front, FRONT } from "../front.js";
+import { front, FRONT, type More } from "../front.js";
 import { History, type Event } from "../history.js";
 import { SPEEDS, type Frame } from "../pace.js";
 import { Reel } from "../picture.js";
 import type { Message } from "../session.js";
 import { Show, type Program } from "../show.js";
+import { TOUR } from "../tour.js";
 import { lanesOf } from "./front.js";
 import { Minutes } from "./minutes.js";
 import { server, served, token, worker, type Connection, type Served } from "./connection.js";
 
 /** The fastest that the page's link can become while it runs. */
 const FASTEST = 1e9;
+
+/** So much is simulated at a time, in ns: of more packets than these the page would be told a sample. */
+const AT_ONCE = 500e6;
 
 /** What an address of the cockpit has; one of the first screen has the downloads, and the queues above and below. */
 const COCKPIT = ["rate", "rtt", "queues", "classic", "l4s", "udp", "seed", "scenario"];
@@ -49,6 +53,9 @@ export class Store {
     cause: { event: Event; side: number } | undefined;
     /** Whether the first screen is shown, and not the cockpit. */
     isFront: boolean;
+    /** The step of the tour, if it is shown; and what the bench of the first screen has besides downloads. */
+    stepOfTour: number | undefined;
+    more: More = {};
     readonly minutes = new Minutes(() => this.tell());
     readonly show: Show;
     /** Values of live parameters of queues, by their keys. */
@@ -79,10 +86,12 @@ export class Store {
             const count = /^[0-9]+$/.test(downloads ?? "") ? Math.min(Number(downloads), FRONT.most) : FRONT.first;
             const known = (queue: string | null, place: number): string => (queue !== null && /^[a-z0-9_]+(:[^\s]+)?$/.test(queue) ? queue : (FRONT.queues[place] ?? ""));
             this.bench = front(count, queues.map(known));
+            const step = Number(words.get("tour") ?? 0) - 1;
+            if (TOUR[step]) this.#setStep(step);
         }
         this.show = new Show(
             {
-                ahead: (step) => this.#connection?.ask({ ask: "step", step }),
+                ahead: (ns) => this.#ahead(ns),
                 pace: (speed) => this.#connection?.ask({ ask: "speed", speed: this.isPlaying ? speed : 0 }),
                 said: () => this.tell(),
             },
@@ -207,15 +216,31 @@ export class Store {
     }
 
     /** Shows the first screen with so many downloads, behind two queues, from their beginning. */
-    front(downloads: number, queues: readonly string[] = this.isFront ? this.bench.queues : FRONT.queues): void {
+    front(downloads: number, queues: readonly string[] = this.bench.queues): void {
         this.isFront = true;
         this.isPlaying = true;
-        this.begin(front(downloads, queues));
+        this.begin(front(downloads, queues, this.more));
+    }
+
+    /** Shows a step of the tour from its beginning; none leaves it. */
+    tour(step: number | undefined): void {
+        this.isFront = true;
+        this.isPlaying = true;
+        this.#setStep(step);
+        this.begin(this.bench);
+    }
+
+    #setStep(step: number | undefined): void {
+        const found = step === undefined ? undefined : TOUR[step];
+        this.stepOfTour = found ? step : undefined;
+        this.more = found?.more ?? {};
+        this.bench = found ? front(found.downloads, found.queues, found.more) : front(FRONT.first);
     }
 
     /** Shows all that can be set and seen, of the same downloads. */
-    cockpit(bench: Bench = { ...structuredClone(this.bench), clicks: false }): void {
+    cockpit(bench: Bench = { ...structuredClone(this.bench), clicks: false, smallItems: false }): void {
         this.isFront = false;
+        this.stepOfTour = undefined;
         this.begin(bench);
         this.pace(1, true);
     }
@@ -293,9 +318,15 @@ export class Store {
         }, 300) as unknown as number;
     }
 
+    #ahead(ns: number): void {
+        for (let left = ns; left > 0; left -= AT_ONCE) this.#connection?.ask({ ask: "step", step: Math.min(left, AT_ONCE) });
+    }
+
     #frontWords(): string {
         const [above = "", below = ""] = this.bench.queues;
-        return new URLSearchParams({ downloads: String(this.downloads), above, below }).toString();
+        const words = new URLSearchParams({ downloads: String(this.downloads), above, below });
+        if (this.stepOfTour !== undefined) words.set("tour", String(this.stepOfTour + 1));
+        return words.toString();
     }
 
     #hear(message: Message): void {
