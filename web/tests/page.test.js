@@ -17,6 +17,10 @@ const skip = existsSync(join(FOLDER, "quell.wasm")) ? false : "the page has no q
 const TYPES = { html: "text/html", js: "text/javascript", css: "text/css", wasm: "application/wasm", txt: "text/plain" };
 const POLICY = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data:; connect-src 'self'; worker-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
+/** Another page, with a figure in a frame that may do nothing but run its scripts. */
+const AROUND = `<!doctype html><title>around</title><link rel="icon" href="data:,"><script>addEventListener("message", ({ data }) => (globalThis.told = data));</script>
+<iframe src="/free/#downloads=6&embed=" title="How long does your click wait?" sandbox="allow-scripts" width="100%" height="700"></iframe>`;
+
 let browser;
 let server;
 let base;
@@ -25,10 +29,14 @@ before(async () => {
     if (skip) return;
     browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: ["--no-sandbox"] });
     server = createServer((question, answer) => {
-        const name = question.url === "/" ? "index.html" : question.url.slice(1);
+        // Of `/free/` only the page's own policy holds, as where any web server has the exported folder.
+        const isFree = question.url.startsWith("/free/");
+        const path = isFree ? question.url.slice(5) : question.url;
+        const name = path === "/" ? "index.html" : path.slice(1);
         const file = join(FOLDER, name);
-        if (name.includes("..") || !existsSync(file)) return void answer.writeHead(404).end();
-        answer.writeHead(200, { "content-type": TYPES[name.split(".").pop()], "content-security-policy": POLICY });
+        if (name.includes("..") || (name !== "around.html" && !existsSync(file))) return void answer.writeHead(404).end();
+        if (name === "around.html") return void answer.writeHead(200, { "content-type": "text/html" }).end(AROUND);
+        answer.writeHead(200, { "content-type": TYPES[name.split(".").pop()], ...(isFree ? {} : { "content-security-policy": POLICY }) });
         answer.end(readFileSync(file));
     });
     await new Promise((done) => server.listen(0, "127.0.0.1", done));
@@ -51,7 +59,7 @@ async function withPage(address, act, options = {}) {
         if (!/^(data|blob|file):/.test(request.url()) && !request.url().startsWith(base)) wrong.push(`request: ${request.url()}`);
     });
     await page.goto(/^file:/.test(address) ? address : base + address);
-    await page.waitForSelector(".panel, .problem, .stage");
+    await page.waitForSelector(".panel, .problem, .stage, iframe");
     await act(page);
     await context.close();
     assert.deepEqual(wrong, []);
@@ -177,6 +185,28 @@ test("the first screen costs few drawings, and keeps what it needs", { skip }, (
             return Math.max(...counts);
         });
         assert.ok(calls > 100 && calls <= 3_000, `${calls} calls in two frames at most`);
+    }));
+
+test("a figure runs in a sandboxed frame of another page, and tells its height", { skip }, () =>
+    withPage("around.html", async (page) => {
+        const figure = page.frameLocator("iframe");
+        await eventually(page, async () => assert.match(await figure.locator(".say").textContent(), /^6 downloads share the line.* waits [0-9]+ ms above/));
+        assert.equal(await figure.locator("header").isVisible(), false);
+        assert.equal(await figure.locator("details").count(), 0);
+        assert.match(await figure.locator(".front a").getAttribute("href"), /#downloads=6/);
+        const { height } = await page.evaluate(() => globalThis.told.quell);
+        assert.ok(height > 400 && height < 900, `${height}`);
+    }));
+
+test("the first screen is saved as a picture, and gives a frame", { skip }, () =>
+    withPage("#downloads=6", async (page) => {
+        await waited(page);
+        await page.locator("#repeat summary").click();
+        assert.match(await page.locator(".frame textarea").inputValue(), /^<iframe src="http.*#downloads=6&.*embed=.* sandbox="allow-scripts/);
+        const [saved] = await Promise.all([page.waitForEvent("download"), page.locator("#save").click()]);
+        const bytes = readFileSync(await saved.path());
+        assert.deepEqual([saved.suggestedFilename(), bytes.readUInt32BE(16), bytes.readUInt32BE(20)], ["quell.png", 1_200, 630]);
+        if (process.env.KEEP) writeFileSync(process.env.KEEP, bytes);
     }));
 
 test("where motion is not wanted, the first screen stands still, and a click shows its whole wait", { skip }, () =>

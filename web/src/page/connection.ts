@@ -25,7 +25,7 @@ export interface Connection {
 
 type Hear = (message: Message) => void;
 
-/** In a file system browsers load no module and no worker; there a script has both as texts. */
+/** In a file system, and in a frame that may have no origin, browsers load no module and no worker; there a script has both as texts. */
 interface Local {
     quellLocal?: { wasm: string; worker: string };
 }
@@ -46,8 +46,8 @@ async function script(address: string): Promise<void> {
 export async function worker(hear: Hear): Promise<Connection> {
     let module: WebAssembly.Module;
     let address = "worker.js";
-    if (location.protocol === "file:") {
-        await script("local.js");
+    if (location.protocol === "file:" || origin === "null") {
+        if (!(globalThis as Local).quellLocal) await script("local.js");
         const local = (globalThis as Local).quellLocal;
         if (!local) throw new Error("local.js is damaged");
         module = await WebAssembly.compile(bytesOf(local.wasm));
@@ -67,6 +67,8 @@ export async function worker(hear: Hear): Promise<Connection> {
 /** The token of the server: from the address, which forgets it, or from an earlier load of this tab. */
 export function token(): string | null {
     const words = new URLSearchParams(location.hash.slice(1));
+    // A frame without an origin has no storage, and no server of quell.
+    if (origin === "null") return null;
     const given = words.get("token");
     if (given) {
         words.delete("token");

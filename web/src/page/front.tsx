@@ -6,6 +6,7 @@ import { called, FRONT, number, of, percent, sentences, type Minute, type Of } f
 import type { Stage } from "../show.js";
 import { colour } from "./chart.js";
 import { FIRST } from "./controls.js";
+import { Copies, Whole } from "./copies.js";
 import { paint } from "./picture.js";
 import { Share } from "./share.js";
 import { TOUR } from "../tour.js";
@@ -275,9 +276,15 @@ export function Front({ store }: { store: Store }) {
             draw(store, canvases.current, reach);
         };
         asked = requestAnimationFrame(frame);
-        return () => cancelAnimationFrame(asked);
+        // The page around a figure may make its frame as high as this.
+        const tell = new ResizeObserver(() => parent.postMessage({ quell: { height: document.documentElement.scrollHeight } }, "*"));
+        if (store.isEmbedded && parent !== window) tell.observe(document.body);
+        return () => {
+            cancelAnimationFrame(asked);
+            tell.disconnect();
+        };
     }, [store]);
-    const { show, minutes } = store;
+    const { show } = store;
     const [say, more] = said(store);
     const results = show.stages.map((stage) => result(stage));
     const isOver = results.length === 2 && show.stages.every(({ isSaid }) => isSaid);
@@ -305,6 +312,16 @@ export function Front({ store }: { store: Store }) {
                 <li>✕ dropped</li>
                 <li>★ your click</li>
             </ul>
+            {store.isEmbedded ? <Whole /> : <Rest store={store} results={results} />}
+        </main>
+    );
+}
+
+/** What is closed at first. */
+function Rest({ store, results }: { store: Store; results: string[] }) {
+    const { minutes } = store;
+    return (
+        <>
             <details id="other">
                 <summary>Other queues</summary>
                 <Queues store={store} />
@@ -323,6 +340,7 @@ export function Front({ store }: { store: Store }) {
             <details id="repeat">
                 <summary>Repeat and share</summary>
                 <Share store={store} />
+                <Copies store={store} results={results} />
             </details>
             <p class="buttons">
                 <button type="button" id="tour" onClick={() => store.tour(0)}>
@@ -336,7 +354,7 @@ export function Front({ store }: { store: Store }) {
                 Everything here is computed by quell's simulator, now: new senders are L4S with Prague, ordinary ones have CUBIC; base RTT {store.bench.rtt}. A packet stands as far from the exit as the time that it still has
                 to wait. Your click is the next of the small packets that your program sends every 10 ms. The sentences are of a minute after ten seconds.
             </p>
-        </main>
+        </>
     );
 }
 

@@ -146,7 +146,7 @@ function Page({ store }: { store: Store }) {
     const world = worldOf(store);
     return (
         <>
-            <header>
+            <header hidden={store.isEmbedded}>
                 <h1>quell</h1>
                 <p class="lead">What a queue does to the people behind a link</p>
                 <p class="world" title={store.served?.kernel ?? undefined}>

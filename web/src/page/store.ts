@@ -53,6 +53,8 @@ export class Store {
     cause: { event: Event; side: number } | undefined;
     /** Whether the first screen is shown, and not the cockpit. */
     isFront: boolean;
+    /** Whether this is a figure in another page. */
+    readonly isEmbedded: boolean;
     /** The step of the tour, if it is shown; and what the bench of the first screen has besides downloads. */
     stepOfTour: number | undefined;
     more: More = {};
@@ -81,6 +83,7 @@ export class Store {
         this.own = words.get("scenario") ?? undefined;
         // An address that sets up a bench is of the cockpit.
         this.isFront = this.own === undefined && ![...words.keys()].some((key) => COCKPIT.includes(key));
+        this.isEmbedded = this.isFront && words.has("embed");
         if (this.isFront) {
             const [downloads, ...queues] = [words.get("downloads"), words.get("above"), words.get("below")];
             const count = /^[0-9]+$/.test(downloads ?? "") ? Math.min(Number(downloads), FRONT.most) : FRONT.first;
@@ -325,6 +328,7 @@ export class Store {
     #frontWords(): string {
         const [above = "", below = ""] = this.bench.queues;
         const words = new URLSearchParams({ downloads: String(this.downloads), above, below });
+        if (this.isEmbedded) words.set("embed", "");
         if (this.stepOfTour !== undefined) words.set("tour", String(this.stepOfTour + 1));
         return words.toString();
     }
