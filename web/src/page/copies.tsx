@@ -27,7 +27,7 @@ function draw(store: Store, results: string[]): HTMLCanvasElement {
     };
     to.fillStyle = ink("--paper");
     to.fillRect(0, 0, WIDTH, HEIGHT);
-    text("Somebody downloads. You click. How long does your click wait?", 30, 52, "700 34px");
+    text("Somebody downloads. You click. How long does your click wait?", 30, 52, "700 31px");
     const all = [...document.querySelectorAll<HTMLCanvasElement>(".stage canvas")];
     const widest = Math.max(1, ...all.map(({ width }) => width));
     // Both in one scale, so that lengths can be compared.
@@ -42,6 +42,13 @@ function draw(store: Store, results: string[]): HTMLCanvasElement {
         to.drawImage(picture, 30, y + 10, picture.width * scale, picture.height * scale);
         y += picture.height * scale + 60;
     });
+    const words = (document.querySelector(".say")?.textContent ?? "").split(" ");
+    for (let line = ""; words.length > 0; line = "") {
+        to.font = "24px system-ui, sans-serif";
+        while (words.length > 0 && (line === "" || to.measureText(`${line} ${words[0]}`).width < WIDTH - 60)) line += ` ${words.shift()}`;
+        text(line.trim(), 30, y, "24px");
+        y += 32;
+    }
     const where = location.protocol.startsWith("http") ? `, ${location.host}${location.pathname}` : "";
     text(`${store.downloads} download${store.downloads === 1 ? "" : "s"} on a line of ${store.bench.rate.replace("mbit", " Mbit/s")}; simulated by quell${where}`, 30, HEIGHT - 24, "20px", "--soft");
     return canvas;

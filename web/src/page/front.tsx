@@ -351,7 +351,7 @@ function Rest({ store, results }: { store: Store; results: string[] }) {
                 </button>
             </p>
             <p class="note">
-                Everything here is computed by quell's simulator, now: new senders are L4S with Prague, ordinary ones have CUBIC; base RTT {store.bench.rtt}. A packet stands as far from the exit as the time that it still has
+                Everything here is computed by quell's simulator, now: new senders are L4S with Prague, ordinary ones have CUBIC; base RTT {store.bench.rtt.replace("ms", " ms")}. A packet stands as far from the exit as the time that it still has
                 to wait. Your click is the next of the small packets that your program sends every 10 ms. The sentences are of a minute after ten seconds.
             </p>
         </>

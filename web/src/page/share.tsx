@@ -41,7 +41,7 @@ export function Share({ store }: { store: Store }) {
                     Copy the address
                 </button>
             )}
-            {!store.isReadOnly && (
+            {!store.isReadOnly && !store.isFront && (
                 <button type="button" id="finish" disabled={files} onClick={() => store.finish()}>
                     End, with the summary
                 </button>
