@@ -4,7 +4,7 @@
 //! datagrams, have nobody who waits for them.
 
 use quell_app::{Part, Transport};
-use quell_measure::{AppSummary, AppTimes, Direction, Figures, GroupSummary};
+use quell_measure::{AppSummary, Direction, Figures, GroupSummary};
 
 use crate::figures::BOTTLENECK;
 use crate::{Group, Scenario};
@@ -169,13 +169,10 @@ pub fn is_felt(kind: &str, figure: &str, part: Option<Part>) -> bool {
 
 /// A figure of what an application reports, or a part of a distribution; `None` where there is none.
 pub fn reported(app: &AppSummary, figure: &str, part: Option<Part>) -> Option<f64> {
-    match part {
-        Some(part) => part_of(app.times(figure)?, part),
-        None => app.number(figure),
-    }
-}
-
-fn part_of(times: &AppTimes, part: Part) -> Option<f64> {
+    let Some(part) = part else {
+        return app.number(figure);
+    };
+    let times = app.times(figure)?;
     Some(match part {
         Part::Mean => times.mean,
         Part::Min => times.min,
@@ -302,7 +299,11 @@ fn film(picture: &[f64], stops: &[f64], n: usize) -> String {
     };
     let stopped = stops.iter().filter(|stops| **stops > 0.0).count();
     match (stopped, stops) {
-        _ if picture.is_empty() => format!("{film} do{}not play", if n > 1 { " " } else { "es " }),
+        _ if picture.is_empty() => format!("{film} never play{s}"),
+        (_, all) if picture.len() < all.len() => {
+            let played = picture.len();
+            format!("{film} play{s} in only {played} of {} runs", all.len())
+        }
         (0, _) => format!("{film} never stop{s}"),
         (1, [stops]) if *stops < 2.0 => format!("{film} stop{s} once"),
         (1, [stops]) => format!("{film} stop{s} {stops:.0} times"),
@@ -477,7 +478,11 @@ mod tests {
             let run = figures(0, 4.35, down, up);
             assert!(!said(&[&run]).contains("upload"));
         }
-        assert_eq!(film(&[], &[0.0], 1), "the film does not play");
+        assert_eq!(film(&[], &[0.0], 1), "the film never plays");
+        assert_eq!(
+            film(&[16.0], &[0.0; 2], 1),
+            "the film plays in only 1 of 2 runs"
+        );
     }
 
     #[test]
