@@ -61,6 +61,14 @@ impl Estimate {
     }
 }
 
+/// Whether two figures differ by more than two standard errors of their difference; `None` where a single run says nothing about
+/// chance.
+pub fn differ(one: &[f64], other: &[f64]) -> Option<bool> {
+    let (one, other) = (Estimate::new(one)?, Estimate::new(other)?);
+    let error = one.standard_error?.hypot(other.standard_error?);
+    Some((one.mean - other.mean).abs() > 2.0 * error)
+}
+
 /// Aggregates the runs of one scenario, in any order; `None` without runs.
 ///
 /// # Errors
@@ -167,6 +175,20 @@ mod tests {
     use crate::app::tests::times;
     use crate::app::{AppFigure, AppSummary};
     use crate::summary::tests::summary;
+
+    #[test]
+    fn a_difference_within_two_standard_errors_is_none() {
+        // Standard errors of 1 each: two of their difference are 2√2 = 2.83.
+        let around = |mean: f64| [mean - 1.0, mean + 1.0];
+        assert_eq!(differ(&around(5.0), &around(7.8)), Some(false));
+        assert_eq!(differ(&around(5.0), &around(7.9)), Some(true));
+        assert_eq!(differ(&around(7.9), &around(5.0)), Some(true));
+        // What no seed changes differs as soon as it is not the same.
+        assert_eq!(differ(&[3.0; 2], &[3.0; 2]), Some(false));
+        assert_eq!(differ(&[3.0; 2], &[3.1; 2]), Some(true));
+        assert_eq!(differ(&[3.0], &around(9.0)), None);
+        assert_eq!(differ(&[], &around(9.0)), None);
+    }
 
     #[test]
     fn an_estimate_is_the_mean_with_its_standard_error() {

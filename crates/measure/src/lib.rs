@@ -38,7 +38,7 @@ pub mod summary;
 pub mod timeline;
 pub mod windows;
 
-pub use aggregate::{Aggregate, Estimate, aggregate};
+pub use aggregate::{Aggregate, Estimate, aggregate, differ};
 pub use app::{AppFigure, AppSummary, AppTimes};
 pub use bursts::{BurstRecorder, Bursts, drop_interval_s};
 pub use control_info::{Carrier, GroupControl, MarkFeedback};

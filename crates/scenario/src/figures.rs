@@ -19,7 +19,7 @@ use crate::lifetimes::Lifetime;
 use crate::{DirectionSpec, Group, Scenario, Side};
 
 /// Below this utilisation a link that never signalled was not the bottleneck.
-const BOTTLENECK: f64 = 0.9;
+pub(crate) const BOTTLENECK: f64 = 0.9;
 
 /// The report of an application between two neighbouring cuts of the timeline, or of several such stretches.
 #[derive(Debug, Clone, Copy)]

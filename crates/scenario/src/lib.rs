@@ -30,6 +30,7 @@ pub mod columns;
 pub mod contract;
 pub mod control;
 mod domain;
+pub mod felt;
 pub mod figures;
 pub mod find;
 mod guesses;

@@ -3,9 +3,9 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
-use quell_scenario::World;
-use quell_scenario::{EcnSetting, Scenario, programs};
+use quell_scenario::{EcnSetting, Override, Scenario, World, felt, programs, sim};
 
 fn shipped() -> Vec<PathBuf> {
     let mut found = Vec::new();
@@ -114,4 +114,42 @@ fn what_is_resolved_reads_back_as_the_same_scenario_and_changes_no_more() {
         assert_eq!(again, scenario, "{path:?}");
         assert_eq!(again.to_toml(), text, "{path:?}");
     }
+}
+
+#[test]
+fn everybody_in_a_scenario_feels_something() {
+    let short = [
+        Override::duration("3s"),
+        Override::set("run.warmup=0s").unwrap(),
+    ];
+    let mut people = 0;
+    for path in shipped() {
+        let text = fs::read_to_string(&path).unwrap();
+        // Some change later than that.
+        let Ok(loaded) = Scenario::load("f", &text, &short, None) else {
+            continue;
+        };
+        let scenario = loaded.scenario;
+        let kinds = ["web", "has", "voice", "game", "rtc", "panorama"];
+        let felt_by = |kind: &str| kinds.contains(&kind);
+        if !scenario
+            .groups
+            .iter()
+            .any(|group| felt_by(group.app.kind()))
+        {
+            continue;
+        }
+        let ran = sim::run(&scenario, 1, &AtomicBool::new(false), &mut ()).unwrap();
+        let figures = &ran.summary.figures;
+        let rows = felt::felt(&[figures], &scenario);
+        for (group, ran) in scenario.groups.iter().zip(&figures.groups) {
+            let feels = rows
+                .iter()
+                .any(|row| row.who == group.name && row.application != felt::BULK);
+            let expected = ran.count > 0 && felt_by(group.app.kind());
+            assert_eq!(feels, expected, "{path:?} {}", group.name);
+            people += usize::from(feels);
+        }
+    }
+    assert!(people > 20, "{people}");
 }

@@ -283,7 +283,7 @@ const HEARD: Form<Heard> = figures!(
             Column::of("P99 ms", Part::P99, MS)
         ],
         &[Column::of("mouth to ear ms", Part::Mean, MS)],
-        &[Column::new("worst 10 s", TWO).rank(0)]
+        &[Column::new("MOS of worst 10 s", TWO).rank(0)]
     ]
 );
 

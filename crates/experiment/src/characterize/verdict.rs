@@ -60,13 +60,13 @@ impl Verdict {
 }
 
 impl Ending {
-    /// In a word.
+    /// In words.
     pub fn word(self) -> &'static str {
         match self {
             Self::Met => "met",
             Self::Missed => "missed",
             Self::Open => "open",
-            Self::Implied => "cannot be judged",
+            Self::Implied => "cannot fail here",
         }
     }
 

@@ -67,7 +67,7 @@ pub(crate) struct Ran<'a> {
 impl Ran<'_> {
     /// The outcome of each case.
     pub(crate) fn outcomes(&self) -> impl Iterator<Item = &Outcome> {
-        self.columns.iter().map(|(_, outcome)| outcome)
+        self.columns.iter().map(|(.., outcome)| outcome)
     }
 
     /// Fails after a signal, or if `--strict` makes a warning an error. Call it after everything has been printed.
@@ -125,16 +125,16 @@ pub(crate) fn run<'a>(
         let outcomes = quell_lab::run_all(&tasks, jobs, &mut |progress| shown.tell(&progress));
         shown.end();
         for ((index, case), outcome) in members.iter().zip(outcomes.map_err(Failure::run)?) {
-            columns[*index] = Some((&case.label, outcome));
+            columns[*index] = Some((&case.label, &case.loaded.scenario, outcome));
         }
     }
     let fates = cases.iter().zip(&columns).flat_map(|(case, column)| {
-        let outcome = column.as_ref().map(|(_, outcome)| outcome);
+        let outcome = column.as_ref().map(|(.., outcome)| outcome);
         Fate::of_all(Some(&case.label), &case.loaded.scenario, outcome)
     });
     let fates = fates.collect();
     // A case that had not begun when the signal came has nothing to show.
-    let begun = |(_, outcome): &Column<'a>| !outcome.runs.is_empty();
+    let begun = |(.., outcome): &Column<'a>| !outcome.runs.is_empty();
     Ok(Ran {
         columns: columns.into_iter().flatten().filter(begun).collect(),
         fates,
@@ -160,13 +160,20 @@ fn folder_of(outcome: &Outcome) -> Option<&PathBuf> {
     all.or(outcome.runs.first().map(|run| &run.folder))
 }
 
+/// The cases as tables show them.
+pub(crate) fn shown<'a>(outcomes: &'a [Column<'_>]) -> Vec<summary::Case<'a>> {
+    let cases = outcomes.iter();
+    cases
+        .map(|(queue, scenario, outcome)| case(queue, scenario, outcome))
+        .collect()
+}
+
 /// Prints the tables, the picture, the warnings and the folders of the results.
 pub(crate) fn text(outcomes: &[Column<'_>], spread: &Spread, page: &mut Page) {
-    let cases = outcomes.iter().map(|(queue, outcome)| case(queue, outcome));
-    let cases: Vec<summary::Case<'_>> = cases.collect();
+    let cases = shown(outcomes);
     page.blocks(&summary::blocks(&cases, spread));
     let mut delays = Vec::new();
-    for (queue, outcome) in outcomes {
+    for (queue, _, outcome) in outcomes {
         let measured = outcome.runs.iter().find(|run| run.summary.has_measured());
         for group in measured.map_or(&[][..], |run| &run.summary.figures.groups) {
             if let Some(delay) = group.delay_ms {
@@ -181,13 +188,13 @@ pub(crate) fn text(outcomes: &[Column<'_>], spread: &Spread, page: &mut Page) {
     }
     page.gap();
     delay_picture::delays(&delays, page);
-    if let Some(run) = outcomes.iter().find(|(_, outcome)| outcome.runs.len() > 1) {
-        let seed = run.1.runs[0].seed;
+    if let Some(run) = outcomes.iter().find(|(.., outcome)| outcome.runs.len() > 1) {
+        let seed = run.2.runs[0].seed;
         page.paragraph(0, &format!("The picture shows seed {seed} only."));
     }
     remarks(&cases, spread, page);
     page.gap();
-    for (queue, outcome) in outcomes {
+    for (queue, _, outcome) in outcomes {
         if let Some(folder) = folder_of(outcome) {
             page.line(format_args!("{queue}: results in {}", folder.display()));
         }
@@ -201,7 +208,7 @@ pub(crate) fn json(
     page: &mut Page,
 ) -> Result<(), Failure> {
     let mut all: Vec<Value> = Vec::new();
-    for (queue, outcome) in outcomes {
+    for (queue, _, outcome) in outcomes {
         let summaries: Vec<&Summary> = outcome.runs.iter().map(|run| &run.summary).collect();
         let folder = folder_of(outcome).map(|folder| folder.display().to_string());
         let mut value = json!({ "queue": queue, "folder": folder, "summaries": summaries });

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use quell_lab::live::privilege_separation;
 use quell_lab::results::summary::{self, Case, Spread};
+use quell_lab::scenario::Scenario;
 use quell_lab::{Outcome, World, confidence};
 use quell_measure::{Aggregate, Estimate};
 use serde_json::{Value, json};
@@ -12,14 +13,15 @@ use serde_json::{Value, json};
 use crate::failure::Failure;
 use crate::output::page::Page;
 
-/// The outcome of a case, with the name of the case.
-pub(crate) type Column<'a> = (&'a str, Outcome);
+/// The outcome of a case, with the name of the case and what ran.
+pub(crate) type Column<'a> = (&'a str, &'a Scenario, Outcome);
 
 /// The runs of an outcome under a name, which is empty where they stand alone.
-pub(crate) fn case<'a>(label: &'a str, outcome: &'a Outcome) -> Case<'a> {
+pub(crate) fn case<'a>(label: &'a str, scenario: &'a Scenario, outcome: &'a Outcome) -> Case<'a> {
     let runs = || outcome.runs.iter();
     Case {
         label,
+        scenario: Some(scenario),
         runs: runs().map(|run| &run.summary).collect(),
         idle: summary::idle(runs().map(|run| (run.folder.as_path(), &run.summary))),
     }

@@ -108,7 +108,7 @@ fn json(outcome: &Outcome, confidence: Option<f64>, page: &mut Page) -> Result<(
 fn text(outcome: &Outcome, scenario: &Scenario, spread: &Spread, page: &mut Page) {
     let runs: Vec<&Summary> = outcome.runs.iter().map(|run| &run.summary).collect();
     page.paragraph(0, &summary::title(&runs));
-    let cases = [case("", outcome)];
+    let cases = [case("", scenario, outcome)];
     page.blocks(&summary::blocks(&cases, spread));
     remarks(&cases, spread, page);
     if let [only] = &outcome.runs[..]

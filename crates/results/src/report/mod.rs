@@ -119,6 +119,7 @@ fn came_out(sources: &[Source]) -> Result<Vec<Block>, Error> {
     let runs = runs?;
     let cases = sources.iter().zip(&runs).map(|(source, runs)| Case {
         label: &source.label,
+        scenario: source.runs.first().and_then(|run| run.scenario.as_ref()),
         runs: runs.iter().collect(),
         idle: summary::idle(source.folders().zip(runs)),
     });

@@ -2,8 +2,9 @@
 //!
 //! Columns come from the figures that the kinds of applications declare.
 
-use quell_app::{Column as Shown, FigureInfo, FormInfo, KINDS, Notation, Part};
-use quell_measure::{AppSummary, AppTimes, GroupSummary};
+use quell_app::{Column as Shown, FigureInfo, FormInfo, KINDS, Notation};
+use quell_measure::{AppSummary, GroupSummary};
+use quell_scenario::felt::{is_felt, reported};
 
 use super::row;
 use super::spread::{Form, Spread};
@@ -16,11 +17,12 @@ pub(super) struct Group<'a> {
     pub(super) runs: Vec<&'a GroupSummary>,
 }
 
-/// A table of the groups of each form, and the causes of what was slow; nothing where there are none.
-pub(super) fn blocks(groups: &[Group<'_>], spread: &Spread) -> Vec<Block> {
+/// A table of the groups of each form, and the causes of what was slow; nothing where there are none. What people feel is left out where
+/// a table of its own has it.
+pub(super) fn blocks(groups: &[Group<'_>], has_felt: bool, spread: &Spread) -> Vec<Block> {
     let tables = forms().into_iter().map(|(title, form)| {
         let caption = format!("What the applications measured: {title}");
-        Block::Table(table(title, &form, groups, spread).captioned(caption))
+        Block::Table(table(title, &form, groups, has_felt, spread).captioned(caption))
     });
     let causes = groups.iter().flat_map(causes).map(Block::Text);
     tables.chain(causes).collect()
@@ -90,14 +92,29 @@ fn belongs(app: &AppSummary, form: &FormInfo) -> bool {
     shown.all(|figure| app.figures.contains_key(figure.name))
 }
 
-fn table(title: &str, form: &FormInfo, groups: &[Group<'_>], spread: &Spread) -> Table {
+fn table(
+    title: &str,
+    form: &FormInfo,
+    groups: &[Group<'_>],
+    has_felt: bool,
+    spread: &Spread,
+) -> Table {
     let is_mine = |group: &&Group<'_>| {
         let mut apps = group.runs.iter().filter_map(|group| group.app.as_ref());
         apps.any(|app| belongs(app, form))
     };
+    let apps = groups.iter().filter(is_mine).flat_map(|group| &group.runs);
+    let kind = apps
+        .filter_map(|group| group.app.as_ref())
+        .map(|app| &app.kind)
+        .next();
+    let elsewhere = |figure: &FigureInfo, column: &Shown| {
+        has_felt && kind.is_some_and(|kind| is_felt(kind, figure.name, column.part))
+    };
     let figures = form.figures.iter();
     let shown: Vec<(&FigureInfo, &Shown)> = figures
         .flat_map(|figure| figure.columns.iter().map(move |column| (figure, column)))
+        .filter(|(figure, column)| !elsewhere(figure, column))
         .collect();
     let columns = shown.iter().map(|(_, column)| {
         let role = column.rank.map_or(Role::Figure, Role::Extra);
@@ -108,7 +125,7 @@ fn table(title: &str, form: &FormInfo, groups: &[Group<'_>], spread: &Spread) ->
     for group in groups.iter().filter(is_mine) {
         let figures = shown.iter().map(|(figure, column)| {
             let apps = group.runs.iter().filter_map(|group| group.app.as_ref());
-            let values = apps.filter_map(|app| value(app, figure, column));
+            let values = apps.filter_map(|app| reported(app, figure.name, column.part));
             (notation(column), values.collect())
         });
         let figures: Vec<(Form, Vec<f64>)> = figures.collect();
@@ -121,25 +138,6 @@ fn table(title: &str, form: &FormInfo, groups: &[Group<'_>], spread: &Spread) ->
         );
     }
     table
-}
-
-fn value(app: &AppSummary, figure: &FigureInfo, column: &Shown) -> Option<f64> {
-    match column.part {
-        Some(part) => app.times(figure.name).and_then(|times| of(times, part)),
-        None => app.number(figure.name),
-    }
-}
-
-fn of(times: &AppTimes, part: Part) -> Option<f64> {
-    Some(match part {
-        Part::Mean => times.mean,
-        Part::Min => times.min,
-        Part::P50 => times.p50,
-        Part::P90 => times.p90,
-        Part::P99 => times.p99?,
-        Part::P999 => times.p999?,
-        Part::Max => times.max,
-    })
 }
 
 fn notation(column: &Shown) -> Form {

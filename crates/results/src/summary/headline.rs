@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use quell_measure::{Figures, GroupSummary, Summary};
+use quell_measure::{Figures, GroupSummary, Summary, differ};
 use quell_scenario::Scenario;
 
 use super::group_figures::{each, per_flow};
-use super::spread::{Form, Spread, differ};
+use super::spread::{Form, Spread};
 use crate::steady;
 
 /// Seeds part where one has so many times the figure of another.

@@ -3,6 +3,7 @@
 //! One case is shown by itself, or several side by side: one scenario over several queues, or in several worlds.
 
 mod applications;
+mod felt;
 mod group_figures;
 mod headline;
 mod links;
@@ -13,6 +14,8 @@ use std::path::Path;
 
 use quell_measure::{Direction, Dist, Figures, GroupSummary, Phase, QueueSummary, Summary};
 
+use quell_scenario::Scenario;
+
 use crate::bottleneck::{self, Sending};
 use crate::present::{Block, Cell, Role, Table};
 
@@ -20,8 +23,9 @@ use applications::Group;
 use group_figures::{drop_ratio, each, mark_ratio, per_flow};
 use merge_warnings::{Alike, Remark};
 
+pub use felt::People;
 pub use headline::doubts;
-pub use spread::{Form, Spread, differ};
+pub use spread::{Form, Spread};
 
 const MS: Form = Form::Plain(2);
 
@@ -30,6 +34,8 @@ const MS: Form = Form::Plain(2);
 pub struct Case<'a> {
     /// Its name beside others, such as that of its queue; empty where it stands alone.
     pub label: &'a str,
+    /// What ran; without it nobody is known to feel anything.
+    pub scenario: Option<&'a Scenario>,
     /// What came out.
     pub runs: Vec<&'a Summary>,
     /// Why its link was idle, by [`idle`]; empty where it was not.
@@ -53,6 +59,7 @@ impl<'a> Case<'a> {
 /// Figures of a stretch of time of a case.
 struct Part<'a> {
     label: &'a str,
+    scenario: Option<&'a Scenario>,
     idle: &'a str,
     all: Vec<&'a Figures>,
 }
@@ -113,14 +120,7 @@ pub fn warnings<'a>(warnings: impl Iterator<Item = (&'a str, &'a str)>) -> Block
 
 /// What cases came out with.
 pub fn blocks(cases: &[Case<'_>], spread: &Spread) -> Vec<Block> {
-    let whole: Vec<Part<'_>> = cases
-        .iter()
-        .map(|case| Part {
-            label: case.label,
-            idle: &case.idle,
-            all: case.measured(),
-        })
-        .collect();
+    let whole: Vec<Part<'_>> = cases.iter().map(Part::whole).collect();
     let named = whole.iter().map(|part| (part.label, part.all.clone()));
     let most = cases.iter().map(|case| case.runs.len()).max();
     let lines = headline::lines(&named.collect::<Vec<_>>());
@@ -161,7 +161,10 @@ fn figures(parts: &[Part<'_>], spread: &Spread) -> Vec<Block> {
             runs: part.groups(index),
         })
     });
-    blocks.extend(applications::blocks(&groups.collect::<Vec<_>>(), spread));
+    let people = People::new(parts, false, spread);
+    let groups: Vec<Group<'_>> = groups.collect();
+    blocks.extend(applications::blocks(&groups, people.is_some(), spread));
+    blocks.extend(people.into_iter().flat_map(People::blocks));
     blocks
 }
 
@@ -172,6 +175,7 @@ fn phase(cases: &[Case<'_>], index: usize, spread: &Spread) -> Option<Block> {
         .iter()
         .map(|case| Part {
             label: case.label,
+            scenario: case.scenario,
             idle: "",
             all: case.phases(index).map(|phase| &phase.figures).collect(),
         })
@@ -421,6 +425,16 @@ fn groups(
 }
 
 impl<'a> Part<'a> {
+    /// All of a case.
+    fn whole(case: &'a Case<'a>) -> Self {
+        Self {
+            label: case.label,
+            scenario: case.scenario,
+            idle: &case.idle,
+            all: case.measured(),
+        }
+    }
+
     /// A group in each run.
     fn groups(&self, index: usize) -> Vec<&'a GroupSummary> {
         let all = self.all.iter();
@@ -493,6 +507,7 @@ mod tests {
                 let runs = summaries.to_vec();
                 let case = Case {
                     label: "",
+                    scenario: None,
                     runs,
                     idle: String::new(),
                 };

@@ -108,14 +108,6 @@ impl Spread {
     }
 }
 
-/// Whether two figures differ by more than two standard errors of their difference; `None` where a single run says nothing about
-/// chance.
-pub fn differ(one: &[f64], other: &[f64]) -> Option<bool> {
-    let (one, other) = (Estimate::new(one)?, Estimate::new(other)?);
-    let error = one.standard_error?.hypot(other.standard_error?);
-    Some((one.mean - other.mean).abs() > 2.0 * error)
-}
-
 impl Form {
     /// Factor, digits behind the point, and unit, for a number of that size.
     fn scale(self, size: f64) -> (f64, usize, &'static str) {
@@ -165,19 +157,5 @@ mod tests {
         assert_eq!(plain.cell(Form::Percent(3), 2, &[0.5]), "50.000 (1)");
         assert!(plain.footnote().is_some());
         assert_eq!(plain.cell(ms, 2, &[]), "-");
-    }
-
-    #[test]
-    fn a_difference_within_two_standard_errors_is_none() {
-        // Standard errors of 1 each: two of their difference are 2√2 = 2.83.
-        let around = |mean: f64| [mean - 1.0, mean + 1.0];
-        assert_eq!(differ(&around(5.0), &around(7.8)), Some(false));
-        assert_eq!(differ(&around(5.0), &around(7.9)), Some(true));
-        assert_eq!(differ(&around(7.9), &around(5.0)), Some(true));
-        // What no seed changes differs as soon as it is not the same.
-        assert_eq!(differ(&[3.0; 2], &[3.0; 2]), Some(false));
-        assert_eq!(differ(&[3.0; 2], &[3.1; 2]), Some(true));
-        assert_eq!(differ(&[3.0], &around(9.0)), None);
-        assert_eq!(differ(&[], &around(9.0)), None);
     }
 }

@@ -167,8 +167,8 @@ pub(super) const FORM: Form<PagesReport> = Form {
         )
         .shown(&[
             Column::of("load p50 ms", Part::P50, Notation::Plain(0)),
-            Column::of("p99 ms", Part::P99, Notation::Plain(0)),
-            Column::of("mean ms", Part::Mean, Notation::Plain(0)).rank(2),
+            Column::of("load p99 ms", Part::P99, Notation::Plain(0)),
+            Column::of("load mean ms", Part::Mean, Notation::Plain(0)).rank(2),
         ]),
         times(
             "page_load_cold_ms",

@@ -1,0 +1,110 @@
+//! What people feel: a row for each figure of each person, a column for each case; and what they would say.
+
+use quell_measure::differ;
+use quell_scenario::felt::{BULK, Felt, felt, sentence};
+
+use super::spread::{Form, Spread};
+use super::{Case, Part};
+use crate::present::{Block, Cell, Role, Table};
+
+/// Behind a figure that does not differ from that of the first case.
+const ALIKE: &str = " ~";
+
+/// What people feel in cases.
+#[derive(Debug)]
+pub struct People {
+    /// Every figure.
+    pub table: Table,
+    /// What the marks in the table mean, if there are any.
+    pub note: Option<String>,
+    /// A sentence for each case, behind its label.
+    pub words: Vec<String>,
+}
+
+impl People {
+    /// Of whole runs, with the rates of bulk data. `None` where nobody feels anything.
+    pub fn of(cases: &[Case<'_>], spread: &Spread) -> Option<Self> {
+        let parts: Vec<Part<'_>> = cases.iter().map(Part::whole).collect();
+        Self::new(&parts, true, spread)
+    }
+
+    /// With the rates of bulk data, or without them beside a table that has them.
+    pub(super) fn new(parts: &[Part<'_>], with_rates: bool, spread: &Spread) -> Option<Self> {
+        let rows = |part: &Part<'_>| -> Vec<Felt> {
+            let rows = part.scenario.map(|scenario| felt(&part.all, scenario));
+            rows.unwrap_or_default()
+        };
+        let all: Vec<Vec<Felt>> = parts.iter().map(rows).collect();
+        let words = parts.iter().zip(&all).filter_map(|(part, rows)| {
+            let words = sentence(rows, &part.all);
+            let colon = if part.label.is_empty() { "" } else { ": " };
+            (!words.is_empty()).then(|| format!("{}{colon}{words}.", part.label))
+        });
+        let words: Vec<String> = words.collect();
+        if words.is_empty() {
+            return None;
+        }
+        let labels = parts.iter().map(|part| match part.label {
+            "" => ("value", Role::Figure),
+            label => (label, Role::Figure),
+        });
+        let heads = [("who", Role::Label), ("feels", Role::Word)];
+        let mut table = Table::new(heads.into_iter().chain(labels)).captioned("What people feel");
+        let mut is_marked = false;
+        for (index, row) in all.iter().flatten().enumerate() {
+            let same = |other: &&Felt| (&other.who, &other.what) == (&row.who, &row.what);
+            let is_known = all.iter().flatten().take(index).any(|other| same(&other));
+            if is_known || row.application == BULK && !with_rates {
+                continue;
+            }
+            let form = Form::Plain(row.digits);
+            let values = |rows: &Vec<Felt>| rows.iter().find(same).map(|row| row.values.clone());
+            let values: Vec<Vec<f64>> = all
+                .iter()
+                .map(|rows| values(rows).unwrap_or_default())
+                .collect();
+            let what = format!("{}, {}", row.what, row.unit);
+            let cells = parts
+                .iter()
+                .zip(&values)
+                .enumerate()
+                .map(|(index, (part, of_case))| {
+                    let mut cell = spread.cell(form, part.all.len(), of_case);
+                    if index > 0 && differ(&values[0], of_case) == Some(false) {
+                        cell += ALIKE;
+                        is_marked = true;
+                    }
+                    Cell::from(cell)
+                });
+            let labels = [row.who.as_str(), what.as_str()].map(Cell::from);
+            table.row(labels.into_iter().chain(cells));
+            if spread.has_range() {
+                let ranges = values
+                    .iter()
+                    .map(|values| Spread::range(form, values).into());
+                table.below([Cell::default(), Cell::default()].into_iter().chain(ranges));
+            }
+        }
+        let first = parts.first().map_or("", |part| part.label);
+        let note = format!(
+            "~: no clear difference from {first}; it is less than two standard errors, so other seeds may turn it around."
+        );
+        Some(Self {
+            table,
+            note: is_marked.then_some(note),
+            words,
+        })
+    }
+
+    /// Table, note and words.
+    pub(super) fn blocks(self) -> Vec<Block> {
+        let note = self.note.map(Block::Text);
+        let words = self.words.into_iter().map(Block::Text).collect();
+        let said = Block::Section("In words".to_owned(), words);
+        [Block::Table(self.table)]
+            .into_iter()
+            .chain(note)
+            .chain([said])
+            .collect()
+    }
+}
