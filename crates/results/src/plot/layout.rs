@@ -16,9 +16,10 @@ const LEFT: f64 = 64.0;
 const RIGHT: f64 = 16.0;
 const ABOVE: f64 = 24.0;
 const BELOW: f64 = 44.0;
-/// The frame of a panel, alone and beside another.
-const WIDE: f64 = 760.0;
-const NARROW: f64 = 380.0;
+/// Panels beside each other.
+pub(super) const MOST_COLUMNS: usize = 3;
+/// The frame of a panel, alone, beside another one, and beside two.
+const WIDE: [f64; MOST_COLUMNS] = [760.0, 380.0, 240.0];
 const HEIGHT: f64 = 240.0;
 /// A row of the legend, and the line of an entry.
 const ROW: f64 = 18.0;
@@ -28,8 +29,9 @@ const GAP: f64 = 6.0;
 
 /// The picture of `figure`.
 pub(super) fn lay_out(figure: &Figure) -> Drawing {
-    let columns = figure.columns.clamp(1, figure.panels.len().max(1));
-    let inner = if columns == 1 { WIDE } else { NARROW };
+    let most = figure.panels.len().clamp(1, MOST_COLUMNS);
+    let columns = figure.columns.clamp(1, most);
+    let inner = WIDE[columns - 1];
     let cell = LEFT + inner + RIGHT;
     let total = 2.0 * MARGIN + cell * columns as f64;
     let mut items = Vec::new();
@@ -89,6 +91,13 @@ fn entries<'a>(figure: &'a Figure, styles: &[Vec<Style>]) -> Vec<(&'a Series, St
             entries.push((series, *style));
         }
     }
+    // What has another colour in another panel is the queue that the heading of each names.
+    let all = figure.panels.iter().flat_map(|panel| &panel.series);
+    let others: Vec<_> = all.zip(styles.iter().flatten()).collect();
+    entries.retain(|(series, style)| {
+        let mut same = others.iter().filter(|one| one.0.label == series.label);
+        same.all(|(_, other)| other.color == style.color)
+    });
     entries
 }
 
@@ -114,6 +123,18 @@ fn legend(entries: &[(&Series, Style)], total: f64, top: f64, items: &mut Vec<It
         left += wide;
     }
     if entries.is_empty() { top } else { base + GAP }
+}
+
+/// The ends of the axes of x and of y, as they are where nothing else gives them.
+pub(super) fn ends(panel: &Panel) -> [(f64, f64); 2] {
+    let frame = Frame {
+        left: 0.0,
+        top: 0.0,
+        width: WIDE[0],
+        height: HEIGHT,
+    };
+    let placed = Placed::new(panel, frame);
+    [placed.x, placed.y].map(|span| (span.low(), span.high()))
 }
 
 /// A panel whose axes have ends.

@@ -11,6 +11,7 @@ mod figure;
 mod kinds;
 mod layout;
 mod marks;
+mod multiples;
 mod palette;
 mod pdf;
 mod png;
@@ -42,7 +43,7 @@ pub const OVERVIEW_NAME: &str = "overview";
 ///
 /// There is no such kind, a result cannot be read, or it has nothing of what the kind shows.
 pub fn figure(kind: &str, sources: &[Source]) -> Result<Figure, Error> {
-    let mut panels = Vec::new();
+    let (mut panels, mut is_split) = (Vec::new(), false);
     if kind == OVERVIEW_NAME {
         let kinds = if sources.len() > 1 {
             OVERVIEW_OF_MANY
@@ -64,8 +65,15 @@ pub fn figure(kind: &str, sources: &[Source]) -> Result<Figure, Error> {
         }
     } else {
         panels = (find(kind)?.panels)(sources)?;
+        let before = panels.len();
+        panels = multiples::split(panels, sources);
+        is_split = panels.len() > before;
     }
-    let columns = if panels.len() > 1 { 2 } else { 1 };
+    let columns = match panels.len() {
+        5.. if is_split => layout::MOST_COLUMNS,
+        1 => 1,
+        _ => 2,
+    };
     let mut figure = Figure {
         title: title(sources),
         panels,
