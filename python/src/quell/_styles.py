@@ -45,7 +45,7 @@ def _queue(label: str) -> str | None:
 def _traffic(group: Mapping[str, Any]) -> int:
     """The place of the class of traffic: L4S, Classic, that which does not slow down."""
     control, app = group.get("congestion_control"), group.get("app") or {}
-    if control is None and app.get("kind") in ("cbr", "on_off", "voice", "game"):
+    if control is None and app.get("kind") in ("cbr", "on-off", "voice", "game"):
         return 2
     is_l4s = control in ("prague", "dctcp") or str(group["name"]).startswith("l4s")
     return 0 if is_l4s else 1

@@ -216,7 +216,7 @@ fn places<N: PartialEq>(panels: &[Vec<(N, Line<'_>)>]) -> Vec<Vec<usize>> {
 /// The class of the traffic of a group of any of the results, or of a queue that is for one class.
 fn traffic(sources: &[Source], part: &str) -> Option<usize> {
     /// Applications over datagrams that send what they have, whatever happens to it.
-    const STEADY: [&str; 4] = ["cbr", "on_off", "voice", "game"];
+    const STEADY: [&str; 4] = ["cbr", "on-off", "voice", "game"];
     for run in sources.iter().flat_map(|source| &source.runs) {
         let mut groups = run.summary["groups"].as_array().into_iter().flatten();
         let Some(group) = groups.find(|group| group["name"] == part) else {
