@@ -21,8 +21,8 @@ const TRAFFIC: usize = 100;
 const CLASSES: usize = 3;
 pub(super) const L4S: usize = TRAFFIC;
 pub(super) const CLASSIC: usize = TRAFFIC + 1;
-pub(super) const UNRESPONSIVE: usize = TRAFFIC + 2;
-pub(super) const INK: usize = TRAFFIC + CLASSES;
+const UNRESPONSIVE: usize = TRAFFIC + 2;
+const INK: usize = TRAFFIC + CLASSES;
 
 #[derive(Debug, Deserialize)]
 struct File {
@@ -102,7 +102,7 @@ fn families() -> usize {
 }
 
 /// The family of a kind of queue, and the place of the kind in it.
-pub(super) fn family(kind: &str) -> Option<(usize, usize)> {
+fn family(kind: &str) -> Option<(usize, usize)> {
     let place = |entry: &Entry| entry.kinds.iter().position(|one| one == kind);
     let mut all = PALETTE.iter().enumerate();
     all.find_map(|(family, entry)| Some((family, place(entry)?)))
@@ -110,11 +110,8 @@ pub(super) fn family(kind: &str) -> Option<(usize, usize)> {
 
 /// The queue that a label names, as on a command line: `pie`, `pie:target=5ms`.
 fn queue(label: &str) -> Option<&str> {
-    let kinds = label.split_whitespace().map(|word| {
-        let kind = word.split_once(':').map_or(word, |(kind, _)| kind);
-        kind.trim_end_matches(',')
-    });
-    kinds.into_iter().find(|kind| family(kind).is_some())
+    let mut words = label.split_whitespace();
+    words.find_map(|word| word.split(':').next().filter(|kind| family(kind).is_some()))
 }
 
 /// How each series of the figure is drawn, panel by panel.
