@@ -56,7 +56,7 @@ pub(crate) fn cards() -> (String, String, String) {
     let mut results = results.iter();
     let mut page = "## Congestion controls\n\n\
         ![What each congestion control does to each queue: delays of four flows, and the share of two beside two of CUBIC](../images/controls.svg)\n\n\
-        In the picture: the delays of four flows of the control as in the picture above, and the shares of the link that two of its flows (in the colour of the text) and two of CUBIC (orange) get.\n\n\
+        In the picture: the delays of four flows of the control as in the picture above, and the shares of the link that two of its flows and two of CUBIC (orange) get.\n\n\
         20 Mbit/s, 30 s behind 10 s of warm-up, seed 1, each control with the ECN field of its defaults; drop-tail holds 50 ms, the other queues have their \
         defaults. The table has the share of two flows beside two of CUBIC at 20 ms, in % of what they get together; [cards-controls.csv](cards-controls.csv) \
         also has one flow alone and four flows at 20 ms, and a flow at 10 ms beside one at 80 ms.\n\n"
