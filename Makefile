@@ -119,6 +119,7 @@ docs-check: build ## Compare README and docs with what their commands print
 # among them: docs/guides/reproducing.md has their command.
 bless: build ## Write anew what tests generate: reference pages, transcripts, cards, pictures, the C header, types of Python
 	QUELL_BLESS=1 cargo test --locked --package quell-aqm-c --test all header::
+	QUELL_BLESS=1 cargo test --locked --package quell-results --lib palette::
 	QUELL_BLESS=1 cargo test --locked --package quell-testing --test all house::
 	QUELL_BLESS=1 cargo test --locked --package quell-lab $(FLAGS) --test all -- docs:: files::
 	QUELL_BLESS=1 cargo test --locked --package quell-experiment $(FLAGS) --test all -- suites:: cards:: --include-ignored

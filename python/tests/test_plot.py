@@ -90,15 +90,22 @@ def test_a_notebook_shows_the_figure(kept: quell.Result) -> None:
     assert kept.plot.ccdf().figure._repr_svg_().count("<svg") == 1
 
 
-def test_lines_differ_in_colour_and_in_dashes_as_far_as_there_are(kept: quell.Result) -> None:
-    from itertools import islice
+def test_a_line_has_the_colour_of_its_queue_else_of_its_traffic() -> None:
+    from quell._colours import COLOURS
+    from quell._styles import styles
 
-    from quell._plot import COLOURS, _styles  # pyright: ignore[reportPrivateUsage]
+    def shown(labels: list[str], groups: Any = ()) -> list[tuple[str, str]]:
+        return [(style["color"], str(style["linestyle"])) for style in styles(labels, groups)]
 
-    many = [(style["color"], str(style["linestyle"])) for style in islice(_styles(), 35)]
-    assert len(set(many)) == 35
-    # Relative luminance: each two of the first four colours also differ in print, or by their dashes.
-    assert len(set(COLOURS)) == 7
+    some = shown(["fifo l4s", "fifo classic", "pie:target=5ms l4s", "pie l4s", "fq_pie l4s"])
+    assert some[2] == shown(["pie l4s", "fifo l4s"])[0]
+    assert len(set(some)) == 5
+    assert len({colour for colour, _ in some[2:]}) == 1
+    l4s, classic, steady = (one["light"] for one in COLOURS["traffic"])
+    call = {"name": "call", "congestion_control": None, "app": {"kind": "voice"}}
+    many = shown(["l4s", "classic", "call", *(f"g{place}" for place in range(4))], [call])
+    assert [colour for colour, _ in many[:3]] == [l4s, classic, steady]
+    assert len(set(many)) == 7
 
 
 def test_several_seeds_have_distributions_but_no_single_timeline(seeds: quell.Result) -> None:

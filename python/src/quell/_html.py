@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from math import ceil, floor, log10
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from quell import _text
+from quell._styles import styles
 from quell.errors import QuellError
 
 if TYPE_CHECKING:
@@ -17,13 +18,12 @@ if TYPE_CHECKING:
 _PERCENTILES = (0.01, 0.25, 0.5, 0.75, 0.99)
 _ROW = 22
 _LEFT, _PLOT, _RIGHT = 220, 420, 20
-# Blue of Okabe and Ito, which everybody tells from black.
-_COLOUR = "#0072B2"
 
 
 def result(one: Result) -> str:
     """Table and picture of one result."""
-    return _page(str(one), _delays(one))
+    groups = (one.aggregate if one.seeds else one.summary)["groups"]
+    return _page(str(one), _delays(one), groups)
 
 
 def comparison(several: Comparison) -> str:
@@ -31,8 +31,8 @@ def comparison(several: Comparison) -> str:
     return _page(str(several), [(f"{queue} {name}", one) for queue, r in several.items() for name, one in _delays(r)])
 
 
-def _page(text: str, delays: Sequence[tuple[str, Histogram]]) -> str:
-    return f"<div><pre>{escape(text)}</pre>{_picture(delays)}</div>"
+def _page(text: str, delays: Sequence[tuple[str, Histogram]], groups: Sequence[Mapping[str, Any]] = ()) -> str:
+    return f"<div><pre>{escape(text)}</pre>{_picture(delays, groups)}</div>"
 
 
 def _delays(one: Result) -> list[tuple[str, Histogram]]:
@@ -44,7 +44,7 @@ def _delays(one: Result) -> list[tuple[str, Histogram]]:
         return []
 
 
-def _picture(delays: Sequence[tuple[str, Histogram]]) -> str:
+def _picture(delays: Sequence[tuple[str, Histogram]], groups: Sequence[Mapping[str, Any]]) -> str:
     rows: list[tuple[str, list[float]]] = []
     for name, one in delays:
         values = [value for value in map(one.quantile, _PERCENTILES) if value is not None]
@@ -76,13 +76,13 @@ def _picture(delays: Sequence[tuple[str, Histogram]]) -> str:
     parts.append(
         f'<text x="{_LEFT + _PLOT / 2}" y="{bottom + 32}" text-anchor="middle">delay, ms (log): thin P1 to P99, thick P25 to P75</text>'
     )
-    for index, (name, values) in enumerate(rows):
+    for index, ((name, values), style) in enumerate(zip(rows, styles([name for name, _ in rows], groups))):
         y = _ROW * index + _ROW / 2
         p1, p25, p50, p75, p99 = map(x, values)
         label = name if len(name) <= 32 else "…" + name[-31:]
         parts.append(f'<text x="{_LEFT - 8}" y="{y + 4}" text-anchor="end">{escape(label)}</text>')
-        parts.append(f'<line x1="{p1}" y1="{y}" x2="{p99}" y2="{y}" stroke="{_COLOUR}" stroke-width="2"/>')
-        parts.append(f'<line x1="{p25}" y1="{y}" x2="{p75}" y2="{y}" stroke="{_COLOUR}" stroke-width="8"/>')
+        parts.append(f'<line x1="{p1}" y1="{y}" x2="{p99}" y2="{y}" stroke="{style["color"]}" stroke-width="2"/>')
+        parts.append(f'<line x1="{p25}" y1="{y}" x2="{p75}" y2="{y}" stroke="{style["color"]}" stroke-width="8"/>')
         parts.append(f'<line x1="{p50}" y1="{y - 8}" x2="{p50}" y2="{y + 8}" stroke="currentColor" stroke-width="2"/>')
     parts.append("</svg>")
     return "".join(parts)

@@ -1,26 +1,22 @@
 """Plots with matplotlib: each returns its Axes, draws into `ax=` if it is given, and changes nothing outside its own figure.
 
 Without `ax` the figure is new and belongs to nobody else: it is not known to pyplot, so it needs no closing, and a notebook shows it as
-`axes.figure`. Colours are those of Okabe and Ito, which people who are colour-blind tell apart; lines differ in their dashes too. Axes
-begin at zero or are logarithmic, and say so.
+`axes.figure`. Colours are those of all pictures of quell, which people who are colour-blind tell apart; lines differ in their dashes too.
+Axes begin at zero or are logarithmic, and say so.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import cycle
 from typing import TYPE_CHECKING, Any, Literal
 
 from quell import _text
 from quell._extra import need
 from quell._histogram import Histogram
+from quell._styles import styles
 
 if TYPE_CHECKING:
     from quell._result import Comparison, Result
-
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-# Five, beside seven colours: 35 lines differ.
-_DASHES = ("-", "--", "-.", ":", (0, (8, 2)))
 
 # What a timeline shows: file, column, number that it is divided by, label, what a line is.
 _TIMELINES: Mapping[str, tuple[str, str, float, str, str]] = {
@@ -47,7 +43,8 @@ class Plots:
             raise ValueError(f"{of!r}: must be one of {', '.join(_TIMELINES)}")
         file, column, scale, label, line = _TIMELINES[of]
         warmup = self._result.summary["warmup_s"]
-        for (name, points), style in zip(_lines(self._result, file, column, line, direction).items(), _styles()):
+        lines = _lines(self._result, file, column, line, direction)
+        for (name, points), style in zip(lines.items(), styles(list(lines), _groups(self._result))):
             axes.plot([at for at, _ in points], [value / scale for _, value in points], label=name, **style)
         axes.axvspan(0, warmup, color="#000000", alpha=0.08, linewidth=0, label="warm-up")
         axes.set(xlabel="time, s", ylabel=label, title=self._result.name)
@@ -58,11 +55,11 @@ class Plots:
 
     def delay(self, *, ax: Any = None) -> Any:
         """Percentiles of the delay of each group: P1 to P99, P25 to P75, median. The scale is logarithmic."""
-        return _percentiles(_delays(self._result), self._result.name, ax)
+        return _percentiles(_delays(self._result), self._result.name, ax, _groups(self._result))
 
     def ccdf(self, *, ax: Any = None) -> Any:
         """The share of packets that waited longer, for each group. Both scales are logarithmic."""
-        return _ccdf(_delays(self._result), self._result.name, ax)
+        return _ccdf(_delays(self._result), self._result.name, ax, _groups(self._result))
 
 
 class ComparisonPlots:
@@ -87,6 +84,15 @@ class ComparisonPlots:
         }
 
 
+_Groups = Sequence[Mapping[str, Any]]
+
+
+def _groups(result: Result) -> _Groups:
+    """The groups as the summary has them, whose traffic has colours."""
+    groups: _Groups = (result.aggregate if result.seeds else result.summary)["groups"]
+    return groups
+
+
 def _delays(result: Result) -> dict[str, Histogram]:
     """The delays of each group that had any."""
     all_groups = {row[0]: result.histogram("delay", group=row[0]) for row in _text.rows(result)}
@@ -101,11 +107,11 @@ def _logarithmic(axes: Any) -> None:
     axes.set_xscale("symlog", linthresh=0.01)
 
 
-def _percentiles(delays: Mapping[str, Histogram], title: str, ax: Any) -> Any:
+def _percentiles(delays: Mapping[str, Histogram], title: str, ax: Any, groups: _Groups = ()) -> Any:
     axes = _axes(ax)
     _logarithmic(axes)
     names = list(delays)
-    for row, (one, style) in enumerate(zip(delays.values(), _styles())):
+    for row, (one, style) in enumerate(zip(delays.values(), styles(names, groups))):
         p1, p25, p50, p75, p99 = (one.quantile(share) for share in (0.01, 0.25, 0.5, 0.75, 0.99))
         colour = style["color"]
         axes.plot([p1, p99], [row, row], color=colour, linewidth=1.5)
@@ -117,10 +123,10 @@ def _percentiles(delays: Mapping[str, Histogram], title: str, ax: Any) -> Any:
     return axes
 
 
-def _ccdf(delays: Mapping[str, Histogram], title: str, ax: Any) -> Any:
+def _ccdf(delays: Mapping[str, Histogram], title: str, ax: Any, groups: _Groups = ()) -> Any:
     axes = _axes(ax)
     _logarithmic(axes)
-    for (name, one), style in zip(delays.items(), _styles()):
+    for (name, one), style in zip(delays.items(), styles(list(delays), groups)):
         values, shares = one.ccdf()
         # A staircase: until the smallest value every packet waited longer.
         axes.step([0.0, *values], [1.0, *shares], where="post", label=name, **style)
@@ -156,10 +162,6 @@ def _of(several: Sequence[float], total: bool) -> float:
     if total:
         return sum(several)
     return sum(several) / len(several) if several else float("nan")
-
-
-def _styles() -> Any:
-    return ({"color": colour, "linestyle": dash} for colour, dash in zip(cycle(COLOURS), cycle(_DASHES)))
 
 
 def _axes(ax: Any) -> Any:

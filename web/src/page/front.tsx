@@ -373,7 +373,7 @@ function draw(store: Store, canvases: (HTMLCanvasElement | null)[], reach: numbe
             packet: 12e6 / Math.max(1, bitsPerSecond(store.bench.rate)),
             hasAxis: place === show.stages.length - 1,
             isBeginning: show.isBeginning,
-            groups: about.groups.map((name) => ({ colour: colour(name === "udp" ? "--never" : name.startsWith("l4s") ? "--l4s" : "--classic"), isSmall: name.endsWith("-click") })),
+            groups: about.groups.map((name) => ({ colour: colour(name === "udp" ? "--unresponsive" : name.startsWith("l4s") ? "--l4s" : "--classic"), isSmall: name.endsWith("-click") })),
             click: stage.click,
             over: stage.over.slice(-40),
             isCalm: show.isCalm,

@@ -56,7 +56,7 @@ pub(crate) fn cards() -> (String, String, String) {
     let mut results = results.iter();
     let mut page = "## Congestion controls\n\n\
         ![What each congestion control does to each queue: delays of four flows, and the share of two beside two of CUBIC](../images/controls.svg)\n\n\
-        In the picture: the delays of four flows of the control as in the picture above, and the shares of the link that two of its flows (orange) and two of CUBIC (blue) get.\n\n\
+        In the picture: the delays of four flows of the control as in the picture above, and the shares of the link that two of its flows and two of CUBIC (orange) get.\n\n\
         20 Mbit/s, 30 s behind 10 s of warm-up, seed 1, each control with the ECN field of its defaults; drop-tail holds 50 ms, the other queues have their \
         defaults. The table has the share of two flows beside two of CUBIC at 20 ms, in % of what they get together; [cards-controls.csv](cards-controls.csv) \
         also has one flow alone and four flows at 20 ms, and a flow at 10 ms beside one at 80 ms.\n\n"
@@ -117,18 +117,18 @@ fn picture(results: &[Summary]) -> String {
                 .map(|group| group.goodput_bps.iter().sum::<f64>() / RATE)
                 .collect();
             Cell {
-                delays: vec![(four.figures.groups[0].delay_ms.unwrap(), "l")],
+                delays: vec![(four.figures.groups[0].delay_ms.unwrap(), "f")],
                 said: format!(
                     "{:.0} % beside CUBIC",
                     100.0 * shares[0] / shares.iter().sum::<f64>()
                 ),
-                shares: shares.into_iter().zip(["l", "c"]).collect(),
+                shares: shares.into_iter().zip(["f", "c"]).collect(),
             }
         })
         .collect();
     sheet::draw(
         "What each congestion control does to each queue: a link of 20 Mbit/s, base RTT 20 ms",
-        "Line: delays from P1 to P99, box: from P25 to P75, axis from 0.1 ms to 1 s. Bar: orange its flows, blue CUBIC.",
+        "Line: delays from P1 to P99, box: from P25 to P75, axis from 0.1 ms to 1 s. Bar: its flows, then CUBIC in orange.",
         &QUEUES.map(|(name, _)| name),
         &quell_tcp::cc::KINDS
             .iter()

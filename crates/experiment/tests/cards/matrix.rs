@@ -171,7 +171,7 @@ fn caption() -> String {
      ![What each queue does to each kind of traffic: delays and use of the link](../images/cards.svg)\n\n\
      Each cell is one run of 20 s behind 5 s of warm-up, seed 1: a link of 40 Mbit/s, base RTT 20 ms, the queue with its defaults. The line spans the delays \
      of packets in the queue from the 1st to the 99th percentile, the box from the 25th to the 75th, on a logarithmic axis whose lines stand \
-     at 1, 10 and 100 ms. The bar is each group's share of the link. Blue: Reno, CUBIC and BBRv3, without ECN; orange: DCTCP and Prague, as \
-     L4S (ECT(1)); green: the web or the call, whose own figure is written. The call and the page are those of a user beside two downloads.\n\n"
+     at 1, 10 and 100 ms. The bar is each group's share of the link. Orange: Reno, CUBIC and BBRv3, without ECN; blue: DCTCP and Prague, as \
+     L4S (ECT(1)); the other: the web or the call, whose own figure is written. The call and the page are those of a user beside two downloads.\n\n"
         .to_owned()
 }

@@ -37,9 +37,10 @@ pub(crate) fn draw(
     );
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" role=\"img\" aria-labelledby=\"t\">\n\
-         <title id=\"t\">{title}</title>\n<style>{STYLE}</style>\n<rect class=\"paper\" width=\"{width}\" height=\"{height}\"/>\n\
+         <title id=\"t\">{title}</title>\n<style>{}</style>\n<rect class=\"paper\" width=\"{width}\" height=\"{height}\"/>\n\
          <text class=\"b\" x=\"10\" y=\"18\">{title}</text>\n\
-         <text x=\"10\" y=\"34\">{legend}</text>\n"
+         <text x=\"10\" y=\"34\">{legend}</text>\n",
+        style()
     );
     let mut add = |line: String| {
         svg.push_str(&line);
@@ -146,8 +147,24 @@ fn short(value: f64) -> String {
     text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)
 }
 
-const STYLE: &str = "text{font:10px Helvetica,Arial,'Liberation Sans',sans-serif;fill:#111}.b{font-weight:bold}.paper{fill:#fff}\
-.frame{fill:#f4f5f7}.grid{stroke:#d5d7dc;fill:none}.w{fill:none;stroke-width:1.5}.c{fill:#0072b2}.l{fill:#d55e00}.f{fill:#009e73}\
-.w.c{stroke:#0072b2}.w.l{stroke:#d55e00}.w.f{stroke:#009e73}\
-@media (prefers-color-scheme:dark){text{fill:#eee}.paper{fill:#16181d}.frame{fill:#22252d}.grid{stroke:#3a3d45}\
-.c{fill:#4db3ff}.l{fill:#ff9455}.f{fill:#2fd1a5}.w.c{stroke:#4db3ff}.w.l{stroke:#ff9455}.w.f{stroke:#2fd1a5}}";
+/// Blue is L4S and orange Classic traffic, as everywhere; ink is what a cell is about.
+fn style() -> String {
+    let colours = include_str!("../../../results/src/plot/colours.json");
+    let colours: serde_json::Value = serde_json::from_str(colours).unwrap();
+    let inks = |paper: &str, ink: &str| -> String {
+        let of = |class: usize| colours["traffic"][class][paper].as_str().unwrap();
+        let all = [("l", of(0)), ("c", of(1)), ("f", ink)];
+        let one = |(class, color): (&str, &str)| {
+            format!(".{class}{{fill:{color}}}.w.{class}{{stroke:{color}}}")
+        };
+        all.map(one).concat()
+    };
+    format!(
+        "text{{font:10px Helvetica,Arial,'Liberation Sans',sans-serif;fill:#111}}.b{{font-weight:bold}}.paper{{fill:#fff}}\
+         .frame{{fill:#f4f5f7}}.grid{{stroke:#d5d7dc;fill:none}}.w{{stroke-width:1.5}}{}\
+         @media screen and (prefers-color-scheme:dark){{text{{fill:#eee}}.paper{{fill:#16181d}}.frame{{fill:#22252d}}.grid{{stroke:#3a3d45}}\
+         {}}}",
+        inks("light", "#111"),
+        inks("dark", "#eee"),
+    )
+}

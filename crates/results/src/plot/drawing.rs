@@ -106,7 +106,7 @@ pub(super) enum Shape {
     Bars(Vec<Frame>),
 }
 
-/// Dashes of the series by their place in the palette, so that they differ without colours too.
+/// Dashes of traffic, and of what is neither traffic nor a queue, so that lines differ without colours too.
 pub(super) const DASHES: [&[f64]; 8] = [
     &[],
     &[7.0, 2.5],
@@ -116,17 +116,4 @@ pub(super) const DASHES: [&[f64]; 8] = [
     &[4.0, 2.0],
     &[8.0, 2.0, 2.0, 2.0, 2.0, 2.0],
     &[1.0, 2.0],
-];
-
-/// Colours that people who do not see red or green tell apart (Okabe and Ito, Color Universal Design, 2008), without their yellow and black;
-/// on light and on dark paper. Two are the same in another brightness.
-pub(super) const COLORS: [(&str, &str); 8] = [
-    ("#0072b2", "#4db3ff"),
-    ("#d55e00", "#ff9455"),
-    ("#009e73", "#2fd1a5"),
-    ("#b0558a", "#e79fc9"),
-    ("#a97a00", "#f0b942"),
-    ("#3a9bd1", "#8fd0f5"),
-    ("#6b4fbb", "#b9a6f5"),
-    ("#666666", "#bbbbbb"),
 ];

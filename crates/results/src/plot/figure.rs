@@ -107,13 +107,14 @@ pub enum Mark {
 pub struct Series {
     /// In the legend; series of one label share an entry.
     pub label: String,
-    /// The result that it is of, from 0, and which part of that: a queue, a group; empty for the only one.
+    /// The result that it is of, from 0, and which part of that: a queue, a group; empty for the only one. There is no result of what was
+    /// not measured.
     pub of: (usize, String),
     /// What of it, such as `marked`; empty where there is only one thing.
     pub variant: &'static str,
-    /// Place in the palette, from 0.
+    /// Place in the palette, from 0, of a series in a picture whose labels name no queue; a queue has the colour of its name.
     pub color: usize,
-    /// Place among the dashes, from 0.
+    /// Its place among the dashes, from 0, likewise.
     pub dashes: usize,
     /// How it is drawn.
     pub mark: Mark,

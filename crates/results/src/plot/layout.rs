@@ -1,9 +1,10 @@
 //! Gives everything in a picture its place.
 
 use super::axis::{Span, number};
-use super::drawing::{Anchor, DASHES, Drawing, Frame, Ink, Item, Shape};
+use super::drawing::{Anchor, Drawing, Frame, Ink, Item, Shape};
 use super::figure::{Axis, Figure, Mark, Panel, Series};
 use super::marks;
+use super::palette::{Style, styles};
 use super::text::{fitting, width};
 
 const TITLE: f64 = 15.0;
@@ -15,20 +16,22 @@ const LEFT: f64 = 64.0;
 const RIGHT: f64 = 16.0;
 const ABOVE: f64 = 24.0;
 const BELOW: f64 = 44.0;
-/// The frame of a panel, alone and beside another.
-const WIDE: f64 = 760.0;
-const NARROW: f64 = 380.0;
+/// Panels beside each other.
+pub(super) const MOST_COLUMNS: usize = 3;
+/// The frame of a panel, alone, beside another one, and beside two.
+const WIDE: [f64; MOST_COLUMNS] = [760.0, 380.0, 240.0];
 const HEIGHT: f64 = 240.0;
 /// A row of the legend, and the line of an entry.
 const ROW: f64 = 18.0;
-const SAMPLE: f64 = 26.0;
+const SAMPLE: f64 = 34.0;
 /// Space between a text and what is beside it.
 const GAP: f64 = 6.0;
 
 /// The picture of `figure`.
 pub(super) fn lay_out(figure: &Figure) -> Drawing {
-    let columns = figure.columns.clamp(1, figure.panels.len().max(1));
-    let inner = if columns == 1 { WIDE } else { NARROW };
+    let most = figure.panels.len().clamp(1, MOST_COLUMNS);
+    let columns = figure.columns.clamp(1, most);
+    let inner = WIDE[columns - 1];
     let cell = LEFT + inner + RIGHT;
     let total = 2.0 * MARGIN + cell * columns as f64;
     let mut items = Vec::new();
@@ -41,7 +44,8 @@ pub(super) fn lay_out(figure: &Figure) -> Drawing {
         true,
     ));
     top += GAP;
-    top = legend(&entries(figure), total, top, &mut items);
+    let styles = styles(figure);
+    top = legend(&entries(figure, &styles), total, top, &mut items);
     let rows = figure.panels.len().div_ceil(columns);
     let mut panels = Vec::new();
     for (index, panel) in figure.panels.iter().enumerate() {
@@ -53,7 +57,7 @@ pub(super) fn lay_out(figure: &Figure) -> Drawing {
             height: HEIGHT,
         };
         let placed = Placed::new(panel, frame);
-        placed.draw(&mut items);
+        placed.draw(&styles[index], &mut items);
         panels.push((placed.frame, placed.x));
     }
     Drawing {
@@ -79,28 +83,36 @@ fn text(at: (f64, f64), text: String, size: f64, anchor: Anchor, is_bold: bool) 
 }
 
 /// Each label once, with its colour and the way in which it is drawn first.
-fn entries(figure: &Figure) -> Vec<&Series> {
-    let mut entries: Vec<&Series> = Vec::new();
-    for series in figure.panels.iter().flat_map(|panel| &panel.series) {
-        if !series.label.is_empty() && entries.iter().all(|one| one.label != series.label) {
-            entries.push(series);
+fn entries<'a>(figure: &'a Figure, styles: &[Vec<Style>]) -> Vec<(&'a Series, Style)> {
+    let mut entries: Vec<(&Series, Style)> = Vec::new();
+    let all = figure.panels.iter().flat_map(|panel| &panel.series);
+    for (series, style) in all.zip(styles.iter().flatten()) {
+        if !series.label.is_empty() && entries.iter().all(|one| one.0.label != series.label) {
+            entries.push((series, *style));
         }
     }
+    // What has another colour in another panel is the queue that the heading of each names.
+    let all = figure.panels.iter().flat_map(|panel| &panel.series);
+    let others: Vec<_> = all.zip(styles.iter().flatten()).collect();
+    entries.retain(|(series, style)| {
+        let mut same = others.iter().filter(|one| one.0.label == series.label);
+        same.all(|(_, other)| other.color == style.color)
+    });
     entries
 }
 
 /// Rows of entries; where they end.
-fn legend(entries: &[&Series], total: f64, top: f64, items: &mut Vec<Item>) -> f64 {
+fn legend(entries: &[(&Series, Style)], total: f64, top: f64, items: &mut Vec<Item>) -> f64 {
     let room = total - 2.0 * MARGIN;
     let (mut left, mut base) = (MARGIN, top + ROW - GAP / 2.0);
-    for &series in entries {
+    for &(series, style) in entries {
         let label = fitting(&series.label, SMALL, room - SAMPLE - GAP);
         let wide = SAMPLE + GAP + width(&label, SMALL) + 3.0 * GAP;
         if left + wide > MARGIN + room && left > MARGIN {
             (left, base) = (MARGIN, base + ROW);
         }
         let middle = base - SMALL * 0.35;
-        items.extend(marks::sample(series, (left, left + SAMPLE), middle));
+        items.extend(marks::sample(series, style, (left, left + SAMPLE), middle));
         items.push(text(
             (left + SAMPLE + GAP, base),
             label,
@@ -111,6 +123,18 @@ fn legend(entries: &[&Series], total: f64, top: f64, items: &mut Vec<Item>) -> f
         left += wide;
     }
     if entries.is_empty() { top } else { base + GAP }
+}
+
+/// The ends of the axes of x and of y, as they are where nothing else gives them.
+pub(super) fn ends(panel: &Panel) -> [(f64, f64); 2] {
+    let frame = Frame {
+        left: 0.0,
+        top: 0.0,
+        width: WIDE[0],
+        height: HEIGHT,
+    };
+    let placed = Placed::new(panel, frame);
+    [placed.x, placed.y].map(|span| (span.low(), span.high()))
 }
 
 /// A panel whose axes have ends.
@@ -180,11 +204,11 @@ impl<'a> Placed<'a> {
         self.frame.left + self.frame.width
     }
 
-    fn draw(&self, items: &mut Vec<Item>) {
+    fn draw(&self, styles: &[Style], items: &mut Vec<Item>) {
         self.shades(items);
         self.grid(items);
-        for series in &self.panel.series {
-            items.push(self.series(series));
+        for (series, style) in self.panel.series.iter().zip(styles) {
+            items.push(self.series(series, *style));
         }
         self.levels(items);
         self.labels(items);
@@ -292,20 +316,20 @@ impl<'a> Placed<'a> {
             .collect()
     }
 
-    fn series(&self, series: &Series) -> Item {
+    fn series(&self, series: &Series, style: Style) -> Item {
         let shape = match series.mark {
-            Mark::Line => self.lines(series, false),
-            Mark::Step => self.lines(series, true),
+            Mark::Line => self.lines(series, style, false),
+            Mark::Step => self.lines(series, style, true),
             Mark::Dots => {
                 let points = series.points.iter();
                 let at = points.filter_map(|&point| self.at(series, point));
-                marks::dots(series, at.collect())
+                marks::dots(series, style, at.collect())
             }
-            Mark::Bars => marks::bars(series, self.bars(series)),
+            Mark::Bars => marks::bars(style, self.bars(series)),
         };
         Item::Series {
             label: series.label.clone(),
-            ink: Ink::Series(series.color),
+            ink: Ink::Series(style.color),
             clip: self.frame,
             shape,
         }
@@ -319,7 +343,7 @@ impl<'a> Placed<'a> {
         Some((self.at_x(x)?, self.height(span, y)?))
     }
 
-    fn lines(&self, series: &Series, is_step: bool) -> Shape {
+    fn lines(&self, series: &Series, style: Style, is_step: bool) -> Shape {
         let mut lines = vec![Vec::new()];
         for &point in &series.points {
             let Some(at) = self.at(series, point) else {
@@ -335,11 +359,8 @@ impl<'a> Placed<'a> {
         lines.retain(|line| !line.is_empty());
         Shape::Lines {
             lines: lines.into_iter().map(thinned).collect(),
-            width: if series.is_one_of_many { 0.8 } else { 1.8 },
-            dashes: match series.is_one_of_many {
-                true => &[],
-                false => DASHES[series.dashes % DASHES.len()],
-            },
+            width: style.width * if series.is_one_of_many { 0.8 } else { 1.8 },
+            dashes: style.dashes,
         }
     }
 

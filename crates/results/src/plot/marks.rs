@@ -1,21 +1,17 @@
 //! Dots and bars of series that share a colour: every second one has crosses and outlines, so that they differ without colours too.
 
-use super::drawing::{DASHES, Frame, Ink, Item, Shape};
+use super::drawing::{Frame, Ink, Item, Shape};
 use super::figure::{Mark, Series};
+use super::palette::Style;
 
 /// Half the width of a cross.
 const CROSS: f64 = 2.2;
 /// Width of the strokes of crosses and outlines.
 const STROKE: f64 = 1.2;
 
-/// Whether a series is drawn by strokes where another one of its colour is filled.
-fn is_hollow(series: &Series) -> bool {
-    series.dashes % 2 == 1
-}
-
 /// Dots at these places.
-pub(super) fn dots(series: &Series, at: Vec<(f64, f64)>) -> Shape {
-    match is_hollow(series) {
+pub(super) fn dots(series: &Series, style: Style, at: Vec<(f64, f64)>) -> Shape {
+    match style.is_hollow {
         true => strokes(at.into_iter().flat_map(|at| cross(at, CROSS)).collect()),
         false => Shape::Dots {
             at,
@@ -25,8 +21,8 @@ pub(super) fn dots(series: &Series, at: Vec<(f64, f64)>) -> Shape {
 }
 
 /// These bars.
-pub(super) fn bars(series: &Series, bars: Vec<Frame>) -> Shape {
-    match is_hollow(series) {
+pub(super) fn bars(style: Style, bars: Vec<Frame>) -> Shape {
+    match style.is_hollow {
         true => {
             let seen = bars.iter().filter(|bar| bar.height > 0.0);
             strokes(seen.map(outline).collect())
@@ -36,8 +32,13 @@ pub(super) fn bars(series: &Series, bars: Vec<Frame>) -> Shape {
 }
 
 /// What stands for a series in a legend, in a row with this middle.
-pub(super) fn sample(series: &Series, (left, right): (f64, f64), middle: f64) -> Vec<Item> {
-    let ink = Ink::Series(series.color);
+pub(super) fn sample(
+    series: &Series,
+    style: Style,
+    (left, right): (f64, f64),
+    middle: f64,
+) -> Vec<Item> {
+    let ink = Ink::Series(style.color);
     let center = (left + right) / 2.0;
     let line = |(from, to), width, dashes| Item::Line {
         from,
@@ -50,10 +51,10 @@ pub(super) fn sample(series: &Series, (left, right): (f64, f64), middle: f64) ->
         let pairs = points.windows(2).map(|pair| (pair[0], pair[1]));
         pairs.map(|ends| line(ends, STROKE, &[])).collect()
     };
-    match (series.mark, is_hollow(series)) {
+    match (series.mark, style.is_hollow) {
         (Mark::Line | Mark::Step, _) => {
-            let dashes = DASHES[series.dashes % DASHES.len()];
-            vec![line(((left, middle), (right, middle)), 2.0, dashes)]
+            let width = 2.0 * style.width;
+            vec![line(((left, middle), (right, middle)), width, style.dashes)]
         }
         (Mark::Dots | Mark::Bars, false) => vec![Item::Box {
             corner: (center - 4.0, middle - 4.0),
@@ -105,18 +106,20 @@ fn outline(frame: &Frame) -> Vec<(f64, f64)> {
 mod tests {
     use super::*;
 
-    fn series(mark: Mark, dashes: usize) -> Series {
-        Series {
+    fn series(mark: Mark, place: usize) -> (Series, Style) {
+        let series = Series {
             label: "label".to_owned(),
             of: (0, String::new()),
             variant: "",
             color: 0,
-            dashes,
+            dashes: place,
             mark,
             is_right: false,
             is_one_of_many: false,
             points: vec![(0.0, 1.0)],
-        }
+        };
+        let style = Style::new(0, (0, 1), place);
+        (series, style)
     }
 
     #[test]
@@ -128,17 +131,18 @@ mod tests {
             height: 30.0,
         };
         assert_eq!(
-            bars(&series(Mark::Bars, 0), vec![bar]),
+            bars(series(Mark::Bars, 0).1, vec![bar]),
             Shape::Bars(vec![bar])
         );
         let none = Frame { height: 0.0, ..bar };
-        let Shape::Lines { lines, .. } = bars(&series(Mark::Bars, 1), vec![none, bar]) else {
+        let Shape::Lines { lines, .. } = bars(series(Mark::Bars, 1).1, vec![none, bar]) else {
             panic!("a filled bar");
         };
         let inside =
             |&(x, y): &(f64, f64)| (10.0..=14.0).contains(&x) && (20.0..=50.0).contains(&y);
         assert!(lines.len() == 1 && lines[0].iter().all(inside), "{lines:?}");
-        let Shape::Lines { lines, .. } = dots(&series(Mark::Dots, 1), vec![(5.0, 6.0)]) else {
+        let (one, style) = series(Mark::Dots, 1);
+        let Shape::Lines { lines, .. } = dots(&one, style, vec![(5.0, 6.0)]) else {
             panic!("a filled dot");
         };
         assert_eq!(lines.len(), 2);
@@ -152,7 +156,10 @@ mod tests {
 
     #[test]
     fn a_legend_shows_the_mark_of_the_series() {
-        let of = |mark, dashes| sample(&series(mark, dashes), (0.0, 20.0), 5.0);
+        let of = |mark, place| {
+            let (series, style) = series(mark, place);
+            sample(&series, style, (0.0, 20.0), 5.0)
+        };
         assert!(matches!(of(Mark::Bars, 0)[..], [Item::Box { .. }]));
         assert_eq!(of(Mark::Bars, 1).len(), 4);
         assert_eq!(of(Mark::Dots, 1).len(), 2);

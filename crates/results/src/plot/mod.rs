@@ -11,6 +11,8 @@ mod figure;
 mod kinds;
 mod layout;
 mod marks;
+mod multiples;
+mod palette;
 mod pdf;
 mod png;
 mod source;
@@ -41,7 +43,7 @@ pub const OVERVIEW_NAME: &str = "overview";
 ///
 /// There is no such kind, a result cannot be read, or it has nothing of what the kind shows.
 pub fn figure(kind: &str, sources: &[Source]) -> Result<Figure, Error> {
-    let mut panels = Vec::new();
+    let (mut panels, mut is_split) = (Vec::new(), false);
     if kind == OVERVIEW_NAME {
         let kinds = if sources.len() > 1 {
             OVERVIEW_OF_MANY
@@ -63,14 +65,21 @@ pub fn figure(kind: &str, sources: &[Source]) -> Result<Figure, Error> {
         }
     } else {
         panels = (find(kind)?.panels)(sources)?;
+        let before = panels.len();
+        panels = multiples::split(panels, sources);
+        is_split = panels.len() > before;
     }
-    let columns = if panels.len() > 1 { 2 } else { 1 };
+    let columns = match panels.len() {
+        5.. if is_split => layout::MOST_COLUMNS,
+        1 => 1,
+        _ => 2,
+    };
     let mut figure = Figure {
         title: title(sources),
         panels,
         columns,
     };
-    color(&mut figure);
+    palette::color(&mut figure, sources);
     Ok(figure)
 }
 
@@ -140,44 +149,4 @@ pub(crate) fn title(sources: &[Source]) -> String {
         seeds => title.push_str(&format!(", {} seeds", seeds.len())),
     }
     title
-}
-
-/// Gives each series a colour and dashes, in the order of their first place. Of several results each has a colour, and each part its
-/// dashes; of one result each part has both.
-fn color(figure: &mut Figure) {
-    let all = || figure.panels.iter().flat_map(|panel| &panel.series);
-    let is_one = all().all(|series| series.of.0 == 0);
-    let mut colors: Vec<(usize, &str)> = Vec::new();
-    let mut dashes: Vec<(&str, &str)> = Vec::new();
-    let mut given = Vec::new();
-    for series in all() {
-        let (source, part) = (series.of.0, series.of.1.as_str());
-        let color = place(&mut colors, if is_one { (0, part) } else { (source, "") });
-        let variant = match series.is_right {
-            true => "",
-            false => series.variant,
-        };
-        let dash = match (is_one, variant) {
-            (true, "") => color,
-            (true, variant) => place(&mut dashes, ("", variant)),
-            (false, "") if part.is_empty() => 0,
-            (false, variant) => place(&mut dashes, (part, variant)),
-        };
-        // What is read off the other axis is not dashed like what is not.
-        let other = usize::from(series.is_right) * drawing::DASHES.len() / 2;
-        given.push((color, dash + other));
-    }
-    let all = figure.panels.iter_mut().flat_map(|panel| &mut panel.series);
-    for (series, (color, dash)) in all.zip(given) {
-        (series.color, series.dashes) = (color, dash);
-    }
-}
-
-/// The place of `key` among those that were there before it.
-fn place<T: PartialEq>(keys: &mut Vec<T>, key: T) -> usize {
-    let there = keys.iter().position(|one| *one == key);
-    there.unwrap_or_else(|| {
-        keys.push(key);
-        keys.len() - 1
-    })
 }

@@ -2,7 +2,8 @@
 
 use pdf_writer::{Content, Finish as _, Name, Pdf, Rect, Ref, Str};
 
-use super::drawing::{COLORS, Drawing, Frame, Ink, Item, Shape};
+use super::drawing::{Drawing, Frame, Ink, Item, Shape};
+use super::palette::{PALETTE, channels};
 use super::text::width;
 
 /// Light paper.
@@ -212,9 +213,8 @@ pub(super) fn color(ink: Ink) -> [f32; 3] {
         Ink::Grid => GRID,
         Ink::Shade => SHADE,
         Ink::Series(index) => {
-            let (light, _) = COLORS[index % COLORS.len()];
-            let part = |from: usize| u8::from_str_radix(&light[from..from + 2], 16).unwrap_or(0);
-            [1, 3, 5].map(|from| f32::from(part(from)) / 255.0)
+            let light = PALETTE.get(index).map_or("", |entry| &entry.light);
+            channels(light).map(|part| f32::from(part) / 255.0)
         }
     }
 }
@@ -239,6 +239,6 @@ mod tests {
     #[test]
     fn texts_are_encoded_as_the_fonts_are() {
         assert_eq!(encoded("a–µ…≤"), [b'a', 0x96, 0xb5, 0x85, b'?']);
-        assert_eq!(color(Ink::Series(1)), [213.0 / 255.0, 94.0 / 255.0, 0.0]);
+        assert_eq!(color(Ink::Series(3)), [102.0 / 255.0, 68.0 / 255.0, 0.0]);
     }
 }

@@ -343,10 +343,10 @@ mod tests {
         let pixmap = painted(vec![series], 1.0);
         assert_eq!(extent(&pixmap), (20, 28, 59, 31));
         let middle = pixmap.pixel(40, 30).unwrap();
-        // #0072b2
+        // #2a1b6e
         assert_eq!(
             (middle.red(), middle.green(), middle.blue()),
-            (0x00, 0x72, 0xb2)
+            (0x2a, 0x1b, 0x6e)
         );
     }
 

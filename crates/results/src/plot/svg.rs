@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::drawing::{Anchor, COLORS, Drawing, Frame, Ink, Item, Shape};
+use super::drawing::{Anchor, Drawing, Frame, Ink, Item, Shape};
+use super::palette::PALETTE;
 
 /// The fonts have one set of widths, see [`super::text`].
 const FONTS: &str = "Helvetica, Arial, 'Liberation Sans', 'Nimbus Sans', sans-serif";
@@ -62,16 +63,16 @@ fn style() -> String {
          .quell-plot .paper{{fill:#fff}}.quell-plot .text{{fill:#111}}.quell-plot .faint{{fill:#555}}\
          .quell-plot line.text{{stroke:#111}}.quell-plot line.faint{{stroke:#555}}.quell-plot .grid{{stroke:#ddd}}.quell-plot .shade{{fill:#f1f1f4}}"
     );
-    for (index, (light, _)) in COLORS.iter().enumerate() {
-        style.push_str(&format!(".quell-plot .s{index}{{color:{light}}}"));
+    for (index, entry) in PALETTE.iter().enumerate() {
+        style.push_str(&format!(".quell-plot .s{index}{{color:{}}}", entry.light));
     }
     style.push_str(
         ".quell-plot .path{fill:none;stroke:currentColor;stroke-linejoin:round}.quell-plot .fill{fill:currentColor}\
-         @media (prefers-color-scheme:dark){.quell-plot .paper{fill:#16181d}.quell-plot .text{fill:#eee}.quell-plot .faint{fill:#aaa}\
+         @media screen and (prefers-color-scheme:dark){.quell-plot .paper{fill:#16181d}.quell-plot .text{fill:#eee}.quell-plot .faint{fill:#aaa}\
          .quell-plot line.text{stroke:#eee}.quell-plot line.faint{stroke:#aaa}.quell-plot .grid{stroke:#3a3d45}.quell-plot .shade{fill:#22252d}",
     );
-    for (index, (_, dark)) in COLORS.iter().enumerate() {
-        style.push_str(&format!(".quell-plot .s{index}{{color:{dark}}}"));
+    for (index, entry) in PALETTE.iter().enumerate() {
+        style.push_str(&format!(".quell-plot .s{index}{{color:{}}}", entry.dark));
     }
     style.push('}');
     style
@@ -83,7 +84,7 @@ fn class(ink: Ink) -> String {
         Ink::Faint => "faint".to_owned(),
         Ink::Grid => "grid".to_owned(),
         Ink::Shade => "shade".to_owned(),
-        Ink::Series(color) => format!("s{}", color % COLORS.len()),
+        Ink::Series(color) => format!("s{color}"),
     }
 }
 

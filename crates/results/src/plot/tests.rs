@@ -334,6 +334,38 @@ fn seeds_are_one_result_and_what_differs_names_results() {
 }
 
 #[test]
+fn many_lines_are_a_frame_for_each_result_with_the_same_axes() {
+    let folder = tempfile::tempdir().unwrap();
+    for seed in 1..=4 {
+        let delays = [1, 20 * seed as i64];
+        result(&folder.path().join(format!("{seed}")), seed, delays);
+    }
+    let figure = figure("ccdf", &sources(&[folder.path().to_owned()])).unwrap();
+    let titles: Vec<&str> = figure.panels.iter().map(|one| one.title.as_str()).collect();
+    assert_eq!(titles, ["seed 1", "seed 2", "seed 3", "seed 4"]);
+    let drawing = layout::lay_out(&figure);
+    assert_texts_are_apart(&drawing);
+    assert!(
+        drawing
+            .panels
+            .iter()
+            .all(|one| one.1 == drawing.panels[0].1)
+    );
+    for panel in &figure.panels {
+        assert_eq!(panel.y.ends, figure.panels[0].y.ends);
+        let lines: Vec<_> = panel
+            .series
+            .iter()
+            .map(|one| (&*one.label, one.color))
+            .collect();
+        assert_eq!(
+            lines,
+            [("l4s", palette::L4S), ("classic", palette::CLASSIC)]
+        );
+    }
+}
+
+#[test]
 fn what_is_no_result_or_is_damaged_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let said = |path: &Path, kind: &str| {

@@ -138,7 +138,7 @@ fn came_out(sources: &[Source]) -> Result<Vec<Block>, Error> {
             Err(error) => return Err(error),
         };
         figure.title = capital(kind.help);
-        figure.columns = 1;
+        figure.columns = (figure.columns - 1).max(1);
         blocks.push(Block::Picture(figure, format!("plot-{}", kind.name)));
     }
     Ok(blocks)

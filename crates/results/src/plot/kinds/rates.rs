@@ -76,7 +76,8 @@ pub(super) fn panels(sources: &[Source]) -> Result<Vec<Panel>, Error> {
                 }
             }
             if is_shared(run) && together.values().any(|(_, count)| *count > 1.0) {
-                let share = plain("equal share", Mark::Line, mean(&together));
+                let mut share = plain("equal share", Mark::Line, mean(&together));
+                share.of.0 = usize::MAX;
                 panel.series.push(share);
             }
             panel.shades = shades(std::slice::from_ref(source));
