@@ -367,6 +367,10 @@ test("two queues run side by side on one clock, with the same plan", { skip }, (
         const [plain, dual] = await page.locator(".column").evaluateAll((all) => all.map((one) => [...one.querySelectorAll("#delay dd, [id=delay] dd")].map((dd) => parseFloat(dd.textContent))));
         assert.ok(plain[0] > 90 && plain[0] <= 101, `${plain}`);
         assert.ok(dual[0] < 10 && dual[1] < 80, `${dual}`);
+        // Lengths can be compared: the axes of both are alike, and reach to the longer one.
+        const ranges = await page.locator(".column").evaluateAll((all) => all.map((one) => [...one.querySelectorAll("#delay .plot, #fairness .plot")].map((plot) => plot.dataset.y)));
+        assert.deepEqual(ranges[1], ranges[0]);
+        assert.ok(ranges[1].includes("0 100") || ranges[1].includes("0 200"), `${ranges[1]}`);
     }),
 );
 

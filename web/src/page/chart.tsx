@@ -155,7 +155,7 @@ export function Chart(props: Props) {
     };
     return (
         <figure class="chart">
-            <div class="plot" ref={place} role="img" aria-label={`${name}: ${text}`} onClick={pick} style={{ height: `${height}px` }} />
+            <div class="plot" ref={place} role="img" data-y={`${y.from} ${y.to}`} aria-label={`${name}: ${text}`} onClick={pick} style={{ height: `${height}px` }} />
         </figure>
     );
 }

@@ -58,7 +58,7 @@ function Presets({ store }: { store: Store }) {
 
 /** One queue with all of its panels. */
 function Column({ store, side, place, calm, hand }: { store: Store; side: Side; place: number; calm: boolean; hand: Hand }) {
-    const shown = { history: side.history, rtt: rtt(side), isBench: store.own === undefined, calm };
+    const shown = { history: side.history, all: store.sides.map(({ history }) => history), rtt: rtt(side), isBench: store.own === undefined, calm };
     const show = wanted(store, side);
     const queue = store.queueOf(place);
     const cause = store.cause?.side === place ? store.cause.event : undefined;

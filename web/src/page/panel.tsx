@@ -6,6 +6,8 @@ import type { History } from "../history.js";
 /** What every panel is given. */
 export interface Shown {
     history: History;
+    /** Those of all sides: their axes are alike, so that lengths can be compared. */
+    all: History[];
     /** The base RTT of those who fetch web items, in ms. */
     rtt: number;
     /** Whether the groups are those of the two users of a bench. */

@@ -21,8 +21,18 @@ function delays({ packets }: History, queue: number): { value: number; weight: n
 /** The least of these that is not exceeded. */
 const topOf = (longest: number): number => [2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 60_000].find((top) => top >= longest) ?? 1e5;
 
+/** The longest wait of any side in the trace, in ms. */
+function longestOf(all: History[]): number {
+    const waits = all.flatMap(({ now, seesPackets, packets, queues }) => {
+        const from = Math.max(0, now - TRACE);
+        if (seesPackets) return packets.filter(({ time }) => time >= from).map(({ delay }) => delay);
+        return queues.flatMap(({ rows }) => rows.filter(({ time, max }) => time >= from && max >= 0).map(({ max }) => max));
+    });
+    return waits.reduce((most, wait) => Math.max(most, wait / 1e6), 1);
+}
+
 /** The same where single packets are not told: what those of each interval waited, on average and at most. */
-function Intervals({ history }: { history: History }) {
+function Intervals({ history, all: sides }: Pick<Shown, "history" | "all">) {
     const from = Math.max(0, history.now - TRACE);
     const all = history.queues.map(({ name, rows }, place) => ({ name, colour: queueColour(name, place), rows: rows.filter(({ mean }) => mean >= 0) }));
     const figures: Figure[] = all.flatMap(({ name, colour, rows }): Figure[] => {
@@ -38,7 +48,7 @@ function Intervals({ history }: { history: History }) {
         const at = new Map(rows.map((row) => [row.time, row]));
         return (["mean", "max"] as const).map((key) => xs.map((x) => (at.has(x) ? (at.get(x)?.[key] ?? 0) / 1e6 : null)));
     });
-    const longest = Math.max(1, ...recent.flatMap(({ rows }) => rows.map(({ max }) => max / 1e6)));
+    const longest = longestOf(sides);
     return (
         <Panel id="delay" title={titleOf(history)} figures={figures}>
             <Chart
@@ -55,11 +65,11 @@ function Intervals({ history }: { history: History }) {
 }
 
 /** The panel. */
-export function Delay({ history }: Shown) {
-    return history.seesPackets || history.now === 0 ? <Packets history={history} /> : <Intervals history={history} />;
+export function Delay({ history, all }: Shown) {
+    return history.seesPackets || history.now === 0 ? <Packets history={history} all={all} /> : <Intervals history={history} all={all} />;
 }
 
-function Packets({ history }: { history: History }) {
+function Packets({ history, all: sides }: Pick<Shown, "history" | "all">) {
     const names = history.queues.map(({ name }, place) => ({ name, colour: queueColour(name, place), place }));
     const all = names.map((queue) => ({ ...queue, delays: delays(history, queue.place) })).filter(({ delays }) => delays.length > 0);
     const figures: Figure[] = all.map(({ name, colour, delays }) => {
@@ -70,7 +80,7 @@ function Packets({ history }: { history: History }) {
 
     const from = Math.max(0, history.now - TRACE);
     const recent = history.packets.filter((packet) => packet.time >= from);
-    const longest = Math.max(1, ...recent.map(({ delay }) => delay / 1e6));
+    const longest = longestOf(sides);
     const top = topOf(longest);
     // More dots than pixels help nobody.
     const step = Math.max(1, Math.ceil(recent.length / 6_000));

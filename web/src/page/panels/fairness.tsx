@@ -1,6 +1,6 @@
 // Who gets how much, and what the queues mark and drop.
 
-import type { QueueRow } from "../../history.js";
+import type { History, QueueRow } from "../../history.js";
 import { shares, utilisation, type Shares } from "../../recent.js";
 import { Chart } from "../chart.js";
 import { Legend, Panel, type Figure, type Shown } from "../panel.js";
@@ -49,8 +49,14 @@ function Bars({ what, of: { equal, groups } }: { what: string; of: Shares }) {
     );
 }
 
+/** The largest share that any side marks or drops, in percent. */
+function mostOf(all: History[]): number {
+    const shares = all.flatMap(({ queues }) => queues.flatMap(({ rows }) => seconds(rows).flatMap(({ marked, dropped }) => [marked, dropped])));
+    return shares.reduce((most, share) => Math.max(most, 100 * share), 1);
+}
+
 /** The panel. */
-export function Fairness({ history }: Shown) {
+export function Fairness({ history, all }: Shown) {
     const window = history.window(WINDOW);
     const [down, up] = [shares(history, false, window), shares(history, true, window)];
     const used = utilisation(history, window) ?? NaN;
@@ -69,7 +75,7 @@ export function Fairness({ history }: Shown) {
             return found ? 100 * found[key] : null;
         });
     const values = seen.flatMap(({ rows }) => [column(rows, "marked"), column(rows, "dropped")]);
-    const most = Math.max(1, ...values.flat().map((value) => value ?? 0));
+    const most = mostOf(all);
     const top = [1, 2, 5, 10, 20, 50, 100].find((top) => top >= most) ?? 100;
     return (
         <Panel id="fairness" title={`Shares of ${history.linkName ?? "the link"}`} figures={figures}>
