@@ -142,6 +142,11 @@ export class History {
         return this.links[this.link]?.queues ?? [];
     }
 
+    /** The discipline of the link that is looked at. */
+    get discipline(): string {
+        return this.about.links[this.link]?.queue ?? "";
+    }
+
     /** How much of the run is remembered, in ns. */
     get remembered(): number {
         return Math.min(this.now, MEMORY);

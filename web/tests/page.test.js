@@ -10,6 +10,7 @@ import { after, before, test } from "node:test";
 import axe from "axe-core";
 import { chromium } from "playwright-core";
 import { demonstration, fragment, PRESETS } from "../lib/bench.js";
+import { FAMILIES } from "../lib/colours.js";
 import { TOUR } from "../lib/tour.js";
 
 const FOLDER = process.env.PAGE ?? "";
@@ -247,6 +248,11 @@ test("the first screen has no finding of accessibility, and all is reached by ke
         assert.deepEqual(order, ["downloads", "click", "program", "pause"]);
     }));
 
+test("queues have the colours of their families, as in plots", () => {
+    const { queues } = JSON.parse(readFileSync(new URL("../../../crates/results/src/plot/colours.json", import.meta.url), "utf8"));
+    assert.deepEqual(FAMILIES, Object.fromEntries(queues.map(({ name, kinds }) => [name, kinds])));
+});
+
 for (const preset of PRESETS) {
     test(`${preset.name} fills its panels`, { skip }, () =>
         withPage(`#${fragment(preset.bench)}`, async (page) => {
@@ -275,7 +281,8 @@ for (const preset of PRESETS) {
                         let coloured = 0;
                         for (let at = 0; at < data.length; at += 4) {
                             const [r, g, b, a] = data.slice(at, at + 4);
-                            if (a > 60 && Math.max(r, g, b) - Math.min(r, g, b) > 60) coloured++;
+                            // Drop-tail is grey; text and grid are bluish.
+                            if (a > 60 && (Math.max(r, g, b) - Math.min(r, g, b) > 60 || Math.max(...[r, g, b].map((part) => Math.abs(part - 0x6a))) <= 3)) coloured++;
                         }
                         return coloured;
                     }),

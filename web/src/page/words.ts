@@ -1,5 +1,7 @@
 // Numbers as people read them, and colours of groups and queues.
 
+import { FAMILIES } from "../colours.js";
+
 /** A time in ns: `14.2 ms`. */
 export function time(ns: number | undefined): string {
     if (ns === undefined || Number.isNaN(ns)) return "–";
@@ -45,10 +47,12 @@ export function groupColour(name: string, place: number): string {
     return ["--classic", "--l4s", ...OTHERS][place % 6] ?? "--third";
 }
 
-/** The colour of a queue. */
-export function queueColour(name: string, place: number): string {
+/** The colour of a queue of a discipline: that of its traffic if it has only one kind, of its family if it is the only one, else one in turn. */
+export function queueColour(name: string, place: number, kind: string): string {
     if (name === "l4s") return "--l4s";
     if (name === "classic") return "--classic";
+    const family = Object.entries(FAMILIES).find(([, kinds]) => kinds.includes(kind))?.[0];
+    if (place === 0 && family) return `--queue-${family}`;
     return ["--third", ...OTHERS][place % 5] ?? "--third";
 }
 

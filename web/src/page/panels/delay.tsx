@@ -34,7 +34,7 @@ function longestOf(all: History[]): number {
 /** The same where single packets are not told: what those of each interval waited, on average and at most. */
 function Intervals({ history, all: sides }: Pick<Shown, "history" | "all">) {
     const from = Math.max(0, history.now - TRACE);
-    const all = history.queues.map(({ name, rows }, place) => ({ name, colour: queueColour(name, place), rows: rows.filter(({ mean }) => mean >= 0) }));
+    const all = history.queues.map(({ name, rows }, place) => ({ name, colour: queueColour(name, place, history.discipline), rows: rows.filter(({ mean }) => mean >= 0) }));
     const figures: Figure[] = all.flatMap(({ name, colour, rows }): Figure[] => {
         const packets = rows.reduce((sum, row) => sum + row.packets, 0);
         if (packets === 0) return [];
@@ -70,7 +70,7 @@ export function Delay({ history, all }: Shown) {
 }
 
 function Packets({ history, all: sides }: Pick<Shown, "history" | "all">) {
-    const names = history.queues.map(({ name }, place) => ({ name, colour: queueColour(name, place), place }));
+    const names = history.queues.map(({ name }, place) => ({ name, colour: queueColour(name, place, history.discipline), place }));
     const all = names.map((queue) => ({ ...queue, delays: delays(history, queue.place) })).filter(({ delays }) => delays.length > 0);
     const figures: Figure[] = all.map(({ name, colour, delays }) => {
         const count = delays.reduce((sum, { weight }) => sum + weight, 0);
@@ -91,7 +91,7 @@ function Packets({ history, all: sides }: Pick<Shown, "history" | "all">) {
                   {
                       x: packet.time / 1e9,
                       y: packet.delay / 1e6,
-                      colour: packet.dropped ? "--ink" : queueColour(history.queues[packet.queue]?.name ?? "", packet.queue),
+                      colour: packet.dropped ? "--ink" : queueColour(history.queues[packet.queue]?.name ?? "", packet.queue, history.discipline),
                       strength: packet.dropped ? 0.9 : 0.55,
                       cross: packet.dropped,
                   },

@@ -65,7 +65,7 @@ export function Fairness({ history, all }: Shown) {
         { what: "Utilisation", value: share(used), note: `last ${span(window.length)}` },
         ...greedy.map(({ name, place, flows, each }) => ({ what: `${name}: each of ${flows}`, value: rate(each), colour: groupColour(name, place) })),
     ];
-    const lines = history.queues.map(({ name, rows }, place) => ({ name, colour: queueColour(name, place), rows: seconds(rows) }));
+    const lines = history.queues.map(({ name, rows }, place) => ({ name, colour: queueColour(name, place, history.discipline), rows: seconds(rows) }));
     const seen = lines.filter(({ rows }) => rows.length > 0);
     const now = Math.ceil(history.now / 1e9);
     const times = Array.from({ length: 61 }, (_, place) => now - 60 + place).filter((time) => time > 0);
