@@ -47,7 +47,7 @@ export class Show {
     slow = 50;
     #reached = 0;
     #asked = -1;
-    /** Until when a click that was asked for waits to be found, in ns. */
+    /** Whether a click was asked for of which it is not known yet what becomes of it. */
     #wantsClick = false;
 
     constructor(
@@ -135,7 +135,7 @@ export class Show {
     /** Another speed of slow motion. */
     pace(slow: number): void {
         this.slow = slow;
-        if (!this.isBeginning) this.wish.pace(1 / slow);
+        this.wish.pace(this.isBeginning ? 1 : 1 / slow);
     }
 
     /** Goes on by so many ns, without moving by itself. */

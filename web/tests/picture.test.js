@@ -165,6 +165,9 @@ test("the picture never overtakes its runs, and asks for more once for each time
     const before = made.at;
     made.tick(50, false);
     assert.equal(made.at, before, "a pause");
+    // The beginning stays in real time when it goes on.
+    made.pace(150);
+    assert.deepEqual([made.isBeginning, asked.at(-1)], [true, ["pace", 1]]);
 });
 
 test("where nothing may move by itself a click shows the whole of its wait at once", () => {

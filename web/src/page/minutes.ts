@@ -25,10 +25,14 @@ export class Minutes {
         this.#running = bench;
         this.#connection ??= this.open((message) => {
             if (message.type === "finished") this.#done(message.runs.map(({ summary }) => JSON.parse(summary) as Minute));
+            // What has ended runs nothing more.
+            if (message.type === "ended") this.#connection = undefined;
             // Without figures the pictures speak for themselves.
             if (message.type === "refused" || message.type === "ended") this.#done([]);
         });
-        const connection = await this.#connection;
+        // The page says by itself that the simulator cannot be loaded.
+        const connection = await this.#connection.catch(() => undefined);
+        if (!connection) return;
         connection.ask({ ask: "open", ...minute(bench), seed: bench.seed });
         connection.ask({ ask: "speed", speed: 0 });
         connection.ask({ ask: "step", step: MINUTE_NS });
