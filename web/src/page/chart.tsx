@@ -160,6 +160,16 @@ export function Chart(props: Props) {
     );
 }
 
+/** A cross, whose arms are so long to each side: what is lost. */
+export function cross(to: CanvasRenderingContext2D, x: number, y: number, arm: number): void {
+    to.beginPath();
+    to.moveTo(x - arm, y - arm);
+    to.lineTo(x + arm, y + arm);
+    to.moveTo(x + arm, y - arm);
+    to.lineTo(x - arm, y + arm);
+    to.stroke();
+}
+
 /** Dots and marks, above the lines. */
 function over(drawn: uPlot, { dots = [], marks = [], y, x }: Props): void {
     const { ctx, bbox } = drawn;
@@ -194,12 +204,7 @@ function over(drawn: uPlot, { dots = [], marks = [], y, x }: Props): void {
         ctx.fillStyle = ctx.strokeStyle = ink;
         if (dot.cross) {
             ctx.lineWidth = dense;
-            ctx.beginPath();
-            ctx.moveTo(at - half, high - half);
-            ctx.lineTo(at + half, high + half);
-            ctx.moveTo(at + half, high - half);
-            ctx.lineTo(at - half, high + half);
-            ctx.stroke();
+            cross(ctx, at, high, half);
         } else {
             ctx.fillRect(at - half / 2, high - half / 2, half, half);
         }

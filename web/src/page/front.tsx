@@ -2,7 +2,7 @@
 
 import { useEffect, useRef } from "preact/hooks";
 import { bitsPerSecond } from "../bench.js";
-import { called, FRONT, number, of, percent, sentences, type Minute, type Of } from "../front.js";
+import { called, FRONT, number, of, percent, sentences, type Minute } from "../front.js";
 import type { Stage } from "../show.js";
 import { colour } from "./chart.js";
 import { FIRST } from "./controls.js";
@@ -45,9 +45,19 @@ const ROWS = [
     { group: "udp", name: "one that never slows down" },
 ] as const;
 
+/** The colour of what a group sends. */
+const trafficColour = (group: string): string => (group === "udp" ? "--unresponsive" : group.startsWith("l4s") ? "--l4s" : "--classic");
+
+/** The rows of a side of which there are figures. */
+const rowsOf = (side: Minute) =>
+    ROWS.flatMap(({ group, name }) => {
+        const figures = of(side, group);
+        return figures ? [{ group, name, ...figures }] : [];
+    });
+
 /** From the median wait to that which one packet in a hundred exceeds, of both queues on one axis. */
 function Bars({ store, minute }: { store: Store; minute: readonly [Minute, Minute] }) {
-    const sides = minute.map((side) => ROWS.flatMap(({ group, name }) => (of(side, group) ? [{ name, colour: group.startsWith("l4s") ? "--l4s" : "--classic", ...(of(side, group) as Of) }] : [])));
+    const sides = minute.map(rowsOf);
     const most = Math.max(1, ...sides.flat().map(({ p99 }) => p99));
     return (
         <table class="waits">
@@ -59,11 +69,11 @@ function Bars({ store, minute }: { store: Store; minute: readonly [Minute, Minut
                             {called(store.bench.queues[place] ?? "").name}
                         </th>
                     </tr>
-                    {rows.map(({ name, colour, p50, p99 }) => (
-                        <tr key={name}>
+                    {rows.map(({ group, name, p50, p99 }) => (
+                        <tr key={group}>
                             <th scope="row">{name}</th>
                             <td>
-                                <span style={{ marginLeft: `${(100 * p50) / most}%`, width: `max(3px, ${(100 * (p99 - p50)) / most}%)`, background: `var(${colour})` }} />
+                                <span style={{ marginLeft: `${(100 * p50) / most}%`, width: `max(3px, ${(100 * (p99 - p50)) / most}%)`, background: `var(${trafficColour(group)})` }} />
                             </td>
                             <td>
                                 {number(p50)} to {number(p99)} ms
@@ -97,19 +107,14 @@ function Figures({ store, minute }: { store: Store; minute: readonly [Minute, Mi
                                 {called(store.bench.queues[place] ?? "").name}
                             </th>
                         </tr>
-                        {ROWS.flatMap(({ group, name }) => {
-                            const figures = of(side, group);
-                            if (!figures) return [];
-                            const { mean, p99, marked, dropped, each } = figures;
-                            return [
-                                <tr key={group}>
-                                    <th scope="row">{name}</th>
-                                    {[number(mean), number(p99), percent(marked), percent(dropped), each.toFixed(each < 1 ? 2 : 1)].map((value, column) => (
-                                        <td key={column}>{value}</td>
-                                    ))}
-                                </tr>,
-                            ];
-                        })}
+                        {rowsOf(side).map(({ group, name, mean, p99, marked, dropped, each }) => (
+                            <tr key={group}>
+                                <th scope="row">{name}</th>
+                                {[number(mean), number(p99), percent(marked), percent(dropped), each.toFixed(each < 1 ? 2 : 1)].map((value, column) => (
+                                    <td key={column}>{value}</td>
+                                ))}
+                            </tr>
+                        ))}
                     </tbody>
                 ))}
             </table>
@@ -373,7 +378,7 @@ function draw(store: Store, canvases: (HTMLCanvasElement | null)[], reach: numbe
             packet: 12e6 / Math.max(1, bitsPerSecond(store.bench.rate)),
             hasAxis: place === show.stages.length - 1,
             isBeginning: show.isBeginning,
-            groups: about.groups.map((name) => ({ colour: colour(name === "udp" ? "--unresponsive" : name.startsWith("l4s") ? "--l4s" : "--classic"), isSmall: name.endsWith("-click") })),
+            groups: about.groups.map((name) => ({ colour: colour(trafficColour(name)), isSmall: name.endsWith("-click") })),
             click: stage.click,
             over: stage.over.slice(-40),
             isCalm: show.isCalm,

@@ -2,7 +2,7 @@
 
 import { fades, falls, layout, place, type Layout, type Reel, type Seen } from "../picture.js";
 import { number } from "../front.js";
-import { colour } from "./chart.js";
+import { colour, cross } from "./chart.js";
 
 /** What a picture shows. */
 export interface Scene {
@@ -118,15 +118,9 @@ function square(to: CanvasRenderingContext2D, laid: Layout, scene: Scene, ink: I
     const half = Math.max(1.5, laid.square * 0.44);
     to.globalAlpha = strength;
     if (isLost) {
-        const arm = half + 1.5;
         to.strokeStyle = ink.ink;
         to.lineWidth = 2.5;
-        to.beginPath();
-        to.moveTo(x - arm, y - arm);
-        to.lineTo(x + arm, y + arm);
-        to.moveTo(x + arm, y - arm);
-        to.lineTo(x - arm, y + arm);
-        to.stroke();
+        cross(to, x, y, half + 1.5);
     } else {
         to.fillStyle = group?.colour ?? ink.soft;
         if (group?.isSmall) {
