@@ -229,8 +229,8 @@ impl Sim {
         let mut files: Vec<Finished> = Vec::new();
         for mut run in std::mem::take(&mut self.runs.0) {
             let packets = run.packets();
-            let (finished, mut rows) = run.finish()?;
-            let mut news = of_rows(&mut rows);
+            let (finished, mut over) = run.finish()?;
+            let mut news = of_rows(&mut over.rows);
             news.packets = Some(packets);
             all.push(news);
             files.push(finished);

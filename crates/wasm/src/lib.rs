@@ -135,7 +135,7 @@ pub extern "C" fn quell_rows(handle: u32, series: u32) -> f64 {
     })
 }
 
-/// The same of single packets: those that left the forward queues, or were dropped, since the last call, or an even sample of them.
+/// The same of single packets: those that left the queues, or were dropped, since the last call, or an even sample of them.
 #[unsafe(no_mangle)]
 pub extern "C" fn quell_packets(handle: u32) -> f64 {
     state::with(f64::NAN, |state| state.take_packets(handle))
@@ -165,6 +165,19 @@ pub extern "C" fn quell_catalogue() -> f64 {
         state.set_answer(quell_watch::catalogue().to_string());
         Ok(1.0)
     })
+}
+
+/// What people feel in runs that are over: `length` bytes with a line of handles, with spaces between them, for each queue. The answer is
+/// JSON with `words` and `rows`, and 1 is returned.
+///
+/// # Safety
+///
+/// The text lies in memory of [`quell_alloc`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn quell_felt(text: *const u8, length: usize) -> f64 {
+    // SAFETY: by the contract of this function.
+    let text = unsafe { memory::text(text, length) };
+    state::with(f64::NAN, |state| state.felt(&text))
 }
 
 /// Forgets a run.

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::error::Error;
 use std::fmt;
 
-use quell_watch::{Refused, Rows, Series, SimError, Watched};
+use quell_watch::{Over, Refused, Rows, Series, SimError, Watched};
 
 /// Runs that may be open at once: two queues side by side, and some that are being replaced.
 const MOST_RUNS: usize = 16;
@@ -18,6 +18,8 @@ pub(crate) enum CallError {
     NoRun(u32),
     /// The run of the handle has ended.
     IsOver(u32),
+    /// The run of the handle goes on, or it is none.
+    IsNotOver(String),
     /// There is no series of this number.
     NoSeries(u32),
     /// A change has no value.
@@ -34,6 +36,7 @@ impl fmt::Display for CallError {
             Self::TooManyRuns => write!(f, "{MOST_RUNS} runs are open; close one first"),
             Self::NoRun(handle) => write!(f, "there is no run {handle}"),
             Self::IsOver(handle) => write!(f, "run {handle} is over"),
+            Self::IsNotOver(handle) => write!(f, "{handle}: must be a run that is over"),
             Self::NoSeries(series) => write!(f, "there is no series {series}"),
             Self::NoValue(change) => write!(f, "{change}: must be KEY=VALUE"),
             Self::Refused(error) => error.fmt(f),
@@ -74,14 +77,14 @@ thread_local! {
 /// A run, or the rows that it left.
 enum Run {
     Open(Box<Watched>),
-    Over(Box<Rows>),
+    Over(Box<Over>),
 }
 
 impl Run {
     fn rows(&mut self) -> &mut Rows {
         match self {
             Self::Open(run) => run.rows(),
-            Self::Over(rows) => rows,
+            Self::Over(run) => &mut run.rows,
         }
     }
 }
@@ -191,12 +194,30 @@ impl State {
         let Some(Run::Open(run)) = self.place(handle)?.take() else {
             return Err(CallError::IsOver(handle));
         };
-        let (files, rows) = run.finish()?;
+        let (files, over) = run.finish()?;
         *self
             .runs
             .get_mut(handle as usize - 1)
-            .ok_or(CallError::NoRun(handle))? = Some(Run::Over(Box::new(rows)));
+            .ok_or(CallError::NoRun(handle))? = Some(Run::Over(Box::new(over)));
         self.answer = [files.summary, files.histograms].join("\0").into_bytes();
+        Ok(1.0)
+    }
+
+    /// Answers with what people feel in the runs of `text`: the handles of each queue on a line.
+    pub(crate) fn felt(&mut self, text: &str) -> Result<f64, CallError> {
+        let over = |handle: &str| -> Result<&Over, CallError> {
+            let place = handle
+                .parse()
+                .ok()
+                .and_then(|place: usize| place.checked_sub(1));
+            match place.and_then(|place| self.runs.get(place)) {
+                Some(Some(Run::Over(run))) => Ok(run),
+                _ => Err(CallError::IsNotOver(handle.to_owned())),
+            }
+        };
+        let queues = text.lines().map(|line| line.split(' ').map(over).collect());
+        let queues: Vec<Vec<&Over>> = queues.collect::<Result<_, _>>()?;
+        self.answer = quell_watch::felt(&queues).to_string().into_bytes();
         Ok(1.0)
     }
 

@@ -52,8 +52,8 @@ fn digest(text: &str, longest: Time) -> Value {
         take(run.rows());
     }
     let events = run.events();
-    let (files, mut rows) = run.finish().unwrap();
-    take(&mut rows);
+    let (files, mut over) = run.finish().unwrap();
+    take(&mut over.rows);
     let seconds = began.elapsed().as_secs_f64();
     let series = series.map(|hash| hexadecimal(&hash.finalize()));
     json!({
@@ -61,7 +61,7 @@ fn digest(text: &str, longest: Time) -> Value {
         "summary": hash(files.summary.as_bytes()),
         "histograms": hash(files.histograms.as_bytes()),
         "series": series,
-        "words": rows.words(),
+        "words": over.rows.words(),
         "events": events,
         "seconds": seconds,
     })

@@ -11,8 +11,8 @@ use crate::rows::Series;
 /// What a page needs to read the rows of a run, in whichever world, as JSON: the resolved scenario as TOML, its seed, warnings, length
 /// and interval in ns, the columns of each series and of packets, and by their places
 ///
-/// - the links: name, and forward rate at the start (null if it has no limit or moves), kind of queue and names of its queues, what each
-///   packet adds to its IP length, and the rate of both directions from each time in ns on, in bit/s (null if it has no limit or moves)
+/// - the links: name, and forward rate at the start (null if it has no limit or moves), kind of queue and names of its queues, both also
+///   of the reverse direction, what each packet adds to its IP length in both, and the rate of both directions from each time in ns on, in bit/s (null if it has no limit or moves)
 /// - the names of groups, the first and last link that each crosses, the kind of its application, whether that takes all that it can get,
 ///   whether its data goes up, and its base RTT in ns.
 pub fn about(scenario: &Scenario, seed: u64, warnings: &[String]) -> Value {
@@ -35,7 +35,9 @@ pub fn about(scenario: &Scenario, seed: u64, warnings: &[String]) -> Value {
             "rate": is_steady.then(|| forward.rate.to_string()),
             "queue": forward.queue.kind,
             "queues": figures::queue_names(forward),
-            "overhead_bytes": forward.overhead,
+            "reverse_queue": link.reverse.queue.kind,
+            "reverse_queues": figures::queue_names(&link.reverse),
+            "overhead_bytes": Direction::BOTH.map(|direction| link.direction(direction).overhead),
             "rates": Direction::BOTH.map(|direction| {
                 rates(scenario, Side { hop, direction }, link.direction(direction))
             }),

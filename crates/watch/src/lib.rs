@@ -5,7 +5,7 @@
 //! `histograms.json`. Slices change no result: the same scenario and seed give the bytes of `quell run`. [`Watched::change`] changes what
 //! runs; the scenario that repeats it is [`Watched::scenario`].
 //!
-//! [`catalogue()`] has what a scenario may name, for the controls of a page.
+//! [`catalogue()`] has what a scenario may name, for the controls of a page, [`felt()`] what people feel in runs that it made.
 //!
 //! There is no file, thread, clock or socket in here.
 
@@ -14,13 +14,15 @@
 
 mod about;
 mod catalogue;
+mod felt;
 mod packets;
 mod rows;
 mod watched;
 
 pub use about::about;
 pub use catalogue::catalogue;
+pub use felt::felt;
 pub use packets::PACKET_COLUMNS;
 pub use quell_scenario::sim::SimError;
 pub use rows::{Rows, Series};
-pub use watched::{Budget, Finished, Preparation, Refused, Watched};
+pub use watched::{Budget, Finished, Over, Preparation, Refused, Watched};

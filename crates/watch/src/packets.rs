@@ -1,5 +1,7 @@
 //! Single packets, for pictures of what each of them waits: a fair sample where there are very many.
 
+use std::collections::BTreeMap;
+
 use quell_aqm::{Departure, Drop, Ecn, MarkReason, Observer, Packet, QueueId};
 use quell_measure::{Direction, Labelled, Recorder};
 use quell_scenario::columns::{ColumnInfo, ColumnType};
@@ -44,10 +46,20 @@ pub const PACKET_COLUMNS: &[ColumnInfo] = &[
         "how many packets it stands for: where there are very many, only some are here",
     ),
     column("hop", "", "place of the link in the scenario"),
+    column(
+        "is_reverse",
+        "",
+        "1 if it crossed the link in its reverse direction, else 0",
+    ),
+    column(
+        "marked_ns",
+        "ns",
+        "when this queue marked it; missing if it did not",
+    ),
 ];
 
-/// Columns that are kept of each; weight and hop are the same for all that are taken at once.
-const KEPT: usize = 6;
+/// Columns that are kept of each; weight, hop and direction are the same for all that are taken at once.
+const KEPT: usize = 7;
 
 /// What happened to a packet at the end of its time in the queue.
 const DELIVERED: f64 = 0.0;
@@ -104,6 +116,8 @@ impl Packets {
 pub(crate) struct Seeing {
     recorder: Recorder,
     packets: Packets,
+    /// When packets that still wait were marked, by their flows and arrivals.
+    marks: BTreeMap<(u64, Time), Time>,
 }
 
 impl Seeing {
@@ -111,13 +125,12 @@ impl Seeing {
         Self {
             recorder,
             packets: Packets::new(),
+            marks: BTreeMap::new(),
         }
     }
 
     fn see<P: Packet + Labelled>(&mut self, queue: QueueId, packet: &P, fate: f64, now: Time) {
-        if self.recorder.direction() == Direction::Reverse {
-            return;
-        }
+        let mark = self.marks.remove(&(packet.flow(), packet.arrival()));
         self.packets.push(|| {
             [
                 now.as_nanos() as f64,
@@ -128,6 +141,7 @@ impl Seeing {
                     .map_or(f64::NAN, |group| group.index() as f64),
                 packet.len().get() as f64,
                 fate,
+                mark.map_or(f64::NAN, |at| at.as_nanos() as f64),
             ]
         });
     }
@@ -138,10 +152,11 @@ pub(crate) fn take<'a>(queues: impl Iterator<Item = &'a mut Seeing>) -> (usize, 
     let mut rows: Vec<[f64; PACKET_COLUMNS.len()]> = Vec::new();
     for queue in queues {
         let hop = queue.recorder.hop().index() as f64;
+        let is_reverse = queue.recorder.direction() == Direction::Reverse;
         let (kept, stride) = queue.packets.take();
         rows.extend(
             kept.into_iter()
-                .map(|[time, delay, queue, group, length, fate]| {
+                .map(|[time, delay, queue, group, length, fate, marked]| {
                     [
                         time,
                         delay,
@@ -151,6 +166,8 @@ pub(crate) fn take<'a>(queues: impl Iterator<Item = &'a mut Seeing>) -> (usize, 
                         fate,
                         f64::from(stride),
                         hop,
+                        f64::from(u8::from(is_reverse)),
+                        marked,
                     ]
                 }),
         );
@@ -181,6 +198,7 @@ impl<P: Packet + Labelled> Observer<P> for Seeing {
     }
     fn marked(&mut self, queue: QueueId, packet: &P, reason: MarkReason, now: Time) {
         self.recorder.on_marked(queue, packet, reason, now);
+        self.marks.insert((packet.flow(), packet.arrival()), now);
     }
     fn dropped(&mut self, packet: P, drop: Drop, now: Time) {
         self.recorder.on_dropped(&packet, &drop, now);
@@ -202,7 +220,7 @@ mod tests {
     fn sample(count: u32) -> (Vec<[f64; KEPT]>, u32) {
         let mut packets = Packets::new();
         for number in 1..=count {
-            packets.push(|| [f64::from(number), 0.0, 0.0, 0.0, 0.0, 0.0]);
+            packets.push(|| [f64::from(number), 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
         }
         packets.take()
     }

@@ -3,6 +3,7 @@
 use std::io;
 use std::sync::atomic::AtomicBool;
 
+use quell_measure::Figures;
 use quell_scenario::sim::{Room, Running, SimError};
 use quell_scenario::{
     ArgumentError, Memory, Override, Problems, Scenario, Template, World, all_flows, in_flight,
@@ -91,6 +92,17 @@ pub struct Finished {
     pub summary: String,
     /// `histograms.json`.
     pub histograms: String,
+}
+
+/// A run that is over.
+#[derive(Debug)]
+pub struct Over {
+    /// What was simulated, with every change.
+    pub scenario: Scenario,
+    /// Figures of the whole.
+    pub figures: Figures,
+    /// The rows that were not taken yet.
+    pub rows: Rows,
 }
 
 /// A run under way.
@@ -217,7 +229,7 @@ impl Watched {
         self.running.events()
     }
 
-    /// How many packets left the forward queues, or were dropped, since they were last taken, and their columns
+    /// How many packets left the queues, or were dropped, since they were last taken, and their columns
     /// ([`PACKET_COLUMNS`](crate::PACKET_COLUMNS)): all of them, or an even sample where they are more than some thousands.
     pub fn packets(&mut self) -> (usize, Vec<f64>) {
         packets::take(self.running.simulator_mut().observers_mut())
@@ -228,12 +240,12 @@ impl Watched {
         &mut self.rows
     }
 
-    /// Ends the run here, and returns what it measured, with the rows that are left.
+    /// Ends the run here, and returns its files, and what else is left of it.
     ///
     /// # Errors
     ///
     /// As of [`Watched::advance`].
-    pub fn finish(mut self) -> Result<(Finished, Rows), SimError> {
+    pub fn finish(mut self) -> Result<(Finished, Over), SimError> {
         if !self.is_over {
             self.running.end_here();
         }
@@ -243,7 +255,12 @@ impl Watched {
             summary: file(&measured.summary)?,
             histograms: file(&measured.histograms)?,
         };
-        Ok((finished, self.rows))
+        let over = Over {
+            scenario: self.scenario,
+            figures: measured.summary.figures,
+            rows: self.rows,
+        };
+        Ok((finished, over))
     }
 }
 

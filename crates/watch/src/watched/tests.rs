@@ -45,8 +45,8 @@ fn whole(mut run: Watched, step: Time) -> (Finished, Vec<String>) {
         until += step;
         run.advance(until).unwrap();
     }
-    let (finished, mut rows) = run.finish().unwrap();
-    let rows = Series::ALL.map(|series| format!("{:?}", rows.take(series)));
+    let (finished, mut over) = run.finish().unwrap();
+    let rows = Series::ALL.map(|series| format!("{:?}", over.rows.take(series)));
     (finished, rows.to_vec())
 }
 
@@ -118,11 +118,13 @@ fn of_several_links_each_has_its_rows_and_packets_and_changes_by_its_name() {
     let links = json!([
         {
             "name": "line", "rate": "9mbit", "queue": "pie", "queues": ["queue"],
-            "overhead_bytes": 0, "rates": [[[0, 9_000_000]], [[0, null]]],
+            "reverse_queue": "fifo", "reverse_queues": ["queue"],
+            "overhead_bytes": [0, 0], "rates": [[[0, 9_000_000]], [[0, null]]],
         },
         {
             "name": "wifi", "rate": "10mbit", "queue": "dualpi2", "queues": ["l4s", "classic"],
-            "overhead_bytes": 0, "rates": [[[0, 10_000_000]], [[0, null]]],
+            "reverse_queue": "fifo", "reverse_queues": ["queue"],
+            "overhead_bytes": [0, 0], "rates": [[[0, 10_000_000]], [[0, null]]],
         },
     ]);
     assert_eq!(about["links"], links);
@@ -226,7 +228,7 @@ fn packets_are_those_of_the_summary() {
     let names = run.about();
     assert_eq!(names["links"][0]["queues"], json!(["l4s", "classic"]));
     let (mut counts, mut waited, mut marked, mut dropped) = ([0.0; 2], [0.0; 2], 0.0, 0.0);
-    let mut until = Time::ZERO;
+    let (mut until, mut reverse) = (Time::ZERO, 0);
     while !run.is_over() {
         until += Time::from_millis(200);
         run.advance(until).unwrap();
@@ -235,6 +237,10 @@ fn packets_are_those_of_the_summary() {
         for row in 0..count {
             assert!(column(0)[row] <= until.as_nanos() as f64);
             assert_eq!(column(6)[row], 1.0, "a slice is too short for a sample");
+            if column(8)[row] == 1.0 {
+                reverse += 1;
+                continue;
+            }
             if column(5)[row] == 2.0 {
                 dropped += 1.0;
                 continue;
@@ -244,7 +250,11 @@ fn packets_are_those_of_the_summary() {
             assert_eq!(column(3)[row], queue as f64);
             counts[queue] += 1.0;
             waited[queue] += column(1)[row];
-            marked += f64::from(u8::from(column(5)[row] == 1.0));
+            let is_marked = column(5)[row] == 1.0;
+            marked += f64::from(u8::from(is_marked));
+            let (left, wait, mark) = (column(0)[row], column(1)[row], column(9)[row]);
+            let while_here = (left - wait..=left).contains(&mark);
+            assert_eq!(while_here, is_marked, "{left} {wait} {mark}");
         }
     }
     let (files, _) = run.finish().unwrap();
@@ -262,5 +272,6 @@ fn packets_are_those_of_the_summary() {
     assert!(dropped + marked > 0.0, "{summary}");
     assert_eq!(sum("marked"), marked);
     assert_eq!(sum("dropped"), dropped);
+    assert!(reverse > 100, "{reverse} acknowledgements");
     assert!(waited.iter().all(|waited| *waited > 0.0));
 }
