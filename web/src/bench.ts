@@ -71,6 +71,13 @@ export function demonstration(): Bench {
     };
 }
 
+/** Whether it has the line and the downloads of the demonstration of 2015, with as many items for each user. */
+export function isDemonstration({ rate, rtt, udp, users: { classic, l4s } }: Bench): boolean {
+    const first = demonstration();
+    const same = (user: User, other: User): boolean => user.downloads === other.downloads && user.control === other.control && user.ecn === other.ecn && user.extras.length === 0;
+    return rate === first.rate && rtt === first.rtt && udp === 0 && classic.items === l4s.items && same(classic, first.users.classic) && same(l4s, first.users.l4s);
+}
+
 /** What `40mbit` means; 0 if it means nothing. */
 export const bitsPerSecond = (rate: string): number => {
     const [, number = "0", unit = ""] = /^([0-9.]+)\s*([kmg]?)bit$/.exec(rate.trim()) ?? [];

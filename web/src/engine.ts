@@ -31,17 +31,20 @@ export interface Column {
     meaning: string;
 }
 
-/** A link in its forward direction. */
+/** A link. */
 export interface Link {
     name: string;
-    /** Its rate at the start; null if it has no limit or moves. */
+    /** Its forward rate at the start; null if it has no limit or moves. */
     rate: string | null;
-    /** The kind of its queue. */
+    /** The kind of its forward queue. */
     queue: string;
-    /** The names of its queues. */
+    /** The names of its forward queues. */
     queues: string[];
-    /** What each packet adds to its IP length on the link. */
-    overhead_bytes: number;
+    /** The same of its reverse direction. */
+    reverse_queue: string;
+    reverse_queues: string[];
+    /** What each packet adds to its IP length on the link, in its forward and its reverse direction. */
+    overhead_bytes: [number, number];
     /** The rates of its forward and its reverse direction in bit/s, each with the time in ns from which on it holds; null as `rate`. */
     rates: [TimedRate[], TimedRate[]];
 }
@@ -70,6 +73,26 @@ export interface About {
     /** Its base RTT. */
     rtts_ns: number[];
     columns: Record<Series | "packets", Column[]>;
+}
+
+/** What somebody feels behind each of several queues. */
+export interface FeltRow {
+    who: string;
+    what: string;
+    unit: string;
+    digits: number;
+    more_is_better: boolean;
+    application: string;
+    /** Of each seed, queue by queue. */
+    values: number[][];
+    /** Whether they differ from those behind the first queue by more than chance; null where one seed cannot say. */
+    clear: (boolean | null)[];
+}
+
+/** What people feel behind each of several queues, and what they would say. */
+export interface FeltTable {
+    words: string[];
+    rows: FeltRow[];
 }
 
 /** Rows of a series: how many, and the values of each column. NaN is a missing value. */
@@ -147,6 +170,15 @@ export class Engine {
         return JSON.parse(this.answer()) as Catalogue;
     }
 
+    /** What people feel in runs of a scenario that are over: those of each seed, queue by queue. */
+    felt(queues: readonly (readonly Run[])[]): FeltTable {
+        const text = queues.map((seeds) => seeds.map(({ handle }) => handle).join(" ")).join("\n");
+        return this.withText(text, (at, length) => {
+            this.call("quell_felt", at, length);
+            return JSON.parse(this.answer()) as FeltTable;
+        });
+    }
+
     /** Calls an exported function; NaN is a refusal. */
     call(name: string, ...values: number[]): number {
         let value: number;
@@ -197,70 +229,68 @@ export class Engine {
 /** A run. */
 export class Run {
     readonly #engine: Engine;
-    readonly #handle: number;
     #words: string[] = [];
 
     constructor(
         engine: Engine,
-        handle: number,
+        readonly handle: number,
         /** What is needed to read its rows. */
         readonly about: About,
     ) {
         this.#engine = engine;
-        this.#handle = handle;
     }
 
     /** Simulates until a time, and returns the time that is reached. */
     advance(until: number): number {
-        return this.#engine.call("quell_advance", this.#handle, until);
+        return this.#engine.call("quell_advance", this.handle, until);
     }
 
     /** Changes a key from the time on that is reached, and returns what the run is now: its scenario repeats it. */
     change(key: string, value: string): About {
         return this.#engine.withText(`${key}=${value}`, (at, length) => {
-            this.#engine.call("quell_change", this.#handle, at, length);
+            this.#engine.call("quell_change", this.handle, at, length);
             return JSON.parse(this.#engine.answer()) as About;
         });
     }
 
     /** Whether its end is reached. */
     get isOver(): boolean {
-        return this.#engine.call("quell_is_over", this.#handle) === 1;
+        return this.#engine.call("quell_is_over", this.handle) === 1;
     }
 
     /** Events of the simulation so far: what a slice costs. */
     get events(): number {
-        return this.#engine.call("quell_events", this.#handle);
+        return this.#engine.call("quell_events", this.handle);
     }
 
     /** The rows of a series since the last call. */
     rows(series: Series): Rows {
-        const count = this.#engine.call("quell_rows", this.#handle, SERIES.indexOf(series));
+        const count = this.#engine.call("quell_rows", this.handle, SERIES.indexOf(series));
         return named(this.about.columns[series], count, this.#engine.numbers());
     }
 
     /** The packets that left the queues, or were dropped, since the last call: all, or an even sample of very many. */
     packets(): Rows {
-        const count = this.#engine.call("quell_packets", this.#handle);
+        const count = this.#engine.call("quell_packets", this.handle);
         return named(this.about.columns.packets, count, this.#engine.numbers());
     }
 
     /** The words that numbers in columns of words stand for, by their places; there are only ever more of them. */
     get words(): string[] {
-        const count = this.#engine.call("quell_words", this.#handle);
+        const count = this.#engine.call("quell_words", this.handle);
         if (count !== this.#words.length) this.#words = this.#engine.answer().split("\n");
         return this.#words;
     }
 
     /** Ends it. Rows that are left can still be taken. */
     finish(): Files {
-        this.#engine.call("quell_finish", this.#handle);
+        this.#engine.call("quell_finish", this.handle);
         const [summary = "", histograms = ""] = this.#engine.answer().split("\0");
         return { summary, histograms };
     }
 
     /** Forgets it. */
     close(): void {
-        this.#engine.call("quell_close", this.#handle);
+        this.#engine.call("quell_close", this.handle);
     }
 }

@@ -29,8 +29,8 @@ export function front(downloads: number, queues: readonly string[] = FRONT.queue
     return Object.assign(bench, { queues: [...queues], clicks: true, smallItems, udp });
 }
 
-/** What a run of the minute is asked for. */
-export const minute = (bench: Bench): { scenario: string; runs: string[][] } => ({ scenario: scenario(bench, MINUTE), runs: queueChanges(bench) });
+/** What the minute of a bench is. */
+export const minute = (bench: Bench): { scenario: string; runs: string[][]; seed: number; length: number } => ({ scenario: scenario(bench, MINUTE), runs: queueChanges(bench), seed: bench.seed, length: MINUTE_NS });
 
 interface Group {
     name: string;

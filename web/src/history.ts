@@ -85,9 +85,11 @@ function thinned(packets: Packet[]): Packet[] {
     });
 }
 
-/** A link, forward. */
+/** A direction of a link. */
 export interface LinkHistory {
     readonly name: string;
+    /** The kind of its queue. */
+    readonly discipline: string;
     readonly queues: { readonly name: string; readonly rows: QueueRow[] }[];
     readonly packets: Packet[];
 }
@@ -116,17 +118,22 @@ export interface Window {
 /** The last minute of a run. */
 export class History {
     now = 0;
+    /** Forward, and in the reverse direction. */
     readonly links: LinkHistory[];
+    readonly uplinks: LinkHistory[];
     readonly groups: GroupHistory[];
     readonly events: Event[] = [];
-    /** The link that is looked at, by its place. */
+    /** The link that is looked at, by its place, and whether that is its reverse direction. */
     link = 0;
+    isUp = false;
     /** Whether single packets are told at all. */
     seesPackets = false;
 
     /** `about` is replaced when the run changes. */
     constructor(public about: About) {
-        this.links = about.links.map(({ name, queues }) => ({ name, queues: queues.map((name) => ({ name, rows: [] })), packets: [] }));
+        const link = (name: string, discipline: string, queues: string[]): LinkHistory => ({ name, discipline, queues: queues.map((name) => ({ name, rows: [] })), packets: [] });
+        this.links = about.links.map(({ name, queue, queues }) => link(name, queue, queues));
+        this.uplinks = about.links.map(({ name, reverse_queue, reverse_queues }) => link(name, reverse_queue, reverse_queues));
         this.groups = about.groups.map((name, place) => ({
             name,
             kind: about.kinds[place] ?? "",
@@ -137,14 +144,19 @@ export class History {
         }));
     }
 
-    /** The queues of the link that is looked at. */
-    get queues(): LinkHistory["queues"] {
-        return this.links[this.link]?.queues ?? [];
+    /** What is looked at. */
+    get shown(): LinkHistory | undefined {
+        return (this.isUp ? this.uplinks : this.links)[this.link];
     }
 
-    /** The discipline of the link that is looked at. */
+    /** Its queues. */
+    get queues(): LinkHistory["queues"] {
+        return this.shown?.queues ?? [];
+    }
+
+    /** Its discipline. */
     get discipline(): string {
-        return this.about.links[this.link]?.queue ?? "";
+        return this.shown?.discipline ?? "";
     }
 
     /** How much of the run is remembered, in ns. */
@@ -159,7 +171,7 @@ export class History {
 
     /** Its packets. */
     get packets(): Packet[] {
-        return this.links[this.link]?.packets ?? [];
+        return this.shown?.packets ?? [];
     }
 
     /** Whether the group at a place crosses it. */
@@ -179,7 +191,7 @@ export class History {
      * still keeps them.
      */
     window(span: number): Window {
-        const queues = this.links.flatMap(({ queues }) => queues.map(({ rows }) => rows));
+        const queues = [...this.links, ...this.uplinks].flatMap(({ queues }) => queues.map(({ rows }) => rows));
         const all: { time: number }[][] = [...queues, ...this.groups.map(({ rows }) => rows)];
         const to = Math.max(0, ...all.map((rows) => rows.at(-1)?.time ?? 0));
         const from = to - span;
@@ -195,8 +207,9 @@ export class History {
         this.#packets(news);
         this.#events(news);
         const from = now - MEMORY;
-        for (const { rows } of [...this.links.flatMap(({ queues }) => queues), ...this.groups]) forget<{ time: number }>(rows, (row) => row.time, from);
-        for (const { packets } of this.links) {
+        const links = [...this.links, ...this.uplinks];
+        for (const { rows } of [...links.flatMap(({ queues }) => queues), ...this.groups]) forget<{ time: number }>(rows, (row) => row.time, from);
+        for (const { packets } of links) {
             forget(packets, (packet) => packet.time, from);
             if (packets.length > MOST.packets) packets.splice(0, packets.length, ...thinned(packets));
         }
@@ -205,16 +218,16 @@ export class History {
     }
 
     /** Where there is one link, rows need not say which. */
-    #linkAt(hop: number | undefined): LinkHistory | undefined {
-        return this.links.length === 1 ? this.links[0] : this.links[hop ?? NaN];
+    #linkAt(hop: number | undefined, isUp: boolean): LinkHistory | undefined {
+        const links = isUp ? this.uplinks : this.links;
+        return links.length === 1 ? links[0] : links[hop ?? NaN];
     }
 
     #queues({ rows: { queues }, words }: News): void {
         const column = (name: string): Float64Array => queues.columns[name] ?? new Float64Array();
         for (let row = 0; row < queues.count; row++) {
             const word = (name: string): string => words[column(name)[row] ?? -1] ?? "";
-            if (word("direction") !== "forward") continue;
-            const queue = this.#linkAt(column("hop")[row])?.queues.find(({ name }) => name === word("queue"));
+            const queue = this.#linkAt(column("hop")[row], word("direction") === "reverse")?.queues.find(({ name }) => name === word("queue"));
             const at = (name: string): number => column(name)[row] ?? NaN;
             queue?.rows.push({
                 time: at("time_ns"),
@@ -260,9 +273,9 @@ export class History {
         if (!packets) return;
         this.seesPackets = true;
         const column = (name: string): Float64Array => packets.columns[name] ?? new Float64Array();
-        const [time, delay, queue, group, fate, weight, hop] = ["time_ns", "delay_ns", "queue", "group", "fate", "weight", "hop"].map(column);
+        const [time, delay, queue, group, fate, weight, hop, reverse] = ["time_ns", "delay_ns", "queue", "group", "fate", "weight", "hop", "is_reverse"].map(column);
         for (let row = 0; row < packets.count; row++) {
-            this.#linkAt(hop?.[row])?.packets.push({
+            this.#linkAt(hop?.[row], reverse?.[row] === 1)?.packets.push({
                 time: time?.[row] ?? 0,
                 delay: delay?.[row] ?? 0,
                 queue: queue?.[row] ?? 0,

@@ -18,6 +18,8 @@ export interface Seen {
     lane: number;
     group: number;
     fate: Fate;
+    /** When it was marked; NaN if it was not. One that came with a mark was marked before. */
+    marked: number;
     /** The row of its lane. */
     row: number;
 }
@@ -32,18 +34,19 @@ export class Reel {
     #rows: number[] = [];
     #last: number[] = [];
 
-    /** `lane` gives the lane of a queue, by its place among those of the link; packets of other links are not shown. */
+    /** `lane` gives the lane of a queue, by its place among those of a direction of a link; other packets are not shown. */
     constructor(
         readonly lane: (queue: number) => number,
         readonly link = 0,
+        readonly isUp = false,
     ) {}
 
     /** Takes packets as the run tells them. */
     hear({ count, columns }: Rows): void {
         const column = (name: string): Float64Array => columns[name] ?? new Float64Array();
-        const [time, delay, queue, group, fate, hop] = ["time_ns", "delay_ns", "queue", "group", "fate", "hop"].map(column);
+        const [time, delay, queue, group, fate, hop, reverse, marks] = ["time_ns", "delay_ns", "queue", "group", "fate", "hop", "is_reverse", "marked_ns"].map(column);
         for (let row = 0; row < count; row++) {
-            if ((hop?.[row] ?? 0) !== this.link) continue;
+            if ((hop?.[row] ?? 0) !== this.link || (reverse?.[row] === 1) !== this.isUp) continue;
             const lane = this.lane(queue?.[row] ?? 0);
             const [leave, wait] = [time?.[row] ?? 0, delay?.[row] ?? 0];
             const isLost = fate?.[row] === 2;
@@ -59,6 +62,7 @@ export class Reel {
                 lane,
                 group: group?.[row] ?? -1,
                 fate: isRefused ? "refused" : isLost ? "dropped" : fate?.[row] === 1 ? "marked" : "passed",
+                marked: fate?.[row] === 1 ? (Number.isNaN(marks?.[row] ?? NaN) ? 0 : (marks?.[row] ?? 0)) : NaN,
                 row: line,
             });
         }

@@ -63,11 +63,11 @@ export function shares(history: History, isUpload: boolean, window: Window): Sha
     return { equal, groups: seen.map((group) => ({ ...group, share: equal === undefined ? undefined : group.each / equal })) };
 }
 
-/** How much of the forward link was used: of 1; undefined where its rate is not known or nothing was measured. */
+/** How much of what is looked at was used: of 1; undefined where its rate is not known or nothing was measured. */
 export function utilisation(history: History, { from, length }: Window): number | undefined {
-    const rate = history.rate("forward");
+    const rate = history.rate(history.isUp ? "reverse" : "forward");
     if (rate === undefined || length <= 0) return undefined;
-    const overhead = history.about.links[history.link]?.overhead_bytes ?? 0;
+    const overhead = history.about.links[history.link]?.overhead_bytes[history.isUp ? 1 : 0] ?? 0;
     const rows = history.queues.flatMap(({ rows }) => rows.filter(({ time }) => time > from));
     const bytes = rows.reduce((sum, { bytes, packets }) => sum + bytes + packets * overhead, 0);
     return (bytes * 8e9) / length / rate;

@@ -4,7 +4,7 @@
 // words; after `ended` the page loads a new Worker.
 
 import type { Catalogue } from "./catalogue.js";
-import { Ended, Engine, Refused, SERIES, type About, type Files, type Rows, type Run, type Series } from "./engine.js";
+import { Ended, Engine, Refused, SERIES, type About, type FeltTable, type Files, type Rows, type Run, type Series } from "./engine.js";
 import { Pace, type Frame } from "./pace.js";
 
 /** What a page asks. */
@@ -17,8 +17,8 @@ export type Ask =
     | { ask: "step"; step: number }
     /** Changes a key of every run, or of one, from now on. */
     | { ask: "change"; key: string; value: string; run?: number }
-    /** Ends every run, and asks for its files. */
-    | { ask: "finish" }
+    /** Ends every run, and asks for its files; and for what people feel in runs that are behind so many queues, one after the other. */
+    | { ask: "finish"; queues?: number }
     /** Asks for all that a scenario may name. */
     | { ask: "catalogue" };
 
@@ -38,7 +38,7 @@ export type Message =
     | { type: "progress"; now: number; duration: number }
     | { type: "rows"; frame: Frame; runs: News[] }
     | { type: "changed"; run: number; scenario: string; about: About }
-    | { type: "finished"; runs: Files[] }
+    | { type: "finished"; runs: Files[]; felt?: FeltTable }
     | { type: "refused"; why: string }
     | { type: "ended"; why: string };
 
@@ -73,7 +73,7 @@ export class Session {
                 case "change":
                     return this.#change(ask.key, ask.value, ask.run);
                 case "finish":
-                    return this.#finish();
+                    return this.#finish(ask.queues);
                 case "catalogue":
                     return this.#tell({ type: "catalogue", catalogue: this.#engine.catalogue() }, []);
             }
@@ -112,10 +112,12 @@ export class Session {
         });
     }
 
-    #finish(): void {
+    #finish(queues?: number): void {
         const files = this.#runs.map((run) => run.finish());
         this.#isOver = true;
-        this.#tell({ type: "finished", runs: files }, []);
+        const seeds = this.#runs.length / (queues ?? 1);
+        const behind = Array.from({ length: queues ?? 0 }, (_, place) => this.#runs.slice(place * seeds, (place + 1) * seeds));
+        this.#tell({ type: "finished", runs: files, ...(queues === undefined ? {} : { felt: this.#engine.felt(behind) }) }, []);
     }
 
     #rows(frame: Frame): void {

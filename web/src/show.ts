@@ -73,6 +73,14 @@ export class Show {
         }
     }
 
+    /** Joins runs at the time that they have reached, in slow motion, without a click. */
+    join(stages: Pick<Stage, "reel" | "clicks">[], at: number): void {
+        this.stages = stages.map((stage) => ({ ...stage, click: undefined, isSaid: false, over: [] }));
+        this.at = this.#reached = at;
+        this.#asked = -1;
+        this.#wantsClick = this.isBeginning = false;
+    }
+
     /** The runs have reached a time. */
     hear(reached: number): void {
         this.#reached = reached;

@@ -160,7 +160,7 @@ test("slider, program, click, pause and one ms: the first screen answers to each
         assert.equal(await page.locator(".waits span").count(), 8);
         await page.locator("#everything").click();
         await page.waitForSelector("#delay");
-        assert.equal(await page.locator(".column").count(), 2);
+        assert.equal(await page.locator("#delay .strip").count(), 2);
         await page.locator("#first").click();
         await page.waitForSelector(".stage");
         await page.locator("#tour").click();
@@ -297,12 +297,12 @@ for (const preset of PRESETS) {
 test("each slider and choice changes what is measured", { skip }, () =>
     withPage(COCKPIT, async (page) => {
         await fast(page);
-        const groups = page.locator("#figures tbody").nth(1).locator("tr");
+        const groups = page.locator("#figures table").nth(1).locator("tbody tr");
         const rates = async () => {
             const rows = await groups.evaluateAll((rows) => rows.map((row) => [...row.children].map((cell) => cell.textContent)));
             const scale = { kbit: 1e3, Mbit: 1e6, Gbit: 1e9, bit: 1 };
             const bits = (text) => { const [, number, unit] = /([0-9.]+) (\w?bit)/.exec(text); return number * scale[unit]; };
-            return Object.fromEntries(rows.map(([name, flows, rate]) => [name, { flows: Number(flows), rate: bits(rate) }]));
+            return Object.fromEntries(rows.map(([name, , flows, rate]) => [name, { flows: Number(flows), rate: bits(rate) }]));
         };
         const sum = async () => Object.values(await rates()).reduce((sum, { rate }) => sum + rate, 0);
         const within = (value, low, high) => assert.ok(value > low && value < high, `${value}`);
@@ -335,7 +335,7 @@ test("each slider and choice changes what is measured", { skip }, () =>
 
         // What cannot change starts the run anew: RTT, datagrams, queue, control, applications.
         await setRange(page, "Base RTT", 200);
-        await becomes(async () => within(parseFloat(await groups.first().locator("td").nth(3).textContent()), 100, 1_000));
+        await becomes(async () => within(parseFloat(await groups.first().locator("td").nth(4).textContent()), 100, 1_000));
         await setRange(page, "Unresponsive UDP", 50);
         await becomes(async () => within((await rates()).udp.rate, 40e6, 60e6));
         await page.getByLabel("Queue", { exact: true }).selectOption("pie");
@@ -354,7 +354,7 @@ test("a parameter of a queue changes while it runs", { skip }, () =>
         await fast(page);
         await page.getByText("Parameters of pie").click();
         await reach(page, 15);
-        const mean = async () => parseFloat((await page.locator("#figures tbody").first().locator("td").nth(3).textContent()) ?? "");
+        const mean = async () => parseFloat((await page.locator("#figures tbody").first().locator("td").nth(4).textContent()) ?? "");
         const usual = await mean();
         await setRange(page, "target", 770);
         await eventually(page, async () => {
@@ -370,14 +370,81 @@ test("two queues run side by side on one clock, with the same plan", { skip }, (
     withPage(`#${fragment({ ...demonstration(), queues: ["fifo:limit=100ms", "dualpi2"] })}`, async (page) => {
         await fast(page);
         await reach(page, 20);
-        assert.deepEqual(await page.locator(".queue-name").allTextContents(), ["fifo:limit=100ms", "dualpi2"]);
-        const [plain, dual] = await page.locator(".column").evaluateAll((all) => all.map((one) => [...one.querySelectorAll("#delay dd, [id=delay] dd")].map((dd) => parseFloat(dd.textContent))));
+        assert.deepEqual((await page.locator("#delay .queue-name").allTextContents()).map((name) => name.trim()), ["fifo:limit=100ms", "dualpi2"]);
+        const [plain, dual] = await page.locator("#delay .strip").evaluateAll((all) => all.map((one) => [...one.querySelectorAll("dd")].map((dd) => parseFloat(dd.textContent))));
         assert.ok(plain[0] > 90 && plain[0] <= 101, `${plain}`);
         assert.ok(dual[0] < 10 && dual[1] < 80, `${dual}`);
         // Lengths can be compared: the axes of both are alike, and reach to the longer one.
-        const ranges = await page.locator(".column").evaluateAll((all) => all.map((one) => [...one.querySelectorAll("#delay .plot, #fairness .plot")].map((plot) => plot.dataset.y)));
-        assert.deepEqual(ranges[1], ranges[0]);
-        assert.ok(ranges[1].includes("0 100") || ranges[1].includes("0 200"), `${ranges[1]}`);
+        for (const panel of ["delay", "signals", "web"]) {
+            const ranges = await page.locator(`#${panel} .plot`).evaluateAll((all) => all.map((plot) => plot.dataset.y));
+            assert.equal(ranges.length, 2, panel);
+            assert.equal(ranges[1], ranges[0], panel);
+            if (panel === "delay") assert.match(ranges[1], /^0 (1|2)00$/);
+        }
+        // One plot has the lines of all, and one table their shares.
+        assert.match(await said(page, "longer"), /fifo:limit=100ms, dualpi2, l4s, dualpi2, classic/);
+        assert.deepEqual(await page.locator("#fairness th[scope=rowgroup]").allTextContents(), ["fifo:limit=100ms", "dualpi2"]);
+        const ids = await page.evaluate(() => [...document.querySelectorAll("[id]")].map(({ id }) => id));
+        assert.equal(new Set(ids).size, ids.length, "an id is there once");
+    }),
+);
+
+test("the cockpit's pictures have bars, and single packets in slow motion, of either direction", { skip }, () =>
+    withPage(`#${new URLSearchParams({ scenario: readFileSync(new URL("../../../crates/scenario/src/starts/home.toml", import.meta.url), "utf8") })}`, async (page) => {
+        const picture = () => page.locator("#pictures canvas").evaluate((canvas) => canvas.toDataURL());
+        const wait = async () => parseFloat(/Classic ([0-9.]+)/.exec(await page.locator("#pictures canvas").getAttribute("aria-label"))[1]);
+        await reach(page, 4);
+        await eventually(page, async () => assert.ok((await wait()) > 1));
+        assert.match(await page.textContent("#pictures .note"), /^Filled: what packets waited on average/);
+        await page.getByLabel("up", { exact: true }).check();
+        assert.match(await page.textContent("#delay-title"), /, up$/);
+        assert.match(await page.textContent("#pictures-title"), /, up$/);
+        await page.getByLabel("down", { exact: true }).check();
+        assert.match(await page.textContent("#delay-title"), /queue$/);
+        await page.locator("#slow").click();
+        assert.match(await page.textContent("#pictures .note"), /^A packet stands as far from the exit/);
+        const seen = new Set();
+        await eventually(page, async () => assert.ok(seen.add(await picture()).size > 5, "packets move"));
+        await page.locator("#slow").click();
+        await eventually(page, async () => assert.match(await page.textContent("#pictures .note"), /^Filled/));
+    }),
+);
+
+test("the demonstration of 2015 has its panel, whose items are chosen", { skip }, () =>
+    withPage(COCKPIT, async (page) => {
+        await fast(page);
+        await reach(page, 5);
+        const rows = () => page.locator("#demonstration tbody tr").evaluateAll((rows) => rows.map(({ cells }) => [cells[0].textContent, cells[1].textContent]));
+        await eventually(page, async () => {
+            const all = Object.fromEntries(await rows());
+            assert.ok(parseFloat(all.Utilisation) > 80, JSON.stringify(all));
+            for (const who of ["Each Classic download", "Each L4S download"]) assert.match(all[who], /^[0-9.]+ Mbit\/s$/);
+        });
+        await page.locator("#demonstration").getByLabel("100", { exact: true }).check();
+        for (const user of ["Classic", "L4S"]) assert.equal(await page.getByRole("slider", { name: `${user}: web items per second` }).inputValue(), "100");
+        await setRange(page, "L4S: downloads", 3);
+        assert.equal(await page.locator("#demonstration").count(), 0);
+    }),
+);
+
+test("what people feel on a line of one's own is simulated of three evenings", { skip }, () =>
+    withPage("", async (page) => {
+        await eventually(page, async () => assert.doesNotMatch(await page.textContent(".say"), /is simulated/));
+        await page.locator("#people summary").click();
+        await page.getByLabel("Line").selectOption("16 down, 1 up");
+        await page.getByLabel("Room of the ordinary queue, ms").fill("300");
+        await page.getByLabel("Room of the ordinary queue, ms").press("Enter");
+        await page.getByLabel("watches a film").uncheck();
+        await page.locator("#evenings").click();
+        await eventually(page, async () => assert.equal(await page.locator("#people strong").count(), 3));
+        const said = await page.locator("#people p:has(strong)").allTextContents();
+        assert.match(said[0], /^One ordinary queue: .*page/);
+        const rows = await page.locator("#people tbody tr").evaluateAll((all) => all.map((row) => [...row.cells].map((cell) => cell.textContent)));
+        const of = (who, what) => rows.find((row) => row[0] === who && row[1].startsWith(what)).slice(2).map(parseFloat);
+        assert.ok(!rows.some(([who]) => who === "film"));
+        const [plain, flows] = of("browser", "a page loads in");
+        assert.ok(plain > flows, `${plain} ${flows}`);
+        assert.match(await page.textContent("#people caption"), /Mean of 3 evenings/);
     }),
 );
 
@@ -441,7 +508,7 @@ test("pause, step and start anew; the same seed gives the same figures", { skip 
             return page.locator("#figures tbody").allTextContents();
         };
         const first = await figures();
-        assert.match(first[0], /l4s[1-9]/);
+        assert.match(first[0], /l4sdown[1-9]/);
         assert.deepEqual(await figures(), first);
         const stepped = await now(page);
         await page.locator("#step").click();
@@ -455,7 +522,7 @@ test("why an item was slow is told, by mouse and by keyboard", { skip }, () =>
         await fast(page);
         await reach(page, 20);
         await page.locator("#play").click();
-        await page.locator(".slowest button").first().focus();
+        await page.locator("#slowest button").first().focus();
         await page.keyboard.press("Enter");
         const text = await page.locator("#cause").textContent();
         assert.match(text, /SYN: the user asks for a connection/);
@@ -625,7 +692,7 @@ test("a household of one's own: shares by kind and direction, and an end that ke
         assert.ok(used > 50 && used <= 100, `utilisation: ${used}`);
         assert.equal(await page.locator("#calls").count(), 1);
         assert.match((await big(page, "calls")).join("\n"), /satisfied/);
-        const rates = await page.locator("#figures tbody").nth(1).locator("tr td:nth-child(3)").allTextContents();
+        const rates = await page.locator("#figures table").nth(1).locator("td:nth-child(4)").allTextContents();
         assert.ok(rates.length >= 4 && rates.every((rate) => rate !== "0 bit/s"), `${rates}`);
     });
 });

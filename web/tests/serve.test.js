@@ -121,15 +121,17 @@ const set = async (page, name, value) => {
 };
 /** Rates of the groups in bit/s, and their flows. */
 async function groups(page, column = 0) {
-    const rows = await page.locator("#figures").nth(column).locator("tbody").nth(1).locator("tr").evaluateAll((rows) => rows.map((row) => [...row.children].map((cell) => cell.textContent)));
+    const rows = await page.locator("#figures table").nth(1).locator("tbody").nth(column).locator("tr:has(td)").evaluateAll((rows) => rows.map((row) => [...row.children].map((cell) => cell.textContent)));
     const scale = { bit: 1, kbit: 1e3, Mbit: 1e6, Gbit: 1e9 };
     return Object.fromEntries(
-        rows.map(([name, flows, rate]) => {
+        rows.map(([name, , flows, rate]) => {
             const [, number, unit] = /([0-9.]+) (\w?bit)/.exec(rate) ?? [, "0", "bit"];
             return [name, { flows: Number(flows), rate: number * scale[unit] }];
         }),
     );
 }
+/** The queues that a panel has side by side. */
+const queueNames = async (page) => (await page.locator("#delay .queue-name").allTextContents()).map((name) => name.trim());
 /** How many pixels of a panel have a colour of the data. */
 const inks = (page, panel) =>
     page.locator(`#${panel} canvas`).first().evaluate((canvas) => {
@@ -173,7 +175,7 @@ const waiting = (page) =>
     page.locator("#figures tbody").first().locator("tr").evaluateAll((rows) =>
         rows
             .filter(({ children }) => {
-                const [, mean = 0] = /([0-9.]+) ms/.exec(children[4]?.textContent ?? "") ?? [];
+                const [, mean = 0] = /([0-9.]+) ms/.exec(children[5]?.textContent ?? "") ?? [];
                 return mean > 10;
             })
             .map(({ children }) => children[0].textContent),
@@ -181,21 +183,21 @@ const waiting = (page) =>
 
 /** Looks at each of two links, and makes the second one the narrower one. */
 async function twoLinks(page) {
-    assert.equal(await page.textContent("#delay-title"), "Delay in the queue of line");
-    assert.equal(await page.textContent("#fairness-title"), "Shares of line");
-    assert.deepEqual(await page.locator("#figures tbody").first().locator("th").allTextContents(), ["line", "queue", "wifi", "l4s", "classic"]);
-    assert.deepEqual(await waiting(page), ["queue"]);
+    assert.equal(await page.textContent("#delay-title"), "How long packets wait in the queue of line");
+    assert.equal(await page.textContent("#fairness-title"), "Who gets how much of line");
+    assert.deepEqual(await page.locator("#figures tbody").first().locator("th").allTextContents(), ["line: queue", "wifi: l4s", "wifi: classic"]);
+    assert.deepEqual(await waiting(page), ["line: queue"]);
     await page.getByLabel("wifi", { exact: true }).check();
-    await page.waitForFunction(() => document.querySelector("#delay-title").textContent === "Delay in the queue of wifi");
+    await page.waitForFunction(() => document.querySelector("#delay-title").textContent === "How long packets wait in the queue of wifi");
     await set(page, "Rate of wifi", "5mbit");
     await later(page, 15);
-    assert.deepEqual(await waiting(page), ["classic"]);
+    assert.deepEqual(await waiting(page), ["wifi: classic"]);
     assert.ok((await inks(page, "delay")) > 20);
     // The utilisation of the last second is that of the narrower link.
     await page.waitForFunction(() => parseFloat(document.querySelector("#fairness dd").textContent) >= 90);
     await set(page, "Rate of line", "2mbit");
     await later(page, 15);
-    assert.deepEqual(await waiting(page), ["queue"]);
+    assert.deepEqual(await waiting(page), ["line: queue"]);
     assert.equal(await page.locator(".problem").count(), 0);
 }
 
@@ -206,12 +208,29 @@ test("of two links each is looked at, and changed by its name", () =>
         await twoLinks(page);
     }));
 
+test("without a scenario the first screen comes at once, and its minute and evenings", () =>
+    withServed([], async (page) => {
+        await page.waitForSelector(".stage", { timeout: 2_000 });
+        const waits = () => page.locator(".result output").allTextContents();
+        await page.waitForFunction(() => [...document.querySelectorAll(".result output")].every((one) => / ms$/.test(one.textContent)));
+        const [above, below] = (await waits()).map(parseFloat);
+        assert.ok(above > 50 && below < 5, `${above} and ${below} ms`);
+        await page.waitForFunction(() => /^One download is enough/.test(document.querySelector(".say").textContent), undefined, { timeout: 60_000 });
+        await page.locator("#people summary").click();
+        await page.getByLabel("Line").selectOption("16 down, 1 up");
+        await page.locator("#evenings").click();
+        await page.waitForSelector("#people strong", { timeout: 120_000 });
+        assert.equal(await page.locator("#people strong").count(), 3);
+    }));
+
 test("the set-up of two users runs in the server, with two queues side by side", () =>
     withServed(["--speed", "20"], async (page) => {
+        await page.locator("#everything").click();
+        await page.getByLabel("Queue", { exact: true }).selectOption("dualpi2");
         await page.getByLabel("Beside it", { exact: true }).selectOption("fifo");
-        await page.waitForSelector(".columns.two");
+        await page.waitForSelector("#delay .strip:nth-child(2)");
         await later(page, 10);
-        assert.deepEqual(await page.locator(".queue-name").allTextContents(), ["dualpi2", "fifo"]);
+        assert.deepEqual(await queueNames(page), ["dualpi2", "fifo"]);
         assert.ok((await groups(page, 0)).classic.rate > 1e6);
         assert.ok((await groups(page, 1)).classic.rate > 1e6);
     }));
@@ -243,9 +262,9 @@ test("a result is played, and ends with its summary", async () => {
 test("the queues of a comparison are played side by side", async () => {
     execFileSync(QUELL, ["compare", "served.toml", "--queue", "fifo,pie", "--duration", "20s", "--out", "compared"], { cwd: folder });
     await withServed(["compared", "--speed", "max"], async (page) => {
-        await page.waitForSelector(".columns.two");
+        await page.waitForSelector("#delay .strip:nth-child(2)");
         await reach(page, 15);
-        assert.deepEqual((await page.locator(".queue-name").allTextContents()).sort(), ["fifo", "pie"]);
+        assert.deepEqual((await queueNames(page)).sort(), ["fifo", "pie"]);
         for (const column of [0, 1]) assert.ok((await groups(page, column)).l4s.rate > 1e6);
     });
 });

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use crate::error::AskError;
 
 /// The most runs that stand side by side.
-const MOST_RUNS: usize = 16;
+pub(crate) const MOST_RUNS: usize = 16;
 /// The most flows that a run is prepared for besides its own, in each group.
 const MOST_FLOWS: u32 = 1_000;
 /// The fastest link that a run is prepared for: 1 Tbit/s.
@@ -15,8 +15,8 @@ const FASTEST: f64 = 1e12;
 /// The longest key or value of a change, in bytes.
 const LONGEST_CHANGE: usize = 4 << 10;
 
-/// The slowest and the fastest speed: simulated seconds in a second.
-pub const SPEEDS: (f64, f64) = (0.1, 100.0);
+/// The slowest and the fastest speed: simulated seconds in a second. The slowest is of slow motion.
+pub const SPEEDS: (f64, f64) = (0.005, 100.0);
 
 /// How fast a run goes on.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -7,6 +7,7 @@
 //! | `GET /api/catalogue` | what a scenario may name |
 //! | `GET /api/messages` | what happens, as server-sent events |
 //! | `POST /api/ask` | 204, or why not; what comes of it is a message |
+//! | `POST /api/background` | what came out of runs that nobody watches |
 
 use std::net::SocketAddr;
 use std::pin::Pin;
@@ -29,6 +30,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::time::timeout;
 
 use crate::ask::{Ask, Speed};
+use crate::background::{Gone, Task};
 use crate::error::ResultError;
 use crate::guard::{self, Asked, HEADERS, Refusal, Shown};
 use crate::hub::{self, Hub};
@@ -59,6 +61,8 @@ pub(crate) struct Shared {
     pub(crate) speed: Mutex<Speed>,
     pub(crate) facts: Facts,
     pub(crate) streams: Arc<Semaphore>,
+    /// One task in the background at a time.
+    pub(crate) background: Arc<Semaphore>,
     pub(crate) limits: Limits,
 }
 
@@ -95,6 +99,7 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .route("/api/catalogue", get(catalogue))
         .route("/api/messages", get(tell))
         .route("/api/ask", post(ask))
+        .route("/api/background", post(background))
         .fallback(get(file))
         .layer(from_fn_with_state(shared.clone(), guarded))
         .with_state(shared)
@@ -194,20 +199,46 @@ async fn catalogue() -> Json {
     Json(quell_watch::catalogue())
 }
 
-async fn ask(State(shared): State<Arc<Shared>>, request: Request) -> Result<StatusCode, Refusal> {
+async fn body(shared: &Shared, request: Request) -> Result<Bytes, Refusal> {
     let limits = shared.limits;
-    let body = timeout(limits.head, to_bytes(request.into_body(), limits.body)).await;
-    let body = match body {
-        Ok(Ok(body)) => body,
+    match timeout(limits.head, to_bytes(request.into_body(), limits.body)).await {
+        Ok(Ok(body)) => Ok(body),
         Ok(Err(_)) => {
             let why = format!("a request may have {} bytes at most", limits.body);
-            return Err(Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, why));
+            Err(Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, why))
         }
         Err(_) => {
             let why = "the request came too slowly";
-            return Err(Refusal::new(StatusCode::REQUEST_TIMEOUT, why));
+            Err(Refusal::new(StatusCode::REQUEST_TIMEOUT, why))
         }
-    };
+    }
+}
+
+/// Runs of a page, one task at a time; a page that goes takes its task with it.
+async fn background(State(shared): State<Arc<Shared>>, request: Request) -> Result<Json, Refusal> {
+    let task = Task::read(&body(&shared, request).await?)?;
+    if shared.read_only || shared.facts.mode != "sim" {
+        let why = "this server simulates nothing for a page";
+        return Err(Refusal::new(StatusCode::FORBIDDEN, why));
+    }
+    let failed = |why: String| Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, why);
+    let turn = shared.background.clone().acquire_owned().await;
+    let turn = turn.map_err(|why| failed(why.to_string()))?;
+    let gone = Gone::default();
+    let stop = gone.0.clone();
+    let done = tokio::task::spawn_blocking(move || {
+        let _turn = turn;
+        task.simulate(&stop)
+    });
+    match done.await.map_err(|why| failed(why.to_string()))? {
+        Ok(Some(message)) => Ok(Json(message)),
+        Ok(None) => Err(failed("the page has gone".to_owned())),
+        Err(why) => Err(Refusal::new(StatusCode::BAD_REQUEST, why.to_string())),
+    }
+}
+
+async fn ask(State(shared): State<Arc<Shared>>, request: Request) -> Result<StatusCode, Refusal> {
+    let body = body(&shared, request).await?;
     let ask =
         Ask::read(&body).map_err(|why| Refusal::new(StatusCode::BAD_REQUEST, why.to_string()))?;
     if shared.read_only && !matches!(ask, Ask::Speed(_) | Ask::Step(_)) {

@@ -11,6 +11,7 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 mod ask;
+mod background;
 mod error;
 mod exec_link;
 #[doc(hidden)]

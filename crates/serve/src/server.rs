@@ -53,6 +53,7 @@ impl Server {
             speed: Mutex::new(settings.speed),
             facts: opened.facts,
             streams: Arc::new(Semaphore::new(settings.limits.streams)),
+            background: Arc::new(Semaphore::new(1)),
             limits: settings.limits,
         };
         Ok(Self {

@@ -18,7 +18,8 @@ export interface Axis {
 export interface Line {
     name: string;
     colour: string;
-    dashed?: boolean;
+    /** Lengths of dashes and gaps. */
+    dash?: number[];
     stepped?: boolean;
     hidden?: boolean;
 }
@@ -119,7 +120,7 @@ export function Chart(props: Props) {
                                 label: line.name,
                                 stroke: colour(line.colour),
                                 width: 2,
-                                ...(line.dashed ? { dash: [6, 5] } : {}),
+                                ...(line.dash ? { dash: line.dash } : {}),
                                 ...(line.stepped ? { paths: uPlot.paths.stepped?.({ align: 1 }) as uPlot.Series.PathBuilder } : {}),
                                 show: !line.hidden,
                                 points: { show: false },

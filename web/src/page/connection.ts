@@ -3,6 +3,7 @@
 import { named, type About, type Rows, type Series } from "../engine.js";
 import type { Catalogue } from "../catalogue.js";
 import type { Ask, News, Message } from "../session.js";
+import type { Task } from "./background.js";
 
 /** What the server says of itself. */
 export interface Served {
@@ -102,6 +103,16 @@ function rowsOf(written: Written, about: About, series: Series | "packets"): Row
     return named(about.columns[series], written.count, new Float64Array(bytes.buffer));
 }
 
+const posted = (path: string, token: string, body: unknown): Promise<Response> =>
+    fetch(path, { method: "POST", headers: { ...headers(token), "Content-Type": "application/json" }, body: JSON.stringify(body) });
+
+/** A task that the server simulates out of sight. */
+export async function distant(token: string, task: Task): Promise<Message> {
+    const answer = await posted("api/background", token, task).catch((error: unknown) => String(error));
+    if (typeof answer === "string") return { type: "refused", why: answer };
+    return answer.ok ? ((await answer.json()) as Message) : { type: "refused", why: await why(answer) };
+}
+
 /** The runs of a server. */
 export function server(token: string, hear: Hear): Connection {
     let abouts: About[] = [];
@@ -158,11 +169,7 @@ export function server(token: string, hear: Hear): Connection {
             if (answer.ok) hear({ type: "catalogue", catalogue: (await answer.json()) as Catalogue });
             return;
         }
-        const answer = await fetch("api/ask", {
-            method: "POST",
-            headers: { ...headers(token), "Content-Type": "application/json" },
-            body: JSON.stringify(ask),
-        });
+        const answer = await posted("api/ask", token, ask);
         if (!answer.ok) hear({ type: "refused", why: await why(answer) });
     };
     return {

@@ -264,20 +264,25 @@ export function Controls({ store }: { store: Store }) {
     );
 }
 
-/** Which link the pictures are of. */
+/** Which link the panels are of, and which direction of it. */
 export function Links({ store }: { store: Store }) {
     const { about, history } = store.sides[0] ?? {};
-    if (!about || !history || about.links.length === 1) return null;
+    if (!about || !history) return null;
+    const { link, isUp } = history;
+    // What has no limit has no queue.
+    const hasUp = about.links[link]?.rates[1].some(([, rate]) => rate !== null) === true || isUp;
+    if (about.links.length === 1 && !hasUp) return null;
+    const choice = (name: string, of: string, isChosen: boolean, pick: () => void) => (
+        <label key={name}>
+            <input type="radio" name={of} checked={isChosen} onChange={pick} /> {name}
+        </label>
+    );
     return (
-        <fieldset class="links">
-            <legend>Link in the pictures</legend>
-            <div class="buttons">
-                {about.links.map(({ name }, place) => (
-                    <label key={name}>
-                        <input type="radio" name="link" checked={history.link === place} onChange={() => store.look(place)} /> {name}
-                    </label>
-                ))}
-            </div>
+        <fieldset class="choice">
+            <legend>What the panels show</legend>
+            {about.links.length > 1 && about.links.map(({ name }, place) => choice(name, "link", link === place, () => store.look(place, false)))}
+            {hasUp && choice("down", "direction", !isUp, () => store.look(link, false))}
+            {hasUp && choice("up", "direction", isUp, () => store.look(link, true))}
         </fieldset>
     );
 }

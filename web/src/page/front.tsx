@@ -7,24 +7,21 @@ import type { Stage } from "../show.js";
 import { colour } from "./chart.js";
 import { FIRST } from "./controls.js";
 import { Copies, Whole } from "./copies.js";
-import { paint } from "./picture.js";
+import { People } from "./people.js";
+import { paint, reach } from "./picture.js";
 import { Share } from "./share.js";
 import { TOUR } from "../tour.js";
 import type { Store } from "./store.js";
 
-/** The axis reaches to one of these, in ms. */
-const SPANS = [11, 22, 33, 55, 110, 165, 220, 330, 550, 770, 1_100, 1_650, 2_200, 3_300, 5_500] as const;
 /** The most of the visitor's time that a frame stands for, in ms. */
 const FRAME = 50;
 
-/** How far both axes reach: to the room of an ordinary queue, and to what is in the pictures. They grow at once, and shrink by half at least. */
+/** How far both axes reach: to the room of an ordinary queue, and to what is in the pictures. */
 function span(store: Store, before: number): number {
     const { at, stages } = store.show;
     const rooms = store.bench.queues.map((queue) => Number(/limit=([0-9.]+)ms/.exec(queue)?.[1] ?? 0));
     const lengths = stages.flatMap(({ reel }) => [0, 1].map((lane) => reel.length(lane, at) / 1e6));
-    const most = Math.max(10, ...rooms, ...lengths);
-    const needed = SPANS.find((span) => span >= 1.04 * most) ?? most;
-    return needed > before || needed < before / 2 ? needed : before;
+    return reach([...rooms, ...lengths], before);
 }
 
 /** The result of the click of a side, in words. */
@@ -272,13 +269,13 @@ export function Front({ store }: { store: Store }) {
     useEffect(() => {
         let before: number | undefined;
         let asked = 0;
-        let reach = 0;
+        let far = 0;
         const frame = (now: number): void => {
             asked = requestAnimationFrame(frame);
             store.show.tick(Math.min(now - (before ?? now), FRAME), store.isPlaying);
             before = now;
-            reach = span(store, reach);
-            draw(store, canvases.current, reach);
+            far = span(store, far);
+            draw(store, canvases.current, far);
         };
         asked = requestAnimationFrame(frame);
         // The page around a figure may make its frame as high as this.
@@ -331,6 +328,10 @@ function Rest({ store, results }: { store: Store; results: string[] }) {
                 <summary>Other queues</summary>
                 <Queues store={store} />
             </details>
+            <details id="people">
+                <summary>What people feel on your line</summary>
+                <People store={store} />
+            </details>
             <details id="minute">
                 <summary>Every packet of a minute</summary>
                 {minutes.latest ? (
@@ -363,7 +364,7 @@ function Rest({ store, results }: { store: Store; results: string[] }) {
     );
 }
 
-function draw(store: Store, canvases: (HTMLCanvasElement | null)[], reach: number): void {
+function draw(store: Store, canvases: (HTMLCanvasElement | null)[], far: number): void {
     const { show } = store;
     show.stages.forEach((stage, place) => {
         const canvas = canvases[place];
@@ -374,10 +375,10 @@ function draw(store: Store, canvases: (HTMLCanvasElement | null)[], reach: numbe
             at: show.at,
             slow: show.slow,
             lanes: lanesOf(about.links[0]?.queues ?? []),
-            span: reach,
+            span: far,
             packet: 12e6 / Math.max(1, bitsPerSecond(store.bench.rate)),
             hasAxis: place === show.stages.length - 1,
-            isBeginning: show.isBeginning,
+            bars: show.isBeginning ? { of: (lane) => ({ long: stage.reel.length(lane, show.at) }), text: `the downloads start: ${(show.at / 1e9).toFixed(1)} s, in real time` } : undefined,
             groups: about.groups.map((name) => ({ colour: colour(trafficColour(name)), isSmall: name.endsWith("-click") })),
             click: stage.click,
             over: stage.over.slice(-40),

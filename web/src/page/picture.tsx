@@ -4,6 +4,12 @@ import { fades, falls, layout, place, type Layout, type Reel, type Seen } from "
 import { number } from "../front.js";
 import { colour, cross } from "./chart.js";
 
+/** How long the packets of a lane wait: the filled length, and the longest. */
+export interface Bar {
+    long: number;
+    longest?: number;
+}
+
 /** What a picture shows. */
 export interface Scene {
     reel: Reel;
@@ -14,8 +20,8 @@ export interface Scene {
     span: number;
     packet: number;
     hasAxis: boolean;
-    /** Only how long the lanes are, in real time. */
-    isBeginning: boolean;
+    /** Only how long each lane is, in ns, where single packets are too fast or not told; and what that is. */
+    bars?: { of: (lane: number) => Bar; text: string } | undefined;
     /** The colour of a group, and whether it is one of small packets. */
     groups: { colour: string; isSmall: boolean }[];
     click: Seen | undefined;
@@ -27,6 +33,16 @@ export interface Scene {
 type Inks = Record<"paper" | "ink" | "soft" | "lines" | "l4s" | "classic" | "lane", string>;
 
 const inks = (): Inks => Object.fromEntries(["paper", "ink", "soft", "lines", "l4s", "classic", "lane"].map((name) => [name, colour(`--${name}`)])) as Inks;
+
+/** The axis reaches to one of these, in ms. */
+const SPANS = [11, 22, 33, 55, 110, 165, 220, 330, 550, 770, 1_100, 1_650, 2_200, 3_300, 5_500] as const;
+
+/** How far axes reach that have room for all of these, in ms. They grow at once, and shrink by half at least. */
+export function reach(lengths: readonly number[], before: number): number {
+    const most = Math.max(10, ...lengths);
+    const needed = SPANS.find((span) => span >= 1.04 * most) ?? most;
+    return needed > before || needed < before / 2 ? needed : before;
+}
 
 /** Draws a scene, and makes the canvas as high as it needs to be. */
 export function paint(canvas: HTMLCanvasElement, scene: Scene): void {
@@ -45,7 +61,7 @@ export function paint(canvas: HTMLCanvasElement, scene: Scene): void {
     to.setTransform(dense, 0, 0, dense, 0, 0);
     to.clearRect(0, 0, width, laid.height);
     ground(to, laid, scene, ink);
-    if (scene.isBeginning) return lengths(to, laid, scene, ink);
+    if (scene.bars) return lengths(to, laid, scene, ink);
     for (const packet of scene.reel.packets) {
         if (packet.arrive > scene.at + falls(scene.slow) || packet === scene.click) continue;
         square(to, laid, scene, ink, packet);
@@ -97,16 +113,17 @@ function ground(to: CanvasRenderingContext2D, laid: Layout, { lanes, span, hasAx
 }
 
 /** Too fast for single packets: how long each lane is. */
-function lengths(to: CanvasRenderingContext2D, laid: Layout, { reel, at, lanes }: Scene, ink: Inks): void {
+function lengths(to: CanvasRenderingContext2D, laid: Layout, { bars, lanes }: Scene, ink: Inks): void {
     const { exit, scale, tops, lane, width } = laid;
     tops.forEach((top, place) => {
-        const long = (reel.length(place, at) / 1e6) * scale;
+        const { long = 0, longest } = bars?.of(place) ?? {};
         to.fillStyle = lanes === 1 ? ink.soft : place === 0 ? ink.l4s : ink.classic;
-        to.fillRect(exit - long, top, long, lane);
+        to.fillRect(exit - (long / 1e6) * scale, top, (long / 1e6) * scale, lane);
+        if (longest) to.fillRect(exit - (longest / 1e6) * scale - 2, top, 2, lane);
     });
     to.fillStyle = ink.ink;
     to.textAlign = "center";
-    to.fillText(`the downloads start: ${(at / 1e9).toFixed(1)} s, in real time`, width / 2, (tops[0] ?? 0) - 14);
+    if (bars?.text) to.fillText(bars.text, width / 2, (tops[0] ?? 0) - 14);
 }
 
 function square(to: CanvasRenderingContext2D, laid: Layout, scene: Scene, ink: Inks, packet: Seen): void {
@@ -129,8 +146,7 @@ function square(to: CanvasRenderingContext2D, laid: Layout, scene: Scene, ink: I
             to.fill();
         } else {
             to.fillRect(x - half, y - half, 2 * half, 2 * half);
-            // The mark is known to the picture where the packet leaves.
-            if (packet.fate === "marked" && at > packet.gone - 0.25e6) {
+            if (packet.marked <= at) {
                 to.fillStyle = ink.paper;
                 to.beginPath();
                 to.arc(x, y, half * 0.52, 0, 7);

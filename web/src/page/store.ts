@@ -3,16 +3,16 @@
 import { demonstration, difference, fragment, fromFragment, MOST, queueChanges, scenario, type Bench } from "../bench.js";
 import type { Catalogue } from "../catalogue.js";
 import type { About, Files } from "../engine.js";
-import { front, FRONT, type More } from "../front.js";
+import { front, FRONT, minute, type Minute, type More } from "../front.js";
 import { History, type Event } from "../history.js";
 import { SPEEDS, type Frame } from "../pace.js";
 import { Reel } from "../picture.js";
 import type { Message } from "../session.js";
-import { Show, type Program } from "../show.js";
+import { Show, type Program, type Stage } from "../show.js";
 import { TOUR } from "../tour.js";
 import { lanesOf } from "./front.js";
-import { Minutes } from "./minutes.js";
-import { server, served, token, worker, type Connection, type Served } from "./connection.js";
+import { Background, type Task } from "./background.js";
+import { distant, server, served, token, worker, type Connection, type Served } from "./connection.js";
 
 /** The fastest that the page's link can become while it runs. */
 const FASTEST = 1e9;
@@ -58,7 +58,20 @@ export class Store {
     /** The step of the tour, if it is shown; and what the bench of the first screen has besides downloads. */
     stepOfTour: number | undefined;
     more: More = {};
-    readonly minutes = new Minutes(() => this.tell());
+    /** The minute of both queues of the first screen, and the evenings of a household. */
+    readonly minutes = new Background(
+        () => this.tell(),
+        (runs) => {
+            const [above, below] = runs.map(({ summary }) => JSON.parse(summary) as Minute);
+            return above && below ? ([above, below] as const) : undefined;
+        },
+        () => this.#distant,
+    );
+    readonly evenings = new Background(
+        () => this.tell(),
+        (_, felt) => felt,
+        () => this.#distant,
+    );
     readonly show: Show;
     /** Values of live parameters of queues, by their keys. */
     readonly parameters = new Map<string, string>();
@@ -66,8 +79,9 @@ export class Store {
     #listeners = new Set<() => void>();
     #token: string | null = null;
     #changed: number | undefined;
-    /** The place of the link that is looked at. */
+    /** The place of the link that is looked at, and whether in its reverse direction. */
     #link = 0;
+    #isUp = false;
     /** Whether the next rows are the first after a change, and drawn at once. */
     #isAwaited = false;
     /** Whether somebody has asked for a new run. */
@@ -95,7 +109,7 @@ export class Store {
         this.show = new Show(
             {
                 ahead: (ns) => this.#ahead(ns),
-                pace: (speed) => this.#connection?.ask({ ask: "speed", speed: this.isPlaying ? speed : 0 }),
+                pace: (speed) => this.isFront && this.#connection?.ask({ ask: "speed", speed: this.isPlaying ? speed : 0 }),
                 said: () => this.tell(),
             },
             matchMedia("(prefers-reduced-motion: reduce)").matches,
@@ -110,10 +124,28 @@ export class Store {
         return kinds.join(" + ") || (this.served?.name ?? "scenario");
     }
 
-    /** Looks at another link of the scenario. */
-    look(link: number): void {
-        this.#link = link;
-        for (const { history } of this.sides) history.link = link;
+    /** Looks at another link of the scenario, or in its other direction. */
+    look(link: number, isUp: boolean): void {
+        [this.#link, this.#isUp] = [link, isUp];
+        for (const { history } of this.sides) Object.assign(history, { link, isUp });
+        if (!this.isFront) this.#join();
+        this.tell();
+    }
+
+    /** Whether the cockpit's pictures show single packets. */
+    get isSlow(): boolean {
+        return !this.isFront && this.speed < SPEEDS.usual;
+    }
+
+    /** Whether they can. */
+    get canSlow(): boolean {
+        return !this.isRealTime && this.sides.length > 0 && this.sides.every(({ history }) => history.seesPackets) && this.frame?.isOver !== true;
+    }
+
+    /** Slow motion, or the usual speed. */
+    slowly(isSlow: boolean): void {
+        this.pace(isSlow ? 1 / this.show.slow : 1, true);
+        this.#join();
         this.tell();
     }
 
@@ -128,9 +160,15 @@ export class Store {
         return this.served?.mode === "live";
     }
 
-    /** Whether the runs are in the page, which the first screen needs. */
+    /** Whether two queues can be simulated, which the first screen needs. */
     get canFront(): boolean {
-        return !this.served || (this.served.mode === "sim" && this.served.wasm && !this.served.read_only);
+        return !this.served || (this.served.mode === "sim" && !this.served.read_only);
+    }
+
+    /** The server, where it simulates what the page cannot. */
+    get #distant(): ((task: Task) => Promise<Message>) | undefined {
+        const token = this.#token;
+        return this.served && !this.served.wasm && token !== null ? (task) => distant(token, task) : undefined;
     }
 
     /** Whether nothing can be changed. */
@@ -178,7 +216,7 @@ export class Store {
         this.parameters.clear();
         // What has ended stands still; a new run goes on.
         if (this.sides.some(({ files }) => files) && !this.isRealTime) this.pace(this.speed, true);
-        if (this.isFront) void this.minutes.want(this.bench);
+        if (this.isFront) void this.minutes.want(minute(this.bench));
         const own = this.own;
         const text = own ?? scenario(this.bench);
         const runs = own === undefined ? queueChanges(this.bench) : [[]];
@@ -340,13 +378,13 @@ export class Store {
                 this.progress = undefined;
                 this.frame = undefined;
                 this.sides = message.runs.map((about) => ({ about, history: new History(about), scenario: about.scenario }));
-                this.look(this.#link < (this.sides[0]?.about.links.length ?? 0) ? this.#link : 0);
+                this.look(this.#link < (this.sides[0]?.about.links.length ?? 0) ? this.#link : 0, this.#isUp);
                 if (this.isFront) this.#begin();
                 break;
             case "rows":
                 this.frame = message.frame;
                 message.runs.forEach((news, place) => this.sides[place]?.history.hear(news, message.frame.now));
-                if (this.isFront) {
+                if (this.isFront || this.isSlow) {
                     message.runs.forEach(({ packets }, place) => packets && this.show.stages[place]?.reel.hear(packets));
                     this.show.hear(message.frame.now);
                 }
@@ -390,13 +428,20 @@ export class Store {
 
     /** The first screen begins with its runs. */
     #begin(): void {
-        const stages = this.sides.map(({ about }) => {
-            const queues = about.links[0]?.queues ?? [];
-            const place = (name: string): number => about.groups.indexOf(name);
+        this.show.open(this.#stages(), this.downloads === 0);
+    }
+
+    /** The cockpit's pictures show what its runs are at. */
+    #join(): void {
+        this.show.join(this.#stages(), this.frame?.now ?? 0);
+    }
+
+    #stages(): Pick<Stage, "reel" | "clicks">[] {
+        return this.sides.map(({ about: { groups }, history }) => {
+            const queues = history.queues.map(({ name }) => name);
             const lane = (queue: number): number => (lanesOf(queues) === 2 && queues[queue] === "classic" ? 1 : 0);
-            return { reel: new Reel(lane), clicks: { l4s: place("l4s-click"), classic: place("classic-click") } };
+            return { reel: new Reel(lane, history.link, history.isUp), clicks: { l4s: groups.indexOf("l4s-click"), classic: groups.indexOf("classic-click") } };
         });
-        this.show.open(stages, this.downloads === 0);
     }
 
     /** After an end: a new Worker or stream, and the same bench. */

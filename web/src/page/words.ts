@@ -47,12 +47,17 @@ export function groupColour(name: string, place: number): string {
     return ["--classic", "--l4s", ...OTHERS][place % 6] ?? "--third";
 }
 
+/** The colour of a discipline: that of its family. */
+export function familyColour(kind: string): string {
+    const family = Object.entries(FAMILIES).find(([, kinds]) => kinds.includes(kind))?.[0];
+    return family ? `--queue-${family}` : "--ink";
+}
+
 /** The colour of a queue of a discipline: that of its traffic if it has only one kind, of its family if it is the only one, else one in turn. */
 export function queueColour(name: string, place: number, kind: string): string {
     if (name === "l4s") return "--l4s";
     if (name === "classic") return "--classic";
-    const family = Object.entries(FAMILIES).find(([, kinds]) => kinds.includes(kind))?.[0];
-    if (place === 0 && family) return `--queue-${family}`;
+    if (place === 0) return familyColour(kind);
     return ["--third", ...OTHERS][place % 5] ?? "--third";
 }
 

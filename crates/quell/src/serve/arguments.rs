@@ -26,7 +26,7 @@ pub(crate) struct Serve {
     /// Let pages watch, and set the speed, but open and change nothing
     #[arg(long)]
     pub(crate) read_only: bool,
-    /// Simulated or played seconds in a second, from 0.1 to 100, or max
+    /// Simulated or played seconds in a second, from 0.005 to 100, or max
     #[arg(long, value_name = "NUMBER", default_value = "1", value_parser = Speed::parse)]
     pub(crate) speed: Speed,
     /// Kernel to run, by its name in `quell kernel list` [default: the newest]

@@ -132,6 +132,10 @@ impl Running {
     }
 
     pub(crate) fn ask(&self, body: &str) -> Answer {
+        self.post("/api/ask", body)
+    }
+
+    pub(crate) fn post(&self, path: &str, body: &str) -> Answer {
         let (host, bearer) = (self.host(), self.bearer());
         let origin = format!("http://{host}");
         let headers = [
@@ -140,7 +144,7 @@ impl Running {
             ("origin", &*origin),
             ("content-type", "application/json"),
         ];
-        self.send("POST /api/ask", &headers, body)
+        self.send(&format!("POST {path}"), &headers, body)
     }
 
     pub(crate) fn messages(&self) -> Messages {

@@ -2,7 +2,7 @@
 
 use quell_serve::{Error, Page, Server, Settings, Speed};
 use quell_watch::{Budget, Preparation, Watched};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::client::numbers;
 use crate::{Running, SCENARIO, empty, page, small};
@@ -27,11 +27,11 @@ fn alone(changes: &[&str]) -> (String, Value, Vec<f64>) {
     .unwrap();
     run.advance(quell_units::Time::from_secs(60)).unwrap();
     let about = run.about();
-    let (finished, mut rows) = run.finish().unwrap();
+    let (finished, mut over) = run.finish().unwrap();
     (
         finished.summary,
         about,
-        rows.take(quell_watch::Series::Flows),
+        over.rows.take(quell_watch::Series::Flows),
     )
 }
 
@@ -242,4 +242,51 @@ fn what_cannot_be_shown_is_refused_before_anything_listens() {
     assert!(error.to_string().contains(&taken.host()), "{error}");
     let folder = tempfile::tempdir().unwrap();
     assert!(Page::of_folder(folder.path()).is_err());
+}
+
+#[test]
+fn what_a_page_has_simulated_out_of_sight_is_what_quell_run_gives() {
+    let running = Running::start(empty(), &Settings::default());
+    let task = |more: Value| {
+        let mut task =
+            json!({ "scenario": SCENARIO, "runs": [["link.queue.kind=pie"], []], "length": 60e9 });
+        let fields = more.as_object().unwrap().clone();
+        task.as_object_mut().unwrap().extend(fields);
+        running.post("/api/background", &task.to_string())
+    };
+    let done = task(json!({ "queues": 2 })).json();
+    assert_eq!(done["type"], "finished");
+    assert_eq!(
+        done["runs"][0]["summary"],
+        alone(&["link.queue.kind=pie"]).0
+    );
+    assert_eq!(done["runs"][1]["summary"], alone(&[]).0);
+    assert_eq!(done["felt"]["words"].as_array().unwrap().len(), 2);
+    assert!(task(json!({})).json()["felt"].is_null());
+    for (wrong, why) in [
+        (json!({ "queues": 0 }), "queues"),
+        (json!({ "runs": [[], [], []], "queues": 2 }), "3 runs"),
+        (json!({ "runs": [] }), "0 runs"),
+        (json!({ "length": 1e18 }), "hour"),
+        (json!({ "scenario": "schema = 1" }), "name"),
+        (json!({ "runs": [["link.queue.kind=none"]] }), "none"),
+        (json!({ "more": 1 }), "more"),
+    ] {
+        let refused = task(wrong);
+        assert!(
+            refused.status == 400 && refused.why().contains(why),
+            "{}",
+            refused.why()
+        );
+    }
+    let settings = Settings {
+        read_only: true,
+        ..Settings::default()
+    };
+    let running = Running::start(small(), &settings);
+    let task = json!({ "scenario": SCENARIO, "runs": [[]], "length": 1e9 });
+    assert_eq!(
+        running.post("/api/background", &task.to_string()).status,
+        403
+    );
 }

@@ -2,7 +2,7 @@
 
 import { quantile } from "../../history.js";
 import { Chart, type Dot } from "../chart.js";
-import { Legend, Panel, type Figure, type Shown } from "../panel.js";
+import { Legend, Panel, Strips, type Figure, type Shown, type Side } from "../panel.js";
 import { groupColour, span, time } from "../words.js";
 
 /** The applications of which this panel is. */
@@ -20,13 +20,16 @@ export function sounds(r: number): string {
     return "nearly all dissatisfied";
 }
 
-/** The panel. */
-export function Calls({ history }: Shown) {
-    const windows = history.events.filter(({ kind }) => kind === "interval");
-    const parties = history.groups
+/** Those who call or play behind a queue. */
+const parties = ({ history }: Side) =>
+    history.groups
         .map(({ name, kind }, place) => ({ name, kind, place, colour: groupColour(name, place), packets: history.packets.filter(({ group }) => group === place) }))
         .filter(({ kind }) => CALLS.includes(kind));
-    const figures = parties.flatMap(({ name, place, colour, packets }): Figure[] => {
+
+function figures(side: Side): Figure[] {
+    const { history } = side;
+    const windows = history.events.filter(({ kind }) => kind === "interval");
+    return parties(side).flatMap(({ name, place, colour, packets }): Figure[] => {
         const heard = windows.filter(({ group }) => group === place).at(-1);
         const delays = packets.filter(({ dropped }) => !dropped).map(({ delay, weight }) => ({ value: delay, weight }));
         const list: Figure[] = [];
@@ -35,25 +38,40 @@ export function Calls({ history }: Shown) {
         if (history.seesPackets) list.push({ what: `${name}: queue P99`, value: time(delays.length < 100 ? undefined : quantile(delays, 0.99)), colour, note: span(history.remembered) });
         return list;
     });
-    const from = Math.max(0, history.now - STRIP);
-    const dots = parties.flatMap(({ colour, packets }) =>
-        packets
-            .filter(({ time }) => time >= from)
-            .map(({ time, delay, dropped }): Dot => ({ x: time / 1e9, y: Math.max(delay / 1e6, 0.01), colour: dropped ? "--ink" : colour, strength: 0.8, cross: dropped })),
-    );
+}
+
+/** The panel. */
+export function Calls({ sides }: Shown) {
     return (
-        <Panel id="calls" title="Call and game" figures={figures}>
-            {history.seesPackets && <Chart
-                name="What packets of calls and games wait in the queue, last 30 s"
-                text={figures.map(({ what, value }) => `${what} ${value}`).join(", ") || "no packets yet"}
-                x={{ label: "time, s", from: from / 1e9, to: Math.max(from + STRIP, history.now) / 1e9, written: (value) => value.toFixed(0) }}
-                y={{ label: "delay, ms", log: true, from: 0.01, to: 1_000 }}
-                lines={[]}
-                data={[[]]}
-                dots={dots}
-                height={160}
-            />}
-            <Legend of={parties} />
+        <Panel id="calls" title="Call and game">
+            <Strips sides={sides} figures={figures}>
+                {(side) => {
+                    const { history } = side;
+                    const from = Math.max(0, history.now - STRIP);
+                    const dots = parties(side).flatMap(({ colour, packets }) =>
+                        packets
+                            .filter(({ time }) => time >= from)
+                            .map(({ time, delay, dropped }): Dot => ({ x: time / 1e9, y: Math.max(delay / 1e6, 0.01), colour: dropped ? "--ink" : colour, strength: 0.8, cross: dropped })),
+                    );
+                    return (
+                        <>
+                            {history.seesPackets && (
+                                <Chart
+                                    name="What packets of calls and games wait in the queue, last 30 s"
+                                    text={figures(side).map(({ what, value }) => `${what} ${value}`).join(", ") || "no packets yet"}
+                                    x={{ label: "time, s", from: from / 1e9, to: Math.max(from + STRIP, history.now) / 1e9, written: (value) => value.toFixed(0) }}
+                                    y={{ label: "delay, ms", log: true, from: 0.01, to: 1_000 }}
+                                    lines={[]}
+                                    data={[[]]}
+                                    dots={dots}
+                                    height={160}
+                                />
+                            )}
+                            <Legend of={parties(side)} />
+                        </>
+                    );
+                }}
+            </Strips>
         </Panel>
     );
 }

@@ -2,7 +2,7 @@
 
 import { useEffect, useRef } from "preact/hooks";
 import type { Event, History } from "../../history.js";
-import { Panel, type Figure, type Shown } from "../panel.js";
+import { Panel, Strips, type Figure, type Shown, type Side } from "../panel.js";
 import { groupColour, span, time } from "../words.js";
 
 /** The frames of the last minute that showed a group a new input: the network latency of that input, and what passed until it was on the screen. */
@@ -150,20 +150,23 @@ export class Hand {
     }
 }
 
-/** The panel. */
-export function Panorama({ history, hand }: Shown & { hand: Hand }) {
-    const views = history.groups
-        .map(({ name }, place) => ({ name, colour: groupColour(name, place), frames: frames(history, place) }))
-        .filter(({ frames }) => frames.length > 0);
-    const figures = views.map(({ name, colour, frames }): Figure => {
+/** Those who drag a picture behind a queue. */
+const viewers = ({ history }: Side) =>
+    history.groups.map(({ name }, place) => ({ name, colour: groupColour(name, place), frames: frames(history, place) })).filter(({ frames }) => frames.length > 0);
+
+const figures = (side: Side): Figure[] =>
+    viewers(side).map(({ name, colour, frames }): Figure => {
         const all = frames.map(({ network }) => network);
-        return { what: `${name}: network latency`, value: time(all.at(-1)), colour, note: `${time(Math.min(...all))} to ${time(Math.max(...all))} in ${span(history.remembered)}` };
+        return { what: `${name}: network latency`, value: time(all.at(-1)), colour, note: `${time(Math.min(...all))} to ${time(Math.max(...all))} in ${span(side.history.remembered)}` };
     });
+
+/** The panel. */
+export function Panorama({ sides, hand }: Shown & { hand: Hand }) {
     return (
-        <Panel id="panorama" title="Panorama: drag the picture" figures={figures}>
-            {views.map(({ name, colour, frames }) => (
-                <View key={name} name={name} colour={colour} latency={frames.at(-1)?.view ?? 0} hand={hand} />
-            ))}
+        <Panel id="panorama" title="Panorama: drag the picture">
+            <Strips sides={sides} figures={figures}>
+                {(side) => viewers(side).map(({ name, colour, frames }) => <View key={name} name={name} colour={colour} latency={frames.at(-1)?.view ?? 0} hand={hand} />)}
+            </Strips>
             <p class="note">Each view follows the hand after the view latency of the packets that quell moves: network, decoding and display.</p>
         </Panel>
     );
