@@ -94,7 +94,7 @@ async function withServed(words, act) {
     await page.addInitScript(() => document.addEventListener("securitypolicyviolation", (event) => console.error(`policy: ${event.violatedDirective} ${event.blockedURI}`)));
     try {
         await page.goto(url);
-        await page.waitForSelector(".panel, .problem");
+        await page.waitForSelector(".panel, .stage, .problem");
         assert.doesNotMatch(page.url(), /token/, "the address keeps the token");
         await act(page);
         assert.deepEqual(wrong, []);
