@@ -70,6 +70,8 @@ export interface About {
     greedy: boolean[];
     /** Whether its data goes up. */
     uploads: boolean[];
+    /** Whether its packets say that they are L4S. */
+    l4s: boolean[];
     /** Its base RTT. */
     rtts_ns: number[];
     columns: Record<Series | "packets", Column[]>;

@@ -103,6 +103,8 @@ export interface GroupHistory {
     readonly isGreedy: boolean;
     /** Whether its data goes up. */
     readonly isUpload: boolean;
+    /** Whether its packets say that they are L4S. */
+    readonly isL4s: boolean;
     /** Its base RTT. */
     readonly rtt: number;
     readonly rows: GroupRow[];
@@ -139,14 +141,20 @@ export class History {
             kind: about.kinds[place] ?? "",
             isGreedy: about.greedy[place] ?? false,
             isUpload: about.uploads[place] ?? false,
+            isL4s: about.l4s[place] ?? false,
             rtt: about.rtts_ns[place] ?? 0,
             rows: [],
         }));
     }
 
+    /** All links in the direction that is looked at. */
+    get inDirection(): LinkHistory[] {
+        return this.isUp ? this.uplinks : this.links;
+    }
+
     /** What is looked at. */
     get shown(): LinkHistory | undefined {
-        return (this.isUp ? this.uplinks : this.links)[this.link];
+        return this.inDirection[this.link];
     }
 
     /** Its queues. */
@@ -180,9 +188,9 @@ export class History {
         return first <= this.link && this.link <= last;
     }
 
-    /** The rate of the link that is looked at, as it is now, in bit/s; undefined if it has no limit or moves. */
-    rate(direction: "forward" | "reverse"): number | undefined {
-        const rates = this.about.links[this.link]?.rates[direction === "forward" ? 0 : 1] ?? [];
+    /** The rate of a link, of the one that is looked at if none is given, as it is now, in bit/s; undefined if it has no limit or moves. */
+    rate(direction: "forward" | "reverse", link = this.link): number | undefined {
+        const rates = this.about.links[link]?.rates[direction === "forward" ? 0 : 1] ?? [];
         return rates.reduce<TimedRate>((last, one) => (one[0] <= this.now ? one : last), [0, null])[1] ?? undefined;
     }
 

@@ -229,9 +229,10 @@ test("the first screen has no finding of accessibility, and all is reached by ke
         await waited(page);
         await page.evaluate(() => document.querySelectorAll(".front details").forEach((one) => (one.open = true)));
         await page.evaluate(axe.source);
-        for (const colorScheme of ["light", "dark"]) {
-            await page.emulateMedia({ colorScheme });
-            for (const [width, height] of [[1_280, 720], [360, 740]]) {
+        for (const media of [{ colorScheme: "light" }, { colorScheme: "dark" }, { colorScheme: "light", forcedColors: "active" }]) {
+            await page.emulateMedia(media);
+            // The second is the first at a zoom of 200 %.
+            for (const [width, height] of [[1_280, 720], [640, 360], [360, 740]]) {
                 await page.setViewportSize({ width, height });
                 const { violations } = await page.evaluate(() => globalThis.axe.run(document));
                 assert.deepEqual(violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`), []);
@@ -618,6 +619,7 @@ test("every control is reached by the keyboard, and has a name", { skip }, () =>
 
 for (const [name, options] of Object.entries({
     "a phone": { viewport: { width: 360, height: 740 } },
+    "a zoom of 200 %, with colours of the system": { viewport: { width: 640, height: 450 }, forcedColors: "active" },
     "a wide screen": { viewport: { width: 2560, height: 1200 } },
     "dark paper": { colorScheme: "dark" },
 })) {

@@ -144,7 +144,7 @@ test("the RTT of the last ten seconds is their mean, not the last sample", { ski
 });
 
 test("a flow that began a moment ago does not take its rate from the time before", () => {
-    const about = { links: [{ name: "link", queues: ["queue"], reverse_queues: [], rates: [[[0, 1e7]], [[0, null]]], overhead_bytes: [0, 0] }], groups: ["one"], paths: [[0, 0]], kinds: ["bulk"], greedy: [true], uploads: [false], rtts_ns: [1e7], interval_ns: 1e8 };
+    const about = { links: [{ name: "link", queues: ["queue"], reverse_queues: [], rates: [[[0, 1e7]], [[0, null]]], overhead_bytes: [0, 0] }], groups: ["one"], paths: [[0, 0]], kinds: ["bulk"], greedy: [true], uploads: [false], l4s: [false], rtts_ns: [1e7], interval_ns: 1e8 };
     const history = new History(about);
     const row = (time, bytes) => ({ time, length: 1e8, packets: 1, bytes, marked: 0, dropped: 0, mean: 0, max: 0, backlog: 0 });
     for (let n = 1; n <= 10; n++) history.links[0].queues[0].rows.push(row(n * 1e8, 125_000));
@@ -155,7 +155,7 @@ test("a flow that began a moment ago does not take its rate from the time before
 });
 
 test("more packets than are remembered are thinned evenly, so that a minute stays a minute", () => {
-    const about = { links: [{ name: "link", queues: ["a", "b"], reverse_queues: [] }], groups: ["one"], paths: [[0, 0]], kinds: ["bulk"], greedy: [true], uploads: [false], rtts_ns: [1e7], interval_ns: 1e8 };
+    const about = { links: [{ name: "link", queues: ["a", "b"], reverse_queues: [] }], groups: ["one"], paths: [[0, 0]], kinds: ["bulk"], greedy: [true], uploads: [false], l4s: [false], rtts_ns: [1e7], interval_ns: 1e8 };
     const history = new History(about);
     const empty = { count: 0, columns: {} };
     // 400 000 packets in 50 s, by turns of either queue: those of the second wait twice as long.

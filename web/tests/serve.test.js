@@ -183,6 +183,8 @@ const waiting = (page) =>
 
 /** Looks at each of two links, and makes the second one the narrower one. */
 async function twoLinks(page) {
+    assert.deepEqual((await page.locator("#pictures .queue-name").allTextContents()).map((name) => name.trim()), ["line", "wifi"]);
+    assert.equal(await page.locator("#pictures canvas").count(), 2);
     assert.equal(await page.textContent("#delay-title"), "How long packets wait in the queue of line");
     assert.equal(await page.textContent("#fairness-title"), "Who gets how much of line");
     assert.deepEqual(await page.locator("#figures tbody").first().locator("th").allTextContents(), ["line: queue", "wifi: l4s", "wifi: classic"]);
@@ -277,6 +279,9 @@ test("real packets: what is changed changes them, and nothing pauses them", { sk
         await reach(page, 6);
         assert.ok((await groups(page)).l4s.rate > 4e6, JSON.stringify(await groups(page)));
         assert.ok((await inks(page, "delay")) > 20);
+        // Single packets are not told: bars say what they wait.
+        assert.match(await page.locator("#pictures canvas").getAttribute("aria-label"), /mean wait .*[0-9] (ms|s)/);
+        assert.equal(await page.locator("#slow").count(), 0);
         await set(page, "Rate of the link", "4mbit");
         await later(page, 12);
         const all = Object.values(await groups(page)).reduce((sum, { rate }) => sum + rate, 0);

@@ -1,7 +1,9 @@
 //! What a page needs to read the rows of a run.
 
 use quell_scenario::columns::ColumnInfo;
-use quell_scenario::{Direction, DirectionSpec, Group, Hop, Scenario, Setting, Side, figures};
+use quell_scenario::{
+    Direction, DirectionSpec, EcnSetting, Group, Hop, Scenario, Setting, Side, figures,
+};
 use quell_units::Rate;
 use serde_json::{Map, Value, json};
 
@@ -14,7 +16,7 @@ use crate::rows::Series;
 /// - the links: name, and forward rate at the start (null if it has no limit or moves), kind of queue and names of its queues, both also
 ///   of the reverse direction, what each packet adds to its IP length in both, and the rate of both directions from each time in ns on, in bit/s (null if it has no limit or moves)
 /// - the names of groups, the first and last link that each crosses, the kind of its application, whether that takes all that it can get,
-///   whether its data goes up, and its base RTT in ns.
+///   whether its data goes up, whether its packets say that they are L4S, and its base RTT in ns.
 pub fn about(scenario: &Scenario, seed: u64, warnings: &[String]) -> Value {
     let explained = |columns: &[ColumnInfo]| -> Value {
         let columns = columns.iter().map(|column| json!({
@@ -62,6 +64,7 @@ pub fn about(scenario: &Scenario, seed: u64, warnings: &[String]) -> Value {
         "kinds": of_groups(&|group| json!(group.app.kind())),
         "greedy": of_groups(&|group| json!(group.app.is_greedy())),
         "uploads": of_groups(&|group| json!(group.direction == Direction::Reverse)),
+        "l4s": of_groups(&|group| json!(group.ecn == EcnSetting::Ect1)),
         "rtts_ns": of_groups(&|group| json!(group.rtt.as_nanos())),
         "columns": columns,
     })

@@ -57,11 +57,12 @@ export function colour(name: string): string {
 
 const plain = (value: number): string => (Math.abs(value) >= 100 ? value.toFixed(0) : String(Number(value.toPrecision(3))));
 
-function axis({ label, log, written }: Axis, side: number, size: number): uPlot.Axis {
+function axis({ label, log, written }: Axis, side: number, size: number, isNamed: boolean): uPlot.Axis {
     const ink = colour("--ink");
     const lines = colour("--lines");
     return {
-        label,
+        // The name of the vertical axis stands above the plot, where it is neither turned nor cut.
+        ...(isNamed ? { label } : {}),
         side,
         size,
         stroke: ink,
@@ -112,7 +113,7 @@ export function Chart(props: Props) {
                     cursor: { show: false },
                     legend: { show: false },
                     scales: { x: scale(x, () => latest.current.x), y: scale(y, () => latest.current.y) },
-                    axes: [axis(x, 2, 40), axis(y, 3, 58)],
+                    axes: [axis(x, 2, 40, true), axis(y, 3, 50, false)],
                     series: [
                         {},
                         ...lines.map(
@@ -156,6 +157,9 @@ export function Chart(props: Props) {
     };
     return (
         <figure class="chart">
+            <p class="axis" aria-hidden="true">
+                {y.label}
+            </p>
             <div class="plot" ref={place} role="img" data-y={`${y.from} ${y.to}`} aria-label={`${name}: ${text}`} onClick={pick} style={{ height: `${height}px` }} />
         </figure>
     );

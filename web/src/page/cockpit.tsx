@@ -1,5 +1,6 @@
 // The cockpit: all that can be set and seen, a panel for each question, with all queues in it.
 
+import { useState } from "preact/hooks";
 import { isDemonstration, PRESETS, type Preset } from "../bench.js";
 import type { Event, History } from "../history.js";
 import { SPEEDS } from "../pace.js";
@@ -139,9 +140,13 @@ function Clock({ store }: { store: Store }) {
 
 /** All that can be set and seen. */
 export function Cockpit({ store, calm, hand }: { store: Store; calm: boolean; hand: Hand }) {
+    const [isOpen, open] = useState(false);
     return (
         <main>
-            <aside aria-label="Controls">
+            <button type="button" id="controls" aria-expanded={isOpen} onClick={() => open(!isOpen)}>
+                {isOpen ? "Close the controls" : "Controls"}
+            </button>
+            <aside aria-label="Controls" class={isOpen ? "open" : ""}>
                 {store.own === undefined && !store.isReadOnly ? <Controls store={store} /> : <OwnControls store={store} />}
                 <Share store={store} />
             </aside>

@@ -385,7 +385,11 @@ export class Store {
                 this.frame = message.frame;
                 message.runs.forEach((news, place) => this.sides[place]?.history.hear(news, message.frame.now));
                 if (this.isFront || this.isSlow) {
-                    message.runs.forEach(({ packets }, place) => packets && this.show.stages[place]?.reel.hear(packets));
+                    const links = this.show.stages.length / this.sides.length;
+                    this.show.stages.forEach(({ reel }, place) => {
+                        const { packets } = message.runs[Math.floor(place / links)] ?? {};
+                        if (packets) reel.hear(packets);
+                    });
                     this.show.hear(message.frame.now);
                 }
                 // Rows are told often; the page is drawn in its own time.
@@ -436,12 +440,15 @@ export class Store {
         this.show.join(this.#stages(), this.frame?.now ?? 0);
     }
 
+    /** One for each link of each side. */
     #stages(): Pick<Stage, "reel" | "clicks">[] {
-        return this.sides.map(({ about: { groups }, history }) => {
-            const queues = history.queues.map(({ name }) => name);
-            const lane = (queue: number): number => (lanesOf(queues) === 2 && queues[queue] === "classic" ? 1 : 0);
-            return { reel: new Reel(lane, history.link, history.isUp), clicks: { l4s: groups.indexOf("l4s-click"), classic: groups.indexOf("classic-click") } };
-        });
+        return this.sides.flatMap(({ about: { groups }, history }) =>
+            history.inDirection.map(({ queues }, link) => {
+                const names = queues.map(({ name }) => name);
+                const lane = (queue: number): number => (lanesOf(names) === 2 && names[queue] === "classic" ? 1 : 0);
+                return { reel: new Reel(lane, link, history.isUp), clicks: { l4s: groups.indexOf("l4s-click"), classic: groups.indexOf("classic-click") } };
+            }),
+        );
     }
 
     /** After an end: a new Worker or stream, and the same bench. */

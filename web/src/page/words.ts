@@ -1,6 +1,7 @@
 // Numbers as people read them, and colours of groups and queues.
 
 import { FAMILIES } from "../colours.js";
+import type { GroupHistory } from "../history.js";
 
 /** A time in ns: `14.2 ms`. */
 export function time(ns: number | undefined): string {
@@ -37,14 +38,16 @@ export function size(bytes: number): string {
     return bytes >= 1e3 ? `${Number((bytes / 1e3).toPrecision(3))} kB` : `${bytes} B`;
 }
 
-const OTHERS = ["--third", "--fourth", "--fifth", "--sixth"] as const;
+/** Who sends, however the queue answers. */
+const UNRESPONSIVE = ["cbr", "on-off"];
 
-/** The colour of a group: that of its user, or one in turn. */
-export function groupColour(name: string, place: number): string {
-    if (name === "l4s" || name.startsWith("l4s-")) return "--l4s";
-    if (name === "classic" || name.startsWith("classic-")) return "--classic";
-    if (name === "udp") return "--third";
-    return ["--classic", "--l4s", ...OTHERS][place % 6] ?? "--third";
+/** The colour of what a group sends: that of its user in a bench, else by its marks and its application. */
+export function groupColour({ name, kind, isL4s }: Pick<GroupHistory, "name" | "kind" | "isL4s">): string {
+    if (name === "udp") return "--unresponsive";
+    const user = userOf(name);
+    if (user) return `--${user}`;
+    if (isL4s) return "--l4s";
+    return UNRESPONSIVE.includes(kind) ? "--unresponsive" : "--classic";
 }
 
 /** The colour of a discipline: that of its family. */
@@ -53,12 +56,11 @@ export function familyColour(kind: string): string {
     return family ? `--queue-${family}` : "--ink";
 }
 
-/** The colour of a queue of a discipline: that of its traffic if it has only one kind, of its family if it is the only one, else one in turn. */
+/** The colour of a queue of a discipline: that of its traffic if it has only one kind, else of its family; a second one has another. */
 export function queueColour(name: string, place: number, kind: string): string {
     if (name === "l4s") return "--l4s";
     if (name === "classic") return "--classic";
-    if (place === 0) return familyColour(kind);
-    return ["--third", ...OTHERS][place % 5] ?? "--third";
+    return place === 0 ? familyColour(kind) : "--unresponsive";
 }
 
 /** The user that a group belongs to, where a bench made it. */

@@ -23,7 +23,7 @@ export function sounds(r: number): string {
 /** Those who call or play behind a queue. */
 const parties = ({ history }: Side) =>
     history.groups
-        .map(({ name, kind }, place) => ({ name, kind, place, colour: groupColour(name, place), packets: history.packets.filter(({ group }) => group === place) }))
+        .map((group, place) => ({ name: group.name, kind: group.kind, place, colour: groupColour(group), packets: history.packets.filter(({ group }) => group === place) }))
         .filter(({ kind }) => CALLS.includes(kind));
 
 function figures(side: Side): Figure[] {

@@ -29,6 +29,11 @@ function seconds(rows: QueueRow[]): { time: number; marked: number; dropped: num
     }));
 }
 
+function colourOf({ history }: Side, place: number): string {
+    const group = history.groups[place];
+    return group ? groupColour(group) : "--ink";
+}
+
 /** Those who send in one direction behind each queue: beside an equal share of the link where there is one, else their rates. */
 function Bars({ what, of }: { what: string; of: { side: Side; shares: Shares }[] }) {
     const most = Math.max(1, ...of.flatMap(({ shares }) => shares.groups.map(({ each }) => each)));
@@ -49,7 +54,7 @@ function Bars({ what, of }: { what: string; of: { side: Side; shares: Shares }[]
                         <tr key={name}>
                             <th scope="row">{flows > 1 ? `${name} × ${flows}` : name}</th>
                             <td class="bar">
-                                <span style={{ width: `${Math.min(share === undefined ? (100 * each) / most : 50 * share, 100)}%`, background: `var(${groupColour(name, place)})` }} />
+                                <span style={{ width: `${Math.min(share === undefined ? (100 * each) / most : 50 * share, 100)}%`, background: `var(${colourOf(side, place)})` }} />
                             </td>
                             <td>{share === undefined ? rate(each) : `${(100 * share).toFixed(0)} %`}</td>
                         </tr>
@@ -72,7 +77,7 @@ export function Fairness({ sides }: Shown) {
         // The bars have the rates of two queues; of one they are large.
         if (sides.length > 1) return [{ what: `Utilisation, ${queue}`, colour, ...used }];
         const greedy = [...down.groups, ...up.groups].filter(({ place }) => history.groups[place]?.isGreedy);
-        return [{ what: "Utilisation", ...used }, ...greedy.map(({ name, place, flows, each }) => ({ what: `${name}: each of ${flows}`, value: rate(each), colour: groupColour(name, place) }))];
+        return [{ what: "Utilisation", ...used }, ...greedy.map(({ name, place, flows, each }) => ({ what: `${name}: each of ${flows}`, value: rate(each), colour: colourOf(side, place) }))];
     });
     const some = (key: "down" | "up") => of.filter((one) => one[key].groups.length > 0).map((one) => ({ side: one.side, shares: one[key] }));
     return (

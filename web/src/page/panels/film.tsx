@@ -8,7 +8,7 @@ import { groupColour, rate, time } from "../words.js";
 function players({ history }: Side) {
     const segments = history.events.filter(({ kind, outcome }) => kind === "segment" && outcome === "complete");
     return history.groups
-        .map(({ name }, place) => ({ name, colour: groupColour(name, place), segments: segments.filter(({ group }) => group === place) }))
+        .map((group, place) => ({ name: group.name, colour: groupColour(group), segments: segments.filter(({ group }) => group === place) }))
         .filter(({ segments }) => segments.length > 0);
 }
 

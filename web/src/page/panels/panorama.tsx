@@ -152,7 +152,7 @@ export class Hand {
 
 /** Those who drag a picture behind a queue. */
 const viewers = ({ history }: Side) =>
-    history.groups.map(({ name }, place) => ({ name, colour: groupColour(name, place), frames: frames(history, place) })).filter(({ frames }) => frames.length > 0);
+    history.groups.map((group, place) => ({ name: group.name, colour: groupColour(group), frames: frames(history, place) })).filter(({ frames }) => frames.length > 0);
 
 const figures = (side: Side): Figure[] =>
     viewers(side).map(({ name, colour, frames }): Figure => {
@@ -163,7 +163,7 @@ const figures = (side: Side): Figure[] =>
 /** The panel. */
 export function Panorama({ sides, hand }: Shown & { hand: Hand }) {
     return (
-        <Panel id="panorama" title="Panorama: drag the picture">
+        <Panel id="panorama" title="Panorama: drag the picture" isWide={sides.length > 1}>
             <Strips sides={sides} figures={figures}>
                 {(side) => viewers(side).map(({ name, colour, frames }) => <View key={name} name={name} colour={colour} latency={frames.at(-1)?.view ?? 0} hand={hand} />)}
             </Strips>

@@ -1,28 +1,31 @@
 // The pictures of all queues on one ruler: in slow motion single packets, else how long those of each lane wait.
 
 import { useEffect, useRef } from "preact/hooks";
+import type { History, LinkHistory } from "../../history.js";
 import { colour } from "../chart.js";
 import { lanesOf } from "../front.js";
 import { Name, Panel, type Shown, type Side } from "../panel.js";
 import { paint, reach, type Bar } from "../picture.js";
 import type { Store } from "../store.js";
-import { groupColour, time } from "../words.js";
-import { where } from "./delay.js";
+import { familyColour, groupColour, time } from "../words.js";
 
 /** The most of the visitor's time that a frame stands for, in ms. */
 const FRAME = 50;
 /** What packets waited is the mean of so many ns, or of one interval if that is longer. */
 const WINDOW = 100e6;
 
-/** What the packets of a lane waited lately; one lane has all queues. */
-function bar({ history }: Side, lane: number): Bar {
+/** What the packets of a lane of a link waited lately; one lane has all queues. */
+function bar(history: History, { queues: all }: LinkHistory, lane: number): Bar {
     const { from } = history.window(WINDOW);
-    const isSplit = lanesOf(history.queues.map(({ name }) => name)) === 2;
-    const queues = history.queues.filter(({ name }) => !isSplit || (name === "classic") === (lane === 1));
+    const isSplit = lanesOf(all.map(({ name }) => name)) === 2;
+    const queues = all.filter(({ name }) => !isSplit || (name === "classic") === (lane === 1));
     const rows = queues.flatMap(({ rows }) => rows.filter(({ time, packets }) => time > from && packets > 0));
     const packets = rows.reduce((sum, row) => sum + row.packets, 0);
     return { long: packets > 0 ? rows.reduce((sum, row) => sum + row.packets * row.mean, 0) / packets : 0, longest: Math.max(0, ...rows.map(({ max }) => max)) };
 }
+
+/** A picture for each link of each side, in the order of the stages. */
+const picturesOf = (sides: Side[]) => sides.flatMap((side) => side.history.inDirection.map((link, hop) => ({ side, history: side.history, link, hop })));
 
 /** The panel. */
 export function Pictures({ sides, store }: Shown & { store: Store }) {
@@ -32,24 +35,24 @@ export function Pictures({ sides, store }: Shown & { store: Store }) {
     const far = useRef(0);
     const paints = (): void => {
         const { show, isSlow } = store;
-        const bars = latest.current.map((side) => [0, 1].map((lane) => bar(side, lane)));
+        const all = picturesOf(latest.current);
+        const bars = all.map(({ history, link }) => [0, 1].map((lane) => bar(history, link, lane)));
         const seen = show.stages.map(({ reel }) => [0, 1].map((lane) => reel.length(lane, show.at)));
         far.current = reach(isSlow ? seen.flat().map((long) => long / 1e6) : bars.flat().flatMap(({ long, longest = 0 }) => [long / 1e6, longest / 1e6]), far.current);
-        latest.current.forEach(({ history }, place) => {
+        all.forEach(({ history, link, hop }, place) => {
             const canvas = canvases.current[place];
             const stage = show.stages[place];
             if (!canvas || !stage) return;
-            const rate = history.rate(history.isUp ? "reverse" : "forward") ?? 10e6;
             paint(canvas, {
                 reel: stage.reel,
                 at: show.at,
                 slow: show.slow,
-                lanes: lanesOf(history.queues.map(({ name }) => name)),
+                lanes: lanesOf(link.queues.map(({ name }) => name)),
                 span: far.current,
-                packet: 12e6 / rate,
-                hasAxis: place === latest.current.length - 1,
+                packet: 12e6 / (history.rate(history.isUp ? "reverse" : "forward", hop) ?? 10e6),
+                hasAxis: place === all.length - 1,
                 bars: isSlow ? undefined : { of: (lane) => bars[place]?.[lane] ?? { long: 0 }, text: "" },
-                groups: history.groups.map(({ name, kind }, place) => ({ colour: colour(groupColour(name, place)), isSmall: ["voice", "game", "cbr"].includes(kind) })),
+                groups: history.groups.map((group) => ({ colour: colour(groupColour(group)), isSmall: ["voice", "game"].includes(group.kind) })),
                 click: undefined,
                 over: [],
                 isCalm: false,
@@ -73,15 +76,17 @@ export function Pictures({ sides, store }: Shown & { store: Store }) {
     // What stands still needs no drawing between two messages.
     useEffect(() => paints());
     const [first] = sides;
+    const isUp = first?.history.isUp === true;
     return (
-        <Panel id="pictures" title={`What waits in front of the link${first ? where(first.history) : ""}`} isWide>
-            {sides.map((side) => {
-                const lanes = lanesOf(side.history.queues.map(({ name }) => name)) === 2 ? ["L4S", "Classic"] : [""];
-                const said = lanes.map((lane, place) => `${lane} ${time(bar(side, place).long)}`.trim()).join(", ");
+        <Panel id="pictures" title={`What waits in front of the link${(first?.history.links.length ?? 0) > 1 ? "s" : ""}${isUp ? ", up" : ""}`} isWide>
+            {picturesOf(sides).map(({ side, history, link }, place) => {
+                const lanes = lanesOf(link.queues.map(({ name }) => name)) === 2 ? ["L4S", "Classic"] : [""];
+                const said = lanes.map((lane, place) => `${lane} ${time(bar(history, link, place).long)}`.trim()).join(", ");
+                const names = [sides.length > 1 ? side.queue : "", history.links.length > 1 ? link.name : ""].filter(Boolean);
                 return (
-                    <div key={`${side.place} ${side.queue}`} class="strip" data-queue={side.queue}>
-                        {sides.length > 1 && <Name side={side} />}
-                        <canvas ref={(element) => void (canvases.current[side.place] = element)} role="img" aria-label={`${side.queue}: mean wait ${said}`} />
+                    <div key={`${side.place} ${side.queue} ${link.name}`} class="strip" data-queue={side.queue}>
+                        {names.length > 0 && <Name side={{ ...side, queue: names.join(", "), colour: familyColour(link.discipline) }} />}
+                        <canvas ref={(element) => void (canvases.current[place] = element)} role="img" aria-label={`${[side.queue, ...names.slice(-1)].join(", ")}: mean wait ${said}`} />
                     </div>
                 );
             })}

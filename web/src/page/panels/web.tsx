@@ -24,12 +24,13 @@ function taken(event: Event, handshake: boolean): number {
 /** Groups whose items are shown together: those of a user of the bench, or each alone. */
 function owners(history: History, isBench: boolean): { name: string; colour: string; groups: number[] }[] {
     const list: { name: string; colour: string; groups: number[] }[] = [];
-    history.groups.forEach(({ name }, place) => {
+    history.groups.forEach((group, place) => {
+        const { name } = group;
         const user = isBench ? userOf(name) : undefined;
         const label = user ? USER_NAMES[user] : name;
         const known = list.find(({ name }) => name === label);
         if (known) known.groups.push(place);
-        else list.push({ name: label, colour: groupColour(name, place), groups: [place] });
+        else list.push({ name: label, colour: groupColour(group), groups: [place] });
     });
     return list;
 }
