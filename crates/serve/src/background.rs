@@ -84,11 +84,10 @@ impl Task {
         }
         let mut message = json!({ "type": "finished", "runs": files });
         if let Some(queues) = self.queues {
-            let queues: Vec<Vec<&Over>> = all
-                .chunks(all.len() / queues)
-                .map(|seeds| seeds.iter().collect())
-                .collect();
-            message["felt"] = felt(&queues);
+            let seeds = all.chunks(all.len() / queues);
+            let seeds = seeds.map(|seeds| seeds.iter().collect::<Vec<_>>());
+            let queues = seeds.filter_map(|seeds| Over::of_seeds(&seeds));
+            message["felt"] = felt(&queues.collect::<Vec<_>>());
         }
         Ok(Some(message))
     }

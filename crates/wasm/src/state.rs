@@ -217,7 +217,9 @@ impl State {
         };
         let queues = text.lines().map(|line| line.split(' ').map(over).collect());
         let queues: Vec<Vec<&Over>> = queues.collect::<Result<_, _>>()?;
-        self.answer = quell_watch::felt(&queues).to_string().into_bytes();
+        let queues = queues.iter().filter_map(|seeds| Over::of_seeds(seeds));
+        let felt = quell_watch::felt(&queues.collect::<Vec<_>>());
+        self.answer = felt.to_string().into_bytes();
         Ok(1.0)
     }
 

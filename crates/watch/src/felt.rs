@@ -1,20 +1,17 @@
 //! What people feel in runs that are over.
 
 use quell_measure::{Figures, differ};
+use quell_scenario::Scenario;
 use quell_scenario::felt::{Better, Felt, felt as rows_of, sentence};
 use serde_json::{Value, json};
 
-use crate::watched::Over;
-
-/// What people feel in runs of a scenario behind several queues: those of all seeds behind each. The answer has `words` for each queue, and
+/// What people feel behind several queues: with the scenario of each, the figures of all its seeds. The answer has `words` for each queue, and
 /// `rows` with who feels what in which unit, whether more is better, the `values` of all seeds behind each queue, and whether those are
 /// `clear`ly other than behind the first queue (null where one seed cannot say).
-pub fn felt(queues: &[Vec<&Over>]) -> Value {
-    let of = |runs: &Vec<&Over>| {
-        let figures: Vec<&Figures> = runs.iter().map(|run| &run.figures).collect();
-        let rows = runs.first().map(|run| rows_of(&figures, &run.scenario));
-        let rows = rows.unwrap_or_default();
-        (sentence(&rows, &figures), rows)
+pub fn felt(queues: &[(&Scenario, Vec<&Figures>)]) -> Value {
+    let of = |(scenario, figures): &(&Scenario, Vec<&Figures>)| {
+        let rows = rows_of(figures, scenario);
+        (sentence(&rows, figures), rows)
     };
     let (words, queues): (Vec<String>, Vec<Vec<Felt>>) = queues.iter().map(of).unzip();
     let mut rows: Vec<Value> = Vec::new();
@@ -44,7 +41,7 @@ pub fn felt(queues: &[Vec<&Over>]) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Budget, Preparation, Watched};
+    use crate::{Budget, Over, Preparation, Watched};
 
     #[test]
     fn people_behind_several_queues_are_compared_with_those_of_the_first() {
@@ -60,7 +57,9 @@ mod tests {
         };
         let queues = ["link.queue.kind=fifo", "link.queue.kind=fq_codel"];
         let runs = queues.map(|queue| [1, 2].map(|seed| run(queue, seed)));
-        let felt = felt(&runs.each_ref().map(|seeds| seeds.iter().collect()));
+        let seeds = runs.iter().map(|seeds| seeds.iter().collect::<Vec<_>>());
+        let queues = seeds.map(|seeds| Over::of_seeds(&seeds).unwrap());
+        let felt = felt(&queues.collect::<Vec<_>>());
         let [words, rows] = ["words", "rows"].map(|key| felt[key].as_array().unwrap());
         assert!(words.len() == 2 && words[0].as_str().unwrap().contains("page"));
         let row = |what: &str| {

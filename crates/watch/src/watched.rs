@@ -105,6 +105,14 @@ pub struct Over {
     pub rows: Rows,
 }
 
+impl Over {
+    /// The scenario of runs that differ in their seeds, and the figures of each: what [`felt()`](crate::felt()) takes. `None` without runs.
+    pub fn of_seeds<'a>(runs: &[&'a Self]) -> Option<(&'a Scenario, Vec<&'a Figures>)> {
+        let scenario = &runs.first()?.scenario;
+        Some((scenario, runs.iter().map(|run| &run.figures).collect()))
+    }
+}
+
 /// A run under way.
 #[derive(Debug)]
 pub struct Watched {
