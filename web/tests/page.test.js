@@ -224,6 +224,66 @@ test("where motion is not wanted, the first screen stands still, and a click sho
         await eventually(page, async () => assert.match(await page.textContent(".unseen"), /^Your click waited [0-9.]+ ms above, and waited [0-9.]+ ms below\.$/));
     }, { reducedMotion: "reduce" }));
 
+/** A canvas in letters: what most of each cell is, of packets (L, C), of the lane (.) or of nothing. */
+const letters = (canvas) => {
+    const style = getComputedStyle(document.documentElement);
+    const to = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+    const rgb = (name) => {
+        to.fillStyle = style.getPropertyValue(name);
+        to.fillRect(0, 0, 1, 1);
+        return [...to.getImageData(0, 0, 1, 1).data].slice(0, 3);
+    };
+    const inks = [["L", rgb("--l4s")], ["C", rgb("--classic")], [".", rgb("--lane")]];
+    const { width, height } = Object.assign(to.canvas, { width: canvas.width, height: canvas.height });
+    to.drawImage(canvas, 0, 0);
+    const { data } = to.getImageData(0, 0, width, height);
+    const [columns, rows] = [64, Math.round(height / 10)];
+    return Array.from({ length: rows }, (_, row) =>
+        Array.from({ length: columns }, (_, column) => {
+            const counts = new Map();
+            let all = 0;
+            for (let y = Math.floor((row * height) / rows); y < Math.floor(((row + 1) * height) / rows); y++) {
+                for (let x = Math.floor((column * width) / columns); x < Math.floor(((column + 1) * width) / columns); x++) {
+                    all++;
+                    const at = 4 * (y * width + x);
+                    const found = inks.find(([, ink]) => data[at + 3] > 200 && ink.every((part, place) => Math.abs(part - data[at + place]) < 12));
+                    if (found) counts.set(found[0], (counts.get(found[0]) ?? 0) + 1);
+                }
+            }
+            return inks.map(([letter]) => letter).find((letter) => (counts.get(letter) ?? 0) > (letter === "." ? 0.5 : 0.25) * all) ?? " ";
+        }).join("").trimEnd(),
+    ).join("\n");
+};
+
+/** At most one letter in a hundred differs: edges of packets are mixed with the paper. */
+function alike(one, other, what) {
+    const [lines, others] = [one, other].map((text) => text.split("\n").map((line) => line.padEnd(64)));
+    assert.equal(lines.length, others.length, what);
+    const differ = lines.flatMap((line, row) => [...line].filter((letter, column) => letter !== others[row][column])).length;
+    assert.ok(differ <= 0.01 * 64 * lines.length, `${what}: ${differ} of ${64 * lines.length} letters differ:\n${one}\n${other}`);
+}
+
+test("the pictures are those of the file, at each width, light and dark", { skip }, () =>
+    withPage("#downloads=6", async (page) => {
+        await waited(page);
+        const drawn = [];
+        for (const [width, height] of [[1_440, 900], [1_280, 720], [768, 1_024], [360, 740]]) {
+            const both = [];
+            for (const colorScheme of ["light", "dark"]) {
+                await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+                await page.setViewportSize({ width, height });
+                await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+                const canvases = await page.locator(".stage canvas").all();
+                both.push((await Promise.all(canvases.map((canvas) => canvas.evaluate(letters)))).join("\n\n"));
+            }
+            alike(both[1], both[0], `${width}, dark as light`);
+            drawn.push(`${width} × ${height}\n\n${both[0]}\n`);
+        }
+        const file = new URL("../../../web/tests/pictures.txt", import.meta.url);
+        if (process.env.QUELL_BLESS === "1") writeFileSync(file, drawn.join("\n"));
+        alike(drawn.join("\n"), readFileSync(file, "utf8"), "as the file");
+    }, { reducedMotion: "reduce" }));
+
 test("the first screen has no finding of accessibility, and all is reached by keys: light and dark, wide and narrow", { skip }, () =>
     withPage("#downloads=6", async (page) => {
         await waited(page);

@@ -1,5 +1,6 @@
 // The cockpit: all that can be set and seen, a panel for each question, with all queues in it.
 
+import { Component, type ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { isDemonstration, PRESETS, type Preset } from "../bench.js";
 import type { Event, History } from "../history.js";
@@ -70,28 +71,81 @@ function Warnings({ store }: { store: Store }) {
     );
 }
 
+/** What is out of sight is drawn twice a second, or when nothing moves. */
+class Seen extends Component<{ isPlaying: boolean; children?: ComponentChildren }> {
+    #isSeen = true;
+    #drawn = 0;
+    #watcher = new IntersectionObserver((entries) => (this.#isSeen = entries.at(-1)?.isIntersecting === true));
+
+    override componentDidMount(): void {
+        const { base } = this as { base?: unknown };
+        if (base instanceof Element) this.#watcher.observe(base);
+    }
+
+    override componentWillUnmount(): void {
+        this.#watcher.disconnect();
+    }
+
+    override shouldComponentUpdate({ isPlaying }: { isPlaying: boolean }): boolean {
+        const now = performance.now();
+        const draws = this.#isSeen || !isPlaying || now - this.#drawn > 500;
+        if (draws) this.#drawn = now;
+        return draws;
+    }
+
+    override render() {
+        return this.props.children;
+    }
+}
+
 /** The panels. */
 function Panels({ store, calm, hand }: { store: Store; calm: boolean; hand: Hand }) {
     const sides = store.sides.map(({ history }, place) => ({ queue: store.queueOf(place), place, colour: familyColour(history.discipline), history, rtt: rtt(history) }));
     const shown = { sides, isBench: store.own === undefined, calm };
     const show = wanted(store);
-    const { cause } = store;
+    const { cause, isPlaying } = store;
     const why = (event: Event | undefined, side: number): void => store.why(event, side);
     return (
         <div class="panels">
             <Pictures {...shown} store={store} />
             {store.own === undefined && isDemonstration(store.bench) && <Demonstration {...shown} store={store} />}
             {show.panorama && <Panorama {...shown} hand={hand} />}
-            <Delay {...shown} />
-            <Longer {...shown} />
-            <Fairness {...shown} />
-            <Signals {...shown} />
-            {show.web && <Web {...shown} onCause={why} />}
-            {show.web && <Slowest {...shown} onCause={why} />}
+            <Seen isPlaying={isPlaying}>
+                <Delay {...shown} />
+            </Seen>
+            <Seen isPlaying={isPlaying}>
+                <Longer {...shown} />
+            </Seen>
+            <Seen isPlaying={isPlaying}>
+                <Fairness {...shown} />
+            </Seen>
+            <Seen isPlaying={isPlaying}>
+                <Signals {...shown} />
+            </Seen>
+            {show.web && (
+                <Seen isPlaying={isPlaying}>
+                    <Web {...shown} onCause={why} />
+                </Seen>
+            )}
+            {show.web && (
+                <Seen isPlaying={isPlaying}>
+                    <Slowest {...shown} onCause={why} />
+                </Seen>
+            )}
             {cause && <Cause event={cause.event} group={store.sides[cause.side]?.about.groups[cause.event.group] ?? ""} onClose={() => why(undefined, cause.side)} />}
-            {show.film && <Film {...shown} />}
-            {show.calls && <Calls {...shown} />}
-            <Figures {...shown} />
+            {show.film && (
+                <Seen isPlaying={isPlaying}>
+                    <Film {...shown} />
+                </Seen>
+            )}
+            {show.calls && (
+                <Seen isPlaying={isPlaying}>
+                    <Calls {...shown} />
+                </Seen>
+            )}
+            <Seen isPlaying={isPlaying}>
+                <Figures {...shown} />
+            </Seen>
         </div>
     );
 }

@@ -383,7 +383,8 @@ export class Store {
                 break;
             case "rows":
                 this.frame = message.frame;
-                message.runs.forEach((news, place) => this.sides[place]?.history.hear(news, message.frame.now));
+                // The first screen shows nothing of the past.
+                if (!this.isFront) message.runs.forEach((news, place) => this.sides[place]?.history.hear(news, message.frame.now));
                 if (this.isFront || this.isSlow) {
                     const links = this.show.stages.length / this.sides.length;
                     this.show.stages.forEach(({ reel }, place) => {

@@ -16,10 +16,32 @@ export const where = ({ linkName, isUp }: History): string => (linkName === unde
 /** The queues of a side that have packets, with their colours. */
 const queuesOf = ({ history }: Side) => history.queues.map(({ name, rows }, place) => ({ name, rows, place, colour: queueColour(name, place, history.discipline) }));
 
+type Values = { value: number; weight: number }[];
+
+interface Delays {
+    values: Values;
+    /** How many packets they stand for, and what one in a hundred waits longer; undefined of too few. */
+    count: number;
+    high: number | undefined;
+}
+
+/** What was asked for last of each run: two panels draw it, and a minute of packets changes little in half a second. */
+const kept = new WeakMap<Packet[], { now: number; at: number; of: Map<number, Delays> }>();
+const FRESH = 500;
+
 /** Delays of the packets of a queue that were not dropped. */
-function delays({ packets }: History, queue: number): { value: number; weight: number }[] {
-    const fits = (packet: Packet): boolean => packet.queue === queue && !packet.dropped;
-    return packets.filter(fits).map(({ delay, weight }) => ({ value: delay, weight }));
+function delays({ packets, now }: History, queue: number): Delays {
+    let last = kept.get(packets);
+    const at = performance.now();
+    if (!last || (now !== last.now && (at - last.at > FRESH || now < last.now))) kept.set(packets, (last = { now, at, of: new Map() }));
+    const known = last.of.get(queue);
+    if (known) return known;
+    const values: Values = [];
+    for (const { queue: of, dropped, delay, weight } of packets) if (of === queue && !dropped) values.push({ value: delay, weight });
+    const count = values.reduce((sum, { weight }) => sum + weight, 0);
+    const found = { values, count, high: count < ENOUGH ? undefined : quantile(values, 0.99) };
+    last.of.set(queue, found);
+    return found;
 }
 
 /** The least of these that is not exceeded. */
@@ -27,12 +49,13 @@ const topOf = (longest: number): number => [2, 5, 10, 20, 50, 100, 200, 500, 1_0
 
 /** The longest wait of any side in the trace, in ms. */
 function longestOf(sides: Side[]): number {
-    const waits = sides.flatMap(({ history: { now, seesPackets, packets, queues } }) => {
+    let most = 1e6;
+    for (const { history: { now, seesPackets, packets, queues } } of sides) {
         const from = Math.max(0, now - TRACE);
-        if (seesPackets) return packets.filter(({ time }) => time >= from).map(({ delay }) => delay);
-        return queues.flatMap(({ rows }) => rows.filter(({ time, max }) => time >= from && max >= 0).map(({ max }) => max));
-    });
-    return waits.reduce((most, wait) => Math.max(most, wait / 1e6), 1);
+        if (seesPackets) for (let place = packets.length - 1; place >= 0 && (packets[place]?.time ?? 0) >= from; place--) most = Math.max(most, packets[place]?.delay ?? 0);
+        else for (const { time, max } of queues.flatMap(({ rows }) => rows)) if (time >= from && max >= 0) most = Math.max(most, max);
+    }
+    return most / 1e6;
 }
 
 /** The axis of the time of a trace. */
@@ -90,10 +113,8 @@ export function Delay(shown: Shown) {
     const top = topOf(longestOf(sides));
     const figures = ({ history, ...side }: Side): Figure[] =>
         queuesOf({ history, ...side }).flatMap(({ name, colour, place }): Figure[] => {
-            const all = delays(history, place);
-            const count = all.reduce((sum, { weight }) => sum + weight, 0);
+            const { count, high } = delays(history, place);
             if (count === 0) return [];
-            const high = count < ENOUGH ? undefined : quantile(all, 0.99);
             const value = high === undefined ? `${count} of ${ENOUGH}` : time(high);
             return [{ what: `P99, queue ${name}`, value, colour, note: `${high === undefined ? "packets so far" : `${count} packets`}, ${span(history.remembered)}` }];
         });
@@ -139,9 +160,9 @@ export function Longer({ sides }: Shown) {
     const longest = longestOf(sides);
     const lines = sides.flatMap((side): (Line & { sign: string; steps: [number[], number[]] })[] =>
         queuesOf(side).flatMap(({ name, colour, place }) => {
-            const all = delays(side.history, place);
-            if (all.length === 0) return [];
-            const steps = ccdf(all);
+            const { values } = delays(side.history, place);
+            if (values.length === 0) return [];
+            const steps = ccdf(values);
             if (sides.length === 1) return [{ name, colour, stepped: true, sign: "━", steps }];
             // Two of one family differ by their dashes.
             const isTwin = sides.some((other) => other.place < side.place && other.colour === side.colour);
