@@ -35,6 +35,8 @@ pub struct Bottleneck<P, Q, O> {
     now: Time,
     /// End of the transmission in progress.
     busy_until: Option<Time>,
+    /// When something happens next if nothing arrives, [`Time::MAX`] for never: kept, because it is asked for more often than it changes.
+    next: Time,
     /// `None` where the clock is all that there is.
     moves: Option<Box<Moves>>,
     /// The packets of an aggregate while it is put together, with their link bytes.
@@ -45,6 +47,7 @@ impl<P: Packet, Q: Qdisc<P>, O: Observer<P>> Bottleneck<P, Q, O> {
     /// An idle link.
     pub fn new(qdisc: Q, rate: Rate, framing: Framing, observer: O) -> Self {
         Self {
+            next: qdisc.next_update().unwrap_or(Time::MAX),
             qdisc,
             clock: DepartureClock::new(rate, framing),
             observer,
@@ -60,6 +63,7 @@ impl<P: Packet, Q: Qdisc<P>, O: Observer<P>> Bottleneck<P, Q, O> {
     #[must_use]
     pub fn with_service(mut self, service: Service) -> Self {
         self.moves = service.start();
+        self.plan();
         self
     }
 
@@ -86,15 +90,15 @@ impl<P: Packet, Q: Qdisc<P>, O: Observer<P>> Bottleneck<P, Q, O> {
                 self.serve(at, sink);
             }
         }
+        self.plan();
     }
 
     /// Everything that is due up to and including `until` happens, in order; each packet whose
     /// transmission starts goes to `sink`.
     #[inline]
     pub fn advance(&mut self, until: Time, sink: &mut impl FnMut(P, Departure)) {
-        while let Some(at) = self.next_event()
-            && at <= until
-        {
+        while self.next <= until && self.next < Time::MAX {
+            let at = self.next;
             self.now = self.now.max(at);
             if self.busy_until.is_some_and(|end| end <= at) {
                 self.busy_until = None;
@@ -103,6 +107,7 @@ impl<P: Packet, Q: Qdisc<P>, O: Observer<P>> Bottleneck<P, Q, O> {
             } else if self.moves.is_none() || !self.moved(at, sink) {
                 self.qdisc.update(at);
             }
+            self.plan();
         }
         self.now = self.now.max(until);
     }
@@ -110,21 +115,25 @@ impl<P: Packet, Q: Qdisc<P>, O: Observer<P>> Bottleneck<P, Q, O> {
     /// When something happens next if nothing arrives.
     #[inline(always)]
     pub fn next_event(&self) -> Option<Time> {
-        let next = match (self.busy_until, self.qdisc.next_update()) {
-            (Some(end), Some(update)) => Some(end.min(update)),
-            (end, update) => end.or(update),
-        };
-        match &self.moves {
-            None => next,
-            Some(moves) => self.next_move(moves).into_iter().chain(next).min(),
+        (self.next < Time::MAX).then_some(self.next)
+    }
+
+    /// Finds what happens next, after anything has happened.
+    #[inline(always)]
+    fn plan(&mut self) {
+        let update = self.qdisc.next_update().unwrap_or(Time::MAX);
+        self.next = self.busy_until.unwrap_or(Time::MAX).min(update);
+        if let Some(moves) = &self.moves {
+            self.next = self.next.min(self.next_move(moves));
         }
     }
 
     /// When the link moves next by itself. Kept apart, so that links that do not pay nothing for it.
     #[cold]
-    fn next_move(&self, moves: &Moves) -> Option<Time> {
+    fn next_move(&self, moves: &Moves) -> Time {
         let turn = self.turn(moves);
-        turn.into_iter().chain(moves.next_rate()).min()
+        let all = turn.into_iter().chain(moves.next_rate());
+        all.min().unwrap_or(Time::MAX)
     }
 
     /// When packets that wait get their turn.
@@ -190,6 +199,7 @@ impl<P: Packet, Q: Qdisc<P>, O: Observer<P>> Bottleneck<P, Q, O> {
         self.observer.rate_changed(rate, at);
         self.qdisc.set_rate(rate, at, &mut self.observer);
         self.serve(at, sink);
+        self.plan();
     }
 
     /// Changes a parameter of the discipline at `at`.
@@ -201,14 +211,17 @@ impl<P: Packet, Q: Qdisc<P>, O: Observer<P>> Bottleneck<P, Q, O> {
         sink: &mut impl FnMut(P, Departure),
     ) -> Result<(), ParameterError> {
         self.advance(at, sink);
-        self.qdisc
-            .configure(key, value, self.now, &mut self.observer)
+        let now = self.now;
+        let done = self.qdisc.configure(key, value, now, &mut self.observer);
+        self.plan();
+        done
     }
 
     /// Drops all that is queued; the packet in service still leaves.
     pub fn drain(&mut self, at: Time, sink: &mut impl FnMut(P, Departure)) {
         self.advance(at, sink);
         self.qdisc.drain(self.now, &mut self.observer);
+        self.plan();
     }
 
     /// The packets that wait, without the one in service.

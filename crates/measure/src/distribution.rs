@@ -122,10 +122,15 @@ impl Distribution {
     /// Counts `value` `times` times.
     #[inline]
     pub fn record_n(&mut self, value: u64, times: u64) {
+        self.record_in(self.bucket(value), value, times);
+    }
+
+    /// The same of a value whose bucket is known.
+    #[inline]
+    pub(crate) fn record_in(&mut self, bucket: usize, value: u64, times: u64) {
         if times == 0 {
             return;
         }
-        let bucket = self.bucket(value);
         match self.counts.get_mut(bucket) {
             Some(count) => *count += times,
             None => self.counts[self.beyond] += times,
@@ -138,10 +143,19 @@ impl Distribution {
     /// The bucket of `value`: a value with more bits than the first range is halved once for each of
     /// them, and each halving moves on by half a range.
     #[inline]
-    fn bucket(&self, value: u64) -> usize {
+    pub(crate) fn bucket(&self, value: u64) -> usize {
         let first = self.first_bits;
         let doublings = (value | ((1 << first) - 1)).ilog2() + 1 - first;
         ((u64::from(doublings) << (first - 1)) + (value >> doublings)) as usize
+    }
+
+    /// The bucket of `value`, which is `bucket` in `other`.
+    #[inline]
+    pub(crate) fn bucket_as_in(&self, other: &Self, bucket: usize, value: u64) -> usize {
+        match self.first_bits == other.first_bits {
+            true => bucket,
+            false => self.bucket(value),
+        }
     }
 
     /// The value in the middle of a bucket, within the extremes.

@@ -63,13 +63,13 @@ impl Tally {
         }
     }
 
-    /// Counts a packet of `bytes` that was delivered after `sojourn`.
+    /// Counts a packet of `bytes` that was delivered after `sojourn`, which has this bucket in [`Tally::delay`].
     #[inline]
-    pub(crate) fn deliver(&mut self, bytes: u64, sojourn: Time) {
+    pub(crate) fn deliver(&mut self, bytes: u64, sojourn: Time, bucket: usize) {
         self.counts.packets += 1;
         self.counts.bytes += bytes;
         self.counts.delay += u128::from(sojourn.as_nanos());
-        self.delay.record(sojourn.as_nanos());
+        self.delay.record_in(bucket, sojourn.as_nanos(), 1);
     }
 
     /// Counters of the open segment.
@@ -97,6 +97,8 @@ impl Tally {
 #[derive(Debug, Clone)]
 pub(crate) struct BacklogTally {
     bytes: u64,
+    /// The bucket of `bytes` in all three distributions.
+    bucket: usize,
     since: Time,
     /// The open segment is part of the whole.
     measured: bool,
@@ -113,6 +115,7 @@ impl BacklogTally {
         let empty = Distribution::new(backlog_resolution());
         Self {
             bytes: 0,
+            bucket: empty.bucket(0),
             since: Time::ZERO,
             measured,
             weighted: empty.clone(),
@@ -128,14 +131,20 @@ impl BacklogTally {
     #[inline]
     pub(crate) fn add(&mut self, bytes: u64, now: Time) {
         self.account(now);
-        self.bytes += bytes;
+        self.set(self.bytes + bytes);
+    }
+
+    #[inline]
+    fn set(&mut self, bytes: u64) {
+        self.bytes = bytes;
+        self.bucket = self.weighted.bucket(bytes);
     }
 
     #[inline]
     pub(crate) fn remove(&mut self, bytes: u64, now: Time) {
         self.account(now);
         debug_assert!(bytes <= self.bytes, "what leaves a queue was in it");
-        self.bytes = self.bytes.saturating_sub(bytes);
+        self.set(self.bytes.saturating_sub(bytes));
     }
 
     /// Removes a delivered packet of `bytes`.
@@ -143,15 +152,15 @@ impl BacklogTally {
     pub(crate) fn deliver(&mut self, bytes: u64, now: Time) {
         self.remove(bytes, now);
         if self.measured {
-            self.at_dequeue.record(self.bytes);
+            self.at_dequeue.record_in(self.bucket, self.bytes, 1);
         }
     }
 
     /// Counts the present backlog for the time up to `now`.
     #[inline]
     fn account(&mut self, now: Time) {
-        self.weighted
-            .record_n(self.bytes, (now - self.since).as_nanos());
+        let length = (now - self.since).as_nanos();
+        self.weighted.record_in(self.bucket, self.bytes, length);
         self.since = now;
     }
 

@@ -156,12 +156,19 @@ impl Recorder {
         self.advance(now);
         let (bytes, sojourn) = (packet.len().get(), packet.sojourn(now));
         if let Some(queue) = self.queues.get_mut(queue.index()) {
+            let nanos = sojourn.as_nanos();
+            let bucket = queue.tally.delay.bucket(nanos);
             queue.backlog.deliver(bytes, now);
-            queue.tally.deliver(bytes, sojourn);
+            queue.tally.deliver(bytes, sojourn, bucket);
             queue.interval_max = queue.interval_max.max(sojourn);
-        }
-        if let Some(group) = self.group(packet.group()) {
-            group.deliver(bytes, sojourn);
+            let groups = &mut self.groups;
+            let group = packet
+                .group()
+                .and_then(|group| groups.get_mut(group.index()));
+            if let Some(Some(group)) = group {
+                let bucket = group.delay.bucket_as_in(&queue.tally.delay, bucket, nanos);
+                group.deliver(bytes, sojourn, bucket);
+            }
         }
         if let Some(several) = &mut self.several {
             several.remove(bytes, now);

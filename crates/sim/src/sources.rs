@@ -58,6 +58,10 @@ impl Sources {
         } else {
             NEVER
         };
+        if self.leaves == 0 && source < FAN {
+            self.nodes[0][source] = key;
+            return;
+        }
         let mut node = self.leaves + source / FAN;
         self.nodes[node][source % FAN] = key;
         while node > 0 {
