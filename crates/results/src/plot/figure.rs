@@ -100,6 +100,10 @@ pub enum Mark {
     Dots,
     /// A bar from 0, centred at each point, as wide as points are apart.
     Bars,
+    /// The area between the lower and the upper of each two points, behind everything.
+    Band,
+    /// A stroke from the first to the second of each two points.
+    Whiskers,
 }
 
 /// Points that belong together.

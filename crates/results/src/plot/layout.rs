@@ -2,6 +2,7 @@
 
 use super::axis::{Span, number};
 use super::drawing::{Anchor, Drawing, Frame, Ink, Item, Shape};
+use super::end_labels;
 use super::figure::{Axis, Figure, Mark, Panel, Series};
 use super::marks;
 use super::palette::{Style, styles};
@@ -9,7 +10,7 @@ use super::text::{fitting, width};
 
 const TITLE: f64 = 15.0;
 const HEADING: f64 = 12.0;
-const SMALL: f64 = 11.0;
+pub(super) const SMALL: f64 = 11.0;
 const MARGIN: f64 = 12.0;
 /// Room left of a panel's frame for its numbers and its label, right of it, above it for its heading, and below it.
 const LEFT: f64 = 64.0;
@@ -19,20 +20,28 @@ const BELOW: f64 = 44.0;
 /// Panels beside each other.
 pub(super) const MOST_COLUMNS: usize = 3;
 /// The frame of a panel, alone, beside another one, and beside two.
-const WIDE: [f64; MOST_COLUMNS] = [760.0, 380.0, 240.0];
+pub(super) const WIDE: [f64; MOST_COLUMNS] = [760.0, 380.0, 240.0];
 const HEIGHT: f64 = 240.0;
+/// How far bands reach above the lines at most.
+const BEYOND: f64 = 1.5;
 /// A row of the legend, and the line of an entry.
 const ROW: f64 = 18.0;
 const SAMPLE: f64 = 34.0;
 /// Space between a text and what is beside it.
-const GAP: f64 = 6.0;
+pub(super) const GAP: f64 = 6.0;
 
 /// The picture of `figure`.
 pub(super) fn lay_out(figure: &Figure) -> Drawing {
     let most = figure.panels.len().clamp(1, MOST_COLUMNS);
     let columns = figure.columns.clamp(1, most);
-    let inner = WIDE[columns - 1];
-    let cell = LEFT + inner + RIGHT;
+    let cell = LEFT + WIDE[columns - 1] + RIGHT;
+    let styles = styles(figure);
+    let at_ends = end_labels::of(figure, columns);
+    let left = figure.panels.iter().map(words_room).fold(LEFT, f64::max);
+    let right = RIGHT.max(end_labels::room(&at_ends));
+    let inner = cell - left - right;
+    let count = |panel: &Panel| panel.y.words.len() as f64 * (SMALL + 2.0);
+    let high = figure.panels.iter().map(count).fold(HEIGHT, f64::max);
     let total = 2.0 * MARGIN + cell * columns as f64;
     let mut items = Vec::new();
     let mut top = MARGIN + TITLE;
@@ -44,25 +53,25 @@ pub(super) fn lay_out(figure: &Figure) -> Drawing {
         true,
     ));
     top += GAP;
-    let styles = styles(figure);
-    top = legend(&entries(figure, &styles), total, top, &mut items);
+    top = legend(&entries(figure, &styles, &at_ends), total, top, &mut items);
     let rows = figure.panels.len().div_ceil(columns);
     let mut panels = Vec::new();
     for (index, panel) in figure.panels.iter().enumerate() {
         let (row, column) = (index / columns, index % columns);
         let frame = Frame {
-            left: MARGIN + LEFT + cell * column as f64,
-            top: top + ABOVE + (ABOVE + HEIGHT + BELOW) * row as f64,
+            left: MARGIN + left + cell * column as f64,
+            top: top + ABOVE + (ABOVE + high + BELOW) * row as f64,
             width: inner,
-            height: HEIGHT,
+            height: high,
         };
         let placed = Placed::new(panel, frame);
         placed.draw(&styles[index], &mut items);
+        placed.name_ends(&at_ends[index], &styles[index], &mut items);
         panels.push((placed.frame, placed.x));
     }
     Drawing {
         width: total,
-        height: top + (ABOVE + HEIGHT + BELOW) * rows as f64 + MARGIN,
+        height: top + (ABOVE + high + BELOW) * rows as f64 + MARGIN,
         title: figure.title.clone(),
         description: describe(figure),
         items,
@@ -70,7 +79,12 @@ pub(super) fn lay_out(figure: &Figure) -> Drawing {
     }
 }
 
-fn text(at: (f64, f64), text: String, size: f64, anchor: Anchor, is_bold: bool) -> Item {
+/// Whether a legend has an entry of it: not of the range of something.
+pub(super) fn is_named(series: &Series) -> bool {
+    !series.label.is_empty() && !matches!(series.mark, Mark::Band | Mark::Whiskers)
+}
+
+pub(super) fn text(at: (f64, f64), text: String, size: f64, anchor: Anchor, is_bold: bool) -> Item {
     Item::Text {
         at,
         text,
@@ -82,12 +96,27 @@ fn text(at: (f64, f64), text: String, size: f64, anchor: Anchor, is_bold: bool) 
     }
 }
 
-/// Each label once, with its colour and the way in which it is drawn first.
-fn entries<'a>(figure: &'a Figure, styles: &[Vec<Style>]) -> Vec<(&'a Series, Style)> {
+/// Room left of a frame with words at its axis.
+fn words_room(panel: &Panel) -> f64 {
+    const MOST: f64 = 170.0;
+    let words = panel.y.words.iter().map(|word| width(word, SMALL));
+    words.fold(0.0, f64::max).min(MOST) + 2.0 * GAP
+}
+
+/// Each label once that does not stand at the end of its lines, with its colour and the way in which it is drawn first.
+fn entries<'a>(
+    figure: &'a Figure,
+    styles: &[Vec<Style>],
+    at_ends: &[Vec<&str>],
+) -> Vec<(&'a Series, Style)> {
     let mut entries: Vec<(&Series, Style)> = Vec::new();
-    let all = figure.panels.iter().flat_map(|panel| &panel.series);
-    for (series, style) in all.zip(styles.iter().flatten()) {
-        if !series.label.is_empty() && entries.iter().all(|one| one.0.label != series.label) {
+    let panels = figure.panels.iter().zip(styles).zip(at_ends);
+    let all = panels.flat_map(|((panel, styles), at_ends)| {
+        let all = panel.series.iter().zip(styles);
+        all.filter(|(one, _)| !at_ends.contains(&&*one.label))
+    });
+    for (series, style) in all.filter(|(series, _)| is_named(series)) {
+        if entries.iter().all(|one| one.0.label != series.label) {
             entries.push((series, *style));
         }
     }
@@ -138,9 +167,9 @@ pub(super) fn ends(panel: &Panel) -> [(f64, f64); 2] {
 }
 
 /// A panel whose axes have ends.
-struct Placed<'a> {
-    panel: &'a Panel,
-    frame: Frame,
+pub(super) struct Placed<'a> {
+    pub(super) panel: &'a Panel,
+    pub(super) frame: Frame,
     x: Span,
     y: Span,
     /// Of the axis at the right.
@@ -172,7 +201,14 @@ impl<'a> Placed<'a> {
         } else {
             f64::NEG_INFINITY
         };
-        let heights = points().filter(|(x, _)| *x > warmup).map(|(_, y)| *y);
+        let heights = |is_band: bool| {
+            let some = series().filter(move |one| (one.mark == Mark::Band) == is_band);
+            let points = some.flat_map(|series| &series.points);
+            points.filter(|(x, _)| *x > warmup).map(|(_, y)| *y)
+        };
+        // A band may leave the frame: it does not press the lines together.
+        let most = heights(false).fold(0.0, f64::max) * BEYOND;
+        let heights = heights(false).chain(heights(true).map(|y| y.min(most)));
         Self {
             panel,
             frame,
@@ -196,18 +232,21 @@ impl<'a> Placed<'a> {
         Some(self.bottom() - place * self.frame.height)
     }
 
-    fn bottom(&self) -> f64 {
+    pub(super) fn bottom(&self) -> f64 {
         self.frame.top + self.frame.height
     }
 
-    fn right(&self) -> f64 {
+    pub(super) fn right(&self) -> f64 {
         self.frame.left + self.frame.width
     }
 
     fn draw(&self, styles: &[Style], items: &mut Vec<Item>) {
         self.shades(items);
         self.grid(items);
-        for (series, style) in self.panel.series.iter().zip(styles) {
+        let all = || self.panel.series.iter().zip(styles);
+        let is_band = |(series, _): &(&Series, _)| series.mark == Mark::Band;
+        let behind = all().filter(is_band);
+        for (series, style) in behind.chain(all().filter(|one| !is_band(one))) {
             items.push(self.series(series, *style));
         }
         self.levels(items);
@@ -245,7 +284,11 @@ impl<'a> Placed<'a> {
             (self.frame.left, self.right(), self.frame.top, self.bottom());
         for (place, label) in self.ticks(&self.panel.y, &self.y, 6, |y| self.at_y(y)) {
             items.push(line((left, place), (right, place), Ink::Grid));
-            let label = fitting(&label, SMALL, LEFT - SMALL - 2.0 * GAP);
+            let room = match self.panel.y.words.is_empty() {
+                true => LEFT - SMALL - 2.0 * GAP,
+                false => words_room(self.panel) - GAP,
+            };
+            let label = fitting(&label, SMALL, room);
             items.push(text(
                 (left - GAP, place + SMALL * 0.35),
                 label,
@@ -326,6 +369,8 @@ impl<'a> Placed<'a> {
                 marks::dots(series, style, at.collect())
             }
             Mark::Bars => marks::bars(style, self.bars(series)),
+            Mark::Band => marks::band(self.pairs(series)),
+            Mark::Whiskers => marks::whiskers(self.pairs(series)),
         };
         Item::Series {
             label: series.label.clone(),
@@ -335,7 +380,17 @@ impl<'a> Placed<'a> {
         }
     }
 
-    fn at(&self, series: &Series, (x, y): (f64, f64)) -> Option<(f64, f64)> {
+    /// The places of each two points, without those that have none; a gap is between two lists.
+    fn pairs(&self, series: &Series) -> Vec<Vec<[(f64, f64); 2]>> {
+        let pairs = series.points.chunks_exact(2);
+        let places = pairs.map(|pair| Some([self.at(series, pair[0])?, self.at(series, pair[1])?]));
+        let places: Vec<_> = places.collect();
+        let parts = places.split(Option::is_none);
+        let parts = parts.map(|part| part.iter().flatten().copied().collect());
+        parts.filter(|part: &Vec<_>| !part.is_empty()).collect()
+    }
+
+    pub(super) fn at(&self, series: &Series, (x, y): (f64, f64)) -> Option<(f64, f64)> {
         let span = match series.is_right {
             true => self.right.as_ref()?,
             false => &self.y,

@@ -1,6 +1,6 @@
 //! Dots and bars of series that share a colour: every second one has crosses and outlines, so that they differ without colours too.
 
-use super::drawing::{Frame, Ink, Item, Shape};
+use super::drawing::{BAND, Frame, Ink, Item, Shape};
 use super::figure::{Mark, Series};
 use super::palette::Style;
 
@@ -18,6 +18,26 @@ pub(super) fn dots(series: &Series, style: Style, at: Vec<(f64, f64)>) -> Shape 
             radius: if series.is_one_of_many { 1.2 } else { 2.0 },
         },
     }
+}
+
+/// An area for each part.
+pub(super) fn band(parts: Vec<Vec<[(f64, f64); 2]>>) -> Shape {
+    let areas = parts.iter().map(|part| {
+        let (low, high) = (
+            part.iter().map(|pair| pair[0]),
+            part.iter().map(|pair| pair[1]),
+        );
+        low.chain(high.rev()).collect()
+    });
+    Shape::Areas {
+        areas: areas.collect(),
+        opacity: BAND,
+    }
+}
+
+/// A stroke between each two places.
+pub(super) fn whiskers(parts: Vec<Vec<[(f64, f64); 2]>>) -> Shape {
+    strokes(parts.into_iter().flatten().map(Vec::from).collect())
 }
 
 /// These bars.
@@ -56,6 +76,8 @@ pub(super) fn sample(
             let width = 2.0 * style.width;
             vec![line(((left, middle), (right, middle)), width, style.dashes)]
         }
+        // The range of something that has a sample.
+        (Mark::Band | Mark::Whiskers, _) => Vec::new(),
         (Mark::Dots | Mark::Bars, false) => vec![Item::Box {
             corner: (center - 4.0, middle - 4.0),
             size: (8.0, 8.0),

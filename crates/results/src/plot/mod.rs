@@ -6,12 +6,14 @@
 
 mod axis;
 mod drawing;
+mod end_labels;
 mod error;
 mod figure;
 mod kinds;
 mod layout;
 mod marks;
 mod multiples;
+mod over_time;
 mod palette;
 mod pdf;
 mod png;
@@ -43,7 +45,7 @@ pub const OVERVIEW_NAME: &str = "overview";
 ///
 /// There is no such kind, a result cannot be read, or it has nothing of what the kind shows.
 pub fn figure(kind: &str, sources: &[Source]) -> Result<Figure, Error> {
-    let (mut panels, mut is_split) = (Vec::new(), false);
+    let mut panels = Vec::new();
     if kind == OVERVIEW_NAME {
         let kinds = if sources.len() > 1 {
             OVERVIEW_OF_MANY
@@ -65,17 +67,20 @@ pub fn figure(kind: &str, sources: &[Source]) -> Result<Figure, Error> {
         }
     } else {
         panels = (find(kind)?.panels)(sources)?;
-        let before = panels.len();
         panels = multiples::split(panels, sources);
-        is_split = panels.len() > before;
     }
     let columns = match panels.len() {
-        5.. if is_split => layout::MOST_COLUMNS,
+        5.. => layout::MOST_COLUMNS,
         1 => 1,
         _ => 2,
     };
+    let mut title = title(sources);
+    let mut all = panels.iter().flat_map(|panel| &panel.series);
+    if all.any(|series| series.mark == Mark::Band) {
+        title.push_str("; bands from the lowest to the highest");
+    }
     let mut figure = Figure {
-        title: title(sources),
+        title,
         panels,
         columns,
     };

@@ -5,7 +5,7 @@ use super::layout::ends;
 use super::source::Source;
 
 /// More lines than this are not told apart in one frame.
-const MOST: usize = 7;
+pub(super) const MOST: usize = 7;
 
 /// The panels, each with too many lines as one for each result. A frame then shows one queue, whose lines are those of its traffic.
 pub(super) fn split(panels: Vec<Panel>, sources: &[Source]) -> Vec<Panel> {

@@ -6,6 +6,8 @@ use serde_json::Value;
 
 use super::Error;
 use super::figure::{Axis, Mark, Panel, Series, Shade};
+use super::multiples::MOST;
+use super::over_time::together;
 use super::source::{Run, Source};
 
 /// A kind of picture.
@@ -239,4 +241,24 @@ fn flows(run: &Run, column: &str, unit: f64) -> Result<Vec<(Flow, Points)>, Erro
             .push((time.number() / SECOND, value.number() / unit));
     }
     Ok(all)
+}
+
+/// A line for each flow, or where they are many or of several seeds the mean of each group, before a band from the lowest to the highest.
+fn each_or_groups(source: &Source, mark: Mark, flows: &[(Flow, Points)]) -> Vec<Series> {
+    if source.runs.len() == 1 && flows.len() <= MOST {
+        let each = flows.iter().map(|((group, _), points)| Series {
+            is_one_of_many: true,
+            ..series(source, group, mark, points.clone())
+        });
+        return each.collect();
+    }
+    let mut groups: Vec<(&str, Vec<Points>)> = Vec::new();
+    for ((group, _), points) in flows {
+        entry(&mut groups, group).push(points.clone());
+    }
+    let groups = groups.into_iter().flat_map(|(group, lines)| {
+        let mean = series(source, group, mark, Vec::new());
+        together(mean, &lines)
+    });
+    groups.collect()
 }

@@ -1,0 +1,118 @@
+//! Names of lines at their ends, in ink, in place of a legend: where a frame has few lines, and all of them end near its right side.
+
+use super::drawing::{Anchor, Ink, Item};
+use super::figure::{Figure, Mark, Panel, Series};
+use super::layout::{GAP, MOST_COLUMNS, Placed, SMALL, WIDE, ends, is_named, text};
+use super::multiples::MOST;
+use super::palette::Style;
+use super::text::width;
+
+/// Between the end of a line and its name, and from one name to the next.
+const LEADER: f64 = 12.0;
+const STEP: f64 = SMALL + 2.0;
+/// Of the width of a frame, what names may take, and where lines have to end.
+const MOST_ROOM: f64 = 0.3;
+const END: f64 = 0.9;
+
+/// For each panel the labels that stand at the ends of its lines.
+pub(super) fn of(figure: &Figure, columns: usize) -> Vec<Vec<&str>> {
+    let of = |panel| labels(panel).filter(|_| columns < MOST_COLUMNS);
+    let all = figure
+        .panels
+        .iter()
+        .map(|panel| of(panel).unwrap_or_default());
+    let all: Vec<_> = all.collect();
+    match room(&all) <= MOST_ROOM * WIDE[columns - 1] {
+        true => all,
+        false => vec![Vec::new(); all.len()],
+    }
+}
+
+/// The labels of a panel if they can stand at its side.
+fn labels(panel: &Panel) -> Option<Vec<&str>> {
+    let [(low, high), _] = ends(panel);
+    let mut labels: Vec<&str> = Vec::new();
+    for series in panel
+        .series
+        .iter()
+        .filter(|series| series.mark != Mark::Band)
+    {
+        let is_line = matches!(series.mark, Mark::Line | Mark::Step) && is_named(series);
+        let last = last(series)?.0;
+        if !is_line || series.is_right || last < low + END * (high - low) {
+            return None;
+        }
+        if !labels.contains(&&*series.label) {
+            labels.push(&series.label);
+        }
+    }
+    (labels.len() <= MOST).then_some(labels)
+}
+
+fn last(series: &Series) -> Option<(f64, f64)> {
+    let mut points = series.points.iter().rev();
+    points.find(|(_, y)| y.is_finite()).copied()
+}
+
+/// The room right of a frame for these labels.
+pub(super) fn room(labels: &[Vec<&str>]) -> f64 {
+    let widest = labels.iter().flatten().map(|label| width(label, SMALL));
+    widest.fold(0.0, f64::max) + LEADER + GAP
+}
+
+impl Placed<'_> {
+    /// Names the lines with these labels, from top to bottom as they end.
+    pub(super) fn name_ends(&self, labels: &[&str], styles: &[Style], items: &mut Vec<Item>) {
+        let (top, bottom) = (self.frame.top, self.bottom());
+        let end = |label: &&str| {
+            let all = self.panel.series.iter().zip(styles);
+            let own = all.filter(|(one, _)| one.label == *label && one.mark != Mark::Band);
+            let mut own: Vec<(f64, Style)> = own
+                .filter_map(|(one, style)| Some((self.at(one, last(one)?)?.1, *style)))
+                .collect();
+            own.sort_by(|a, b| a.0.total_cmp(&b.0));
+            let (y, style) = *own.get(own.len() / 2)?;
+            Some((y.clamp(top, bottom), style, (*label).to_owned()))
+        };
+        let mut ends: Vec<_> = labels.iter().filter_map(end).collect();
+        ends.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let places = apart(ends.iter().map(|(y, ..)| *y).collect(), bottom);
+        for ((y, style, label), place) in ends.into_iter().zip(places) {
+            items.push(Item::Line {
+                from: (self.right(), y),
+                to: (self.right() + LEADER - 2.0, place),
+                ink: Ink::Series(style.color),
+                width: 1.0,
+                dashes: &[],
+            });
+            let at = (self.right() + LEADER, place + SMALL * 0.35);
+            items.push(text(at, label, SMALL, Anchor::Start, false));
+        }
+    }
+}
+
+/// Places from top to bottom, moved until each is a step below the one before, and none below the bottom.
+fn apart(mut places: Vec<f64>, bottom: f64) -> Vec<f64> {
+    let mut free = f64::NEG_INFINITY;
+    for place in &mut places {
+        *place = place.max(free);
+        free = *place + STEP;
+    }
+    let mut most = bottom;
+    for place in places.iter_mut().rev() {
+        *place = place.min(most);
+        most = *place - STEP;
+    }
+    places
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_moved_apart_and_stay_beside_the_frame() {
+        assert_eq!(apart(vec![10.0, 11.0, 90.0], 100.0), [10.0, 23.0, 90.0]);
+        assert_eq!(apart(vec![98.0, 99.0, 100.0], 100.0), [74.0, 87.0, 100.0]);
+    }
+}
