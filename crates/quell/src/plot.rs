@@ -69,7 +69,7 @@ fn ending(out: &Path) -> String {
 fn list(page: &mut Page) {
     let overview = (
         OVERVIEW_NAME,
-        "delay, ccdf, rates and signals in one picture",
+        "on one page delay, rates, marks and drops, what people feel",
     );
     let kinds = KINDS.iter().map(|kind| (kind.name, kind.help));
     for (name, help) in std::iter::once(overview).chain(kinds) {

@@ -22,7 +22,8 @@ pub(super) fn of(figure: &Figure, columns: usize) -> Vec<Vec<&str>> {
         .iter()
         .map(|panel| of(panel).unwrap_or_default());
     let all: Vec<_> = all.collect();
-    match room(&all) <= MOST_ROOM * WIDE[columns - 1] {
+    match all.iter().map(|labels| room(labels)).fold(0.0, f64::max) <= MOST_ROOM * WIDE[columns - 1]
+    {
         true => all,
         false => vec![Vec::new(); all.len()],
     }
@@ -55,8 +56,8 @@ fn last(series: &Series) -> Option<(f64, f64)> {
 }
 
 /// The room right of a frame for these labels.
-pub(super) fn room(labels: &[Vec<&str>]) -> f64 {
-    let widest = labels.iter().flatten().map(|label| width(label, SMALL));
+pub(super) fn room(labels: &[&str]) -> f64 {
+    let widest = labels.iter().map(|label| width(label, SMALL));
     widest.fold(0.0, f64::max) + LEADER + GAP
 }
 

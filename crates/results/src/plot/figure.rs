@@ -150,6 +150,23 @@ pub struct Level {
     pub label: String,
 }
 
+impl Series {
+    /// In a colour and with dashes by the place of its result.
+    pub fn new(label: &str, of: (usize, String), mark: Mark, points: Vec<(f64, f64)>) -> Self {
+        Self {
+            label: label.to_owned(),
+            variant: "",
+            color: of.0,
+            dashes: of.0,
+            of,
+            mark,
+            is_right: false,
+            is_one_of_many: false,
+            points,
+        }
+    }
+}
+
 impl Panel {
     /// Without series.
     pub fn new(title: &str, x: Axis, y: Axis) -> Self {

@@ -1,12 +1,14 @@
 //! Gives everything in a picture its place.
 
 use super::axis::{Span, number};
+use super::description::describe;
 use super::drawing::{Anchor, Drawing, Frame, Ink, Item, Shape};
 use super::end_labels;
 use super::figure::{Axis, Figure, Mark, Panel, Series};
 use super::marks;
 use super::palette::{Style, styles};
 use super::text::{fitting, width};
+use super::thinning::thinned;
 
 const TITLE: f64 = 15.0;
 const HEADING: f64 = 12.0;
@@ -37,9 +39,6 @@ pub(super) fn lay_out(figure: &Figure) -> Drawing {
     let cell = LEFT + WIDE[columns - 1] + RIGHT;
     let styles = styles(figure);
     let at_ends = end_labels::of(figure, columns);
-    let left = figure.panels.iter().map(words_room).fold(LEFT, f64::max);
-    let right = RIGHT.max(end_labels::room(&at_ends));
-    let inner = cell - left - right;
     let count = |panel: &Panel| panel.y.words.len() as f64 * (SMALL + 2.0);
     let high = figure.panels.iter().map(count).fold(HEIGHT, f64::max);
     let total = 2.0 * MARGIN + cell * columns as f64;
@@ -58,10 +57,12 @@ pub(super) fn lay_out(figure: &Figure) -> Drawing {
     let mut panels = Vec::new();
     for (index, panel) in figure.panels.iter().enumerate() {
         let (row, column) = (index / columns, index % columns);
+        let left = words_room(panel).max(LEFT);
+        let right = RIGHT.max(end_labels::room(&at_ends[index]));
         let frame = Frame {
             left: MARGIN + left + cell * column as f64,
             top: top + ABOVE + (ABOVE + high + BELOW) * row as f64,
-            width: inner,
+            width: cell - left - right,
             height: high,
         };
         let placed = Placed::new(panel, frame);
@@ -366,18 +367,37 @@ impl<'a> Placed<'a> {
             Mark::Dots => {
                 let points = series.points.iter();
                 let at = points.filter_map(|&point| self.at(series, point));
+                let at = at.filter(|at| self.has_within(*at));
                 marks::dots(series, style, at.collect())
             }
             Mark::Bars => marks::bars(style, self.bars(series)),
             Mark::Band => marks::band(self.pairs(series)),
             Mark::Whiskers => marks::whiskers(self.pairs(series)),
         };
+        let more = if series.mark == Mark::Dots {
+            marks::LARGE + 1.0
+        } else {
+            0.0
+        };
+        let clip = Frame {
+            left: self.frame.left - more,
+            top: self.frame.top - more,
+            width: self.frame.width + 2.0 * more,
+            height: self.frame.height + 2.0 * more,
+        };
         Item::Series {
             label: series.label.clone(),
             ink: Ink::Series(style.color),
-            clip: self.frame,
+            clip,
             shape,
         }
+    }
+
+    /// Whether a place is in the frame or at its side: a mark there is drawn whole.
+    fn has_within(&self, (x, y): (f64, f64)) -> bool {
+        let (across, down) = (x - self.frame.left, y - self.frame.top);
+        let is = |at: f64, most: f64| (-0.5..=most + 0.5).contains(&at);
+        is(across, self.frame.width) && is(down, self.frame.height)
     }
 
     /// The places of each two points, without those that have none; a gap is between two lists.
@@ -543,86 +563,4 @@ fn spacing(panel: &Panel) -> f64 {
     let gaps = all.windows(2).map(|pair| pair[1] - pair[0]);
     let least = gaps.filter(|gap| *gap > 0.0).fold(f64::INFINITY, f64::min);
     if least.is_finite() { least } else { 1.0 }
-}
-
-/// At most four points for each unit across: where it enters, the lowest, the highest, where it leaves. Nobody sees more.
-fn thinned(line: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
-    const FEW: usize = 2_000;
-    if line.len() <= FEW {
-        return apart(&line);
-    }
-    let mut thin = Vec::new();
-    for column in line.chunk_by(|a, b| a.0.floor() == b.0.floor()) {
-        let by_height = |a: &&(f64, f64), b: &&(f64, f64)| a.1.total_cmp(&b.1);
-        let low = column.iter().min_by(by_height);
-        let high = column.iter().max_by(by_height);
-        let mut kept: Vec<(f64, f64)> = [column.first(), low, high, column.last()]
-            .into_iter()
-            .flatten()
-            .copied()
-            .collect();
-        kept[1..3].sort_by(|a, b| a.0.total_cmp(&b.0));
-        kept.dedup();
-        thin.append(&mut kept);
-    }
-    thin
-}
-
-/// Of points that nobody tells apart the first and the last, so that a step stays upright.
-fn apart(line: &[(f64, f64)]) -> Vec<(f64, f64)> {
-    const NEAR: f64 = 0.4;
-    let mut kept: Vec<(f64, f64)> = Vec::new();
-    for (index, point) in line.iter().enumerate() {
-        let is_near = |other: &(f64, f64)| {
-            let last = kept.last();
-            last.is_some_and(|last| {
-                (other.0 - last.0).abs() < NEAR && (other.1 - last.1).abs() < NEAR
-            })
-        };
-        let next = line.get(index + 1);
-        if !is_near(point) || !next.is_some_and(is_near) {
-            kept.push(*point);
-        }
-    }
-    kept
-}
-
-/// The picture in sentences: for each panel its axes, and where its series begin, lie and end.
-fn describe(figure: &Figure) -> String {
-    let mut all = Vec::new();
-    for panel in &figure.panels {
-        let title = if panel.title.is_empty() {
-            &figure.title
-        } else {
-            &panel.title
-        };
-        all.push(format!(
-            "{title}: {} over {}.",
-            panel.y.text(),
-            panel.x.text()
-        ));
-        for label in entries_of(panel) {
-            let series = panel.series.iter().filter(|series| series.label == label);
-            let points = series.flat_map(|series| &series.points);
-            let ys = points.map(|(_, y)| *y).filter(|y| y.is_finite());
-            let (low, high) = ys.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), y| {
-                (low.min(y), high.max(y))
-            });
-            all.push(match low <= high {
-                true => format!("{label}: from {} to {}.", number(low, 3), number(high, 3)),
-                false => format!("{label}: nothing."),
-            });
-        }
-    }
-    all.join(" ")
-}
-
-fn entries_of(panel: &Panel) -> Vec<&str> {
-    let mut labels: Vec<&str> = Vec::new();
-    for series in &panel.series {
-        if !labels.contains(&series.label.as_str()) {
-            labels.push(&series.label);
-        }
-    }
-    labels
 }

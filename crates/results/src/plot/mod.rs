@@ -5,6 +5,7 @@
 //! light and dark pages, and it names every series for programs and for people who do not see the picture.
 
 mod axis;
+mod description;
 mod drawing;
 mod end_labels;
 mod error;
@@ -14,12 +15,14 @@ mod layout;
 mod marks;
 mod multiples;
 mod over_time;
+mod overview;
 mod palette;
 mod pdf;
 mod png;
 mod source;
 mod svg;
 mod text;
+mod thinning;
 mod values;
 
 #[cfg(test)]
@@ -33,10 +36,7 @@ pub use source::{Source, read};
 pub(crate) use source::{queue_text, scenario_text};
 pub use svg::escaped;
 
-/// The kinds of the picture that shows the most important of everything, of one result and of several.
-const OVERVIEW: [&str; 4] = ["delay", "ccdf", "rates", "signals"];
-const OVERVIEW_OF_MANY: [&str; 4] = ["delay", "ccdf", "signals", "backlog"];
-/// Its word on the command line.
+/// The word on the command line for the picture that shows the most important of everything.
 pub const OVERVIEW_NAME: &str = "overview";
 
 /// The picture of this kind, or the overview.
@@ -45,30 +45,10 @@ pub const OVERVIEW_NAME: &str = "overview";
 ///
 /// There is no such kind, a result cannot be read, or it has nothing of what the kind shows.
 pub fn figure(kind: &str, sources: &[Source]) -> Result<Figure, Error> {
-    let mut panels = Vec::new();
-    if kind == OVERVIEW_NAME {
-        let kinds = if sources.len() > 1 {
-            OVERVIEW_OF_MANY
-        } else {
-            OVERVIEW
-        };
-        for name in kinds {
-            let one = find(name)?;
-            match (one.panels)(sources) {
-                Ok(some) => panels.extend(some),
-                Err(Error::Nothing(_)) => {}
-                Err(error) => return Err(error),
-            }
-        }
-        if panels.is_empty() {
-            return Err(Error::Nothing(
-                "the results have nothing to show".to_owned(),
-            ));
-        }
-    } else {
-        panels = (find(kind)?.panels)(sources)?;
-        panels = multiples::split(panels, sources);
-    }
+    let panels = match kind == OVERVIEW_NAME {
+        true => overview::panels(sources)?,
+        false => multiples::split((find(kind)?.panels)(sources)?, sources),
+    };
     let columns = match panels.len() {
         5.. => layout::MOST_COLUMNS,
         1 => 1,

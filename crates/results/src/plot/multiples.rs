@@ -17,13 +17,18 @@ pub(super) fn split(panels: Vec<Panel>, sources: &[Source]) -> Vec<Panel> {
     .collect()
 }
 
-/// Whether it has too many lines, of several results. With an axis at the right each frame would need two, and a legend of its own.
-fn is_full(panel: &Panel) -> bool {
+/// Each label once.
+pub(super) fn labels(panel: &Panel) -> Vec<&str> {
     let mut labels: Vec<&str> = panel.series.iter().map(|one| one.label.as_str()).collect();
     labels.sort_unstable();
     labels.dedup();
+    labels
+}
+
+/// Whether it has too many lines, of several results. With an axis at the right each frame would need two, and a legend of its own.
+fn is_full(panel: &Panel) -> bool {
     let first = panel.series.first().map(|one| one.of.0);
-    labels.len() > MOST
+    labels(panel).len() > MOST
         && panel.right.is_none()
         && panel.series.iter().any(|one| Some(one.of.0) != first)
 }

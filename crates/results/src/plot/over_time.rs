@@ -79,17 +79,7 @@ mod tests {
     use super::*;
 
     fn line(points: Vec<(f64, f64)>) -> Series {
-        Series {
-            label: "a".to_owned(),
-            of: (0, String::new()),
-            variant: "",
-            color: 0,
-            dashes: 0,
-            mark: Mark::Line,
-            is_right: false,
-            is_one_of_many: false,
-            points,
-        }
+        Series::new("a", (0, String::new()), Mark::Line, points)
     }
 
     #[test]

@@ -23,7 +23,7 @@ pub struct Kind {
 
 macro_rules! kinds {
     ($($name:literal: $module:ident, $help:literal;)*) => {
-        $(mod $module;)*
+        $(pub(super) mod $module;)*
         /// Every kind, in the order in which they are listed.
         pub const KINDS: &[Kind] = &[$(Kind { name: $name, help: $help, panels: $module::panels },)*];
     };
@@ -43,7 +43,7 @@ kinds! {
 }
 
 const SECOND: f64 = 1e9;
-const MILLISECOND: f64 = 1e6;
+pub(super) const MILLISECOND: f64 = 1e6;
 
 fn nothing(what: &str) -> Error {
     Error::Nothing(what.to_owned())
@@ -59,17 +59,8 @@ pub(crate) fn join(source: &Source, part: &str) -> String {
 }
 
 fn series(source: &Source, part: &str, mark: Mark, points: Vec<(f64, f64)>) -> Series {
-    Series {
-        label: join(source, part),
-        of: (source.index, part.to_owned()),
-        variant: "",
-        color: 0,
-        dashes: 0,
-        mark,
-        is_right: false,
-        is_one_of_many: false,
-        points,
-    }
+    let of = (source.index, part.to_owned());
+    Series::new(&join(source, part), of, mark, points)
 }
 
 /// The same of something of a part, such as its marks.
@@ -161,7 +152,7 @@ fn named(run: &Run, part: &Value) -> String {
 }
 
 /// The value of `key` in a list that keeps the order in which its keys came.
-fn entry<K: PartialEq, V: Default>(list: &mut Vec<(K, V)>, key: K) -> &mut V {
+pub(super) fn entry<K: PartialEq, V: Default>(list: &mut Vec<(K, V)>, key: K) -> &mut V {
     let place = list.iter().position(|(other, _)| *other == key);
     let place = place.unwrap_or_else(|| {
         list.push((key, V::default()));
@@ -173,12 +164,16 @@ fn entry<K: PartialEq, V: Default>(list: &mut Vec<(K, V)>, key: K) -> &mut V {
 /// Points of a line.
 type Points = Vec<(f64, f64)>;
 /// A distribution: packets by value.
-type Counts = BTreeMap<u64, u64>;
+pub(super) type Counts = BTreeMap<u64, u64>;
 /// Distribution functions at a delay in ms: the share of packets that waited no longer, and of those that waited longer.
 type Shares = Vec<(f64, f64, f64)>;
 
 /// A distribution of one kind from the histograms of all runs of a source, by the name of its queue or group: values with counts.
-fn distribution(source: &Source, of: &str, key: &str) -> Result<Vec<(String, Counts)>, Error> {
+pub(super) fn distribution(
+    source: &Source,
+    of: &str,
+    key: &str,
+) -> Result<Vec<(String, Counts)>, Error> {
     let mut all: Vec<(String, Counts)> = Vec::new();
     for run in &source.runs {
         let histograms = run.histograms()?;
@@ -198,11 +193,18 @@ fn distribution(source: &Source, of: &str, key: &str) -> Result<Vec<(String, Cou
     Ok(all)
 }
 
-/// Distribution functions of the delays of groups: for each value in ms the share of packets that waited no longer, and of those that
-/// waited longer.
-fn shares(source: &Source) -> Result<Vec<(String, Shares)>, Error> {
+/// Distributions of the delay, by name.
+type Delays = Vec<(String, Counts)>;
+
+/// The delays of groups.
+fn of_groups(source: &Source) -> Result<Delays, Error> {
+    distribution(source, "groups", "delay_ns")
+}
+
+/// Distribution functions of delays: for each value in ms the share of packets that waited no longer, and of those that waited longer.
+fn shares(delays: Delays) -> Vec<(String, Shares)> {
     let mut all = Vec::new();
-    for (name, counts) in distribution(source, "groups", "delay_ns")? {
+    for (name, counts) in delays {
         let total: u64 = counts.values().sum();
         let mut below = 0;
         let points = counts.iter().map(|(value, count)| {
@@ -216,11 +218,11 @@ fn shares(source: &Source) -> Result<Vec<(String, Shares)>, Error> {
         });
         all.push((name, points.collect()));
     }
-    Ok(all)
+    all
 }
 
 /// The least of positive delays, below which a logarithmic axis need not go: a thousandth of a millisecond.
-const LEAST_DELAY: f64 = 1e-3;
+pub(super) const LEAST_DELAY: f64 = 1e-3;
 
 /// What a run calls its flows' rows by: group and flow.
 type Flow = (String, u64);

@@ -9,7 +9,7 @@ use crate::plot::source::{Run, Source};
 
 const MEGABIT: f64 = 1e6;
 
-pub(super) fn panels(sources: &[Source]) -> Result<Vec<Panel>, Error> {
+pub(in crate::plot) fn panels(sources: &[Source]) -> Result<Vec<Panel>, Error> {
     let mut panels = Vec::new();
     for source in sources {
         let mut all = Vec::new();

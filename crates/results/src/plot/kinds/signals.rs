@@ -20,7 +20,7 @@ struct Stretch {
     dropped: f64,
 }
 
-pub(super) fn panels(sources: &[Source]) -> Result<Vec<Panel>, Error> {
+pub(in crate::plot) fn panels(sources: &[Source]) -> Result<Vec<Panel>, Error> {
     let (mut all, mut window) = (Vec::new(), None);
     for source in sources {
         let mut lines: Vec<((String, &str), Vec<Points>)> = Vec::new();
