@@ -31,16 +31,11 @@ pub(super) fn of(figure: &Figure, columns: usize) -> Vec<Vec<&str>> {
 
 /// The labels of a panel if they can stand at its side.
 fn labels(panel: &Panel) -> Option<Vec<&str>> {
-    let [(low, high), _] = ends(panel);
+    let [(low, high), ..] = ends(panel);
     let mut labels: Vec<&str> = Vec::new();
-    for series in panel
-        .series
-        .iter()
-        .filter(|series| series.mark != Mark::Band)
-    {
-        let is_line = matches!(series.mark, Mark::Line | Mark::Step) && is_named(series);
-        let last = last(series)?.0;
-        if !is_line || series.is_right || last < low + END * (high - low) {
+    for series in panel.series.iter().filter(is_line) {
+        let is_far = last(series)?.0 >= low + END * (high - low);
+        if !is_far || series.is_right || !is_named(series) {
             return None;
         }
         if !labels.contains(&&*series.label) {
@@ -48,6 +43,10 @@ fn labels(panel: &Panel) -> Option<Vec<&str>> {
         }
     }
     (labels.len() <= MOST).then_some(labels)
+}
+
+fn is_line(series: &&Series) -> bool {
+    matches!(series.mark, Mark::Line | Mark::Step)
 }
 
 fn last(series: &Series) -> Option<(f64, f64)> {
@@ -67,7 +66,7 @@ impl Placed<'_> {
         let (top, bottom) = (self.frame.top, self.bottom());
         let end = |label: &&str| {
             let all = self.panel.series.iter().zip(styles);
-            let own = all.filter(|(one, _)| one.label == *label && one.mark != Mark::Band);
+            let own = all.filter(|(one, _)| one.label == *label && is_line(one));
             let mut own: Vec<(f64, Style)> = own
                 .filter_map(|(one, style)| Some((self.at(one, last(one)?)?.1, *style)))
                 .collect();

@@ -155,8 +155,8 @@ fn legend(entries: &[(&Series, Style)], total: f64, top: f64, items: &mut Vec<It
     if entries.is_empty() { top } else { base + GAP }
 }
 
-/// The ends of the axes of x and of y, as they are where nothing else gives them.
-pub(super) fn ends(panel: &Panel) -> [(f64, f64); 2] {
+/// The ends of the axes of x, of y and at the right, as they are where nothing else gives them.
+pub(super) fn ends(panel: &Panel) -> [(f64, f64); 3] {
     let frame = Frame {
         left: 0.0,
         top: 0.0,
@@ -164,7 +164,8 @@ pub(super) fn ends(panel: &Panel) -> [(f64, f64); 2] {
         height: HEIGHT,
     };
     let placed = Placed::new(panel, frame);
-    [placed.x, placed.y].map(|span| (span.low(), span.high()))
+    let right = placed.right.unwrap_or(placed.y);
+    [placed.x, placed.y, right].map(|span| (span.low(), span.high()))
 }
 
 /// A panel whose axes have ends.

@@ -4,6 +4,7 @@
 //! our own and no library for plots: it places texts by the widths of the font, so that the bytes depend on the results alone, it follows
 //! light and dark pages, and it names every series for programs and for people who do not see the picture.
 
+mod against;
 mod axis;
 mod description;
 mod drawing;
@@ -28,6 +29,7 @@ mod values;
 #[cfg(test)]
 mod tests;
 
+pub use against::{Point, against};
 pub use error::Error;
 pub use figure::{Axis, Figure, Level, Mark, Panel, Series, Shade};
 pub(crate) use kinds::join;
@@ -47,12 +49,10 @@ pub const OVERVIEW_NAME: &str = "overview";
 pub fn figure(kind: &str, sources: &[Source]) -> Result<Figure, Error> {
     let panels = match kind == OVERVIEW_NAME {
         true => overview::panels(sources)?,
-        false => multiples::split((find(kind)?.panels)(sources)?, sources),
-    };
-    let columns = match panels.len() {
-        5.. => layout::MOST_COLUMNS,
-        1 => 1,
-        _ => 2,
+        false => {
+            let labels: Vec<&str> = sources.iter().map(|one| one.label.as_str()).collect();
+            multiples::split((find(kind)?.panels)(sources)?, &labels, "queue")
+        }
     };
     let mut title = title(sources);
     let mut all = panels.iter().flat_map(|panel| &panel.series);
@@ -61,11 +61,20 @@ pub fn figure(kind: &str, sources: &[Source]) -> Result<Figure, Error> {
     }
     let mut figure = Figure {
         title,
+        columns: columns(panels.len()),
         panels,
-        columns,
     };
     palette::color(&mut figure, sources);
     Ok(figure)
+}
+
+/// How many of so many panels stand beside each other.
+fn columns(panels: usize) -> usize {
+    match panels {
+        5.. => layout::MOST_COLUMNS,
+        1 => 1,
+        _ => 2,
+    }
 }
 
 fn find(name: &str) -> Result<&'static Kind, Error> {

@@ -22,7 +22,7 @@ const CLASSES: usize = 3;
 pub(super) const L4S: usize = TRAFFIC;
 pub(super) const CLASSIC: usize = TRAFFIC + 1;
 const UNRESPONSIVE: usize = TRAFFIC + 2;
-const INK: usize = TRAFFIC + CLASSES;
+pub(super) const INK: usize = TRAFFIC + CLASSES;
 
 /// Marks of what is no queue, in turn.
 const MARKS: [&str; 5] = ["disc", "cross", "triangle", "square", "diamond"];

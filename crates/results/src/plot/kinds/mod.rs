@@ -108,7 +108,7 @@ fn shades(sources: &[Source]) -> Vec<Shade> {
 }
 
 /// Logarithmic where values differ so much that the small ones would lie on the axis, else from 0.
-fn spread(axis: Axis, series: &[Series]) -> Axis {
+pub(super) fn spread(axis: Axis, series: &[Series]) -> Axis {
     const FAR: f64 = 30.0;
     let highest = |series: &Series| {
         let ys = series.points.iter().map(|(_, y)| *y);
