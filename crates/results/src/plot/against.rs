@@ -1,7 +1,7 @@
 //! A figure against an axis: a line for each other value, with the intervals of its means, beside what was published.
 
 use super::figure::{Axis, Figure, Mark, Panel, Series};
-use super::kinds::{entry, spread};
+use super::kinds::spread;
 use super::multiples::{self, MOST};
 use super::palette::INK;
 
@@ -9,7 +9,7 @@ use super::palette::INK;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Point {
     /// What its line is of: the first part has a frame of its own where lines are many.
-    pub line: (String, String),
+    pub line: [String; 2],
     /// The value of the axis; the place of its word where that has words.
     pub x: f64,
     /// The mean.
@@ -20,59 +20,47 @@ pub struct Point {
 
 /// The picture of these points, with those of others laid over it.
 pub fn against(title: &str, x: Axis, y: Axis, points: &[Point], beside: &[Point]) -> Figure {
-    let (mut frames, mut names): (Vec<&str>, Vec<&str>) = (Vec::new(), Vec::new());
-    let mut lines: Vec<(&(String, String), Vec<&Point>)> = Vec::new();
-    for point in points {
-        let (frame, name) = &point.line;
-        for (all, one) in [(&mut frames, frame), (&mut names, name)] {
-            if !all.contains(&&**one) {
-                all.push(one);
-            }
-        }
-        entry(&mut lines, &point.line).push(point);
-    }
-    let place = |all: &[&str], one: &str| all.iter().position(|other| *other == one);
-    let are_many = lines.len() > MOST;
-    let has_numbers = x.words.is_empty();
+    let lines = distinct(points.iter().map(|point| &point.line));
+    let [frames, names] = [0, 1].map(|part| distinct(points.iter().map(|one| &*one.line[part])));
+    let place = |all: &[&str], one: &str| all.iter().position(|other| *other == one).unwrap_or(0);
     let mut panel = Panel::new("", x, y);
-    for (number, (line, mut own)) in lines.into_iter().enumerate() {
+    for (number, line) in lines.iter().enumerate() {
+        let mut own: Vec<&Point> = points.iter().filter(|one| one.line == **line).collect();
         own.sort_by(|a, b| a.x.total_cmp(&b.x));
-        let (frame, name) = line;
-        let color = if are_many {
-            place(&names, name)
-        } else {
-            Some(number)
+        let color = match lines.len() > MOST {
+            true => place(&names, &line[1]),
+            false => number,
         };
-        let one = |mark, points| {
-            let of = (place(&frames, frame).unwrap_or(0), name.clone());
-            let mut one = Series::new(&text(line), of, mark, points);
-            (one.color, one.dashes) = (color.unwrap_or(0), color.unwrap_or(0));
-            one
+        let of = (place(&frames, &line[0]), line[1].clone());
+        let mut add = |mark, points| {
+            let mut one = Series::new(line.join(" ").trim(), of.clone(), mark, points);
+            (one.color, one.dashes) = (color, color);
+            panel.series.push(one);
         };
-        let means = || own.iter().map(|point| (point.x, point.y)).collect();
-        let ends = own.iter().filter_map(|point| Some((point.x, point.ends?)));
+        let ends = own.iter().filter_map(|one| Some((one.x, one.ends?)));
         let ends = ends.flat_map(|(x, (low, high))| [(x, low), (x, high)]);
-        panel.series.push(one(Mark::Whiskers, ends.collect()));
-        if has_numbers {
-            panel.series.push(one(Mark::Line, means()));
+        add(Mark::Whiskers, ends.collect());
+        let means: Vec<(f64, f64)> = own.iter().map(|one| (one.x, one.y)).collect();
+        if panel.x.words.is_empty() {
+            add(Mark::Line, means.clone());
         }
-        panel.series.push(one(Mark::Dots, means()));
+        add(Mark::Dots, means);
     }
-    let mut published: Vec<(&(String, String), Vec<(f64, f64)>)> = Vec::new();
-    for point in beside {
-        entry(&mut published, &point.line).push((point.x, point.y));
-    }
-    for (number, (line, points)) in published.into_iter().enumerate() {
-        let label = format!("published {}", text(line));
+    for line in distinct(beside.iter().map(|point| &point.line)) {
+        let own = beside.iter().filter(|one| one.line == *line);
+        let points = own.map(|one| (one.x, one.y)).collect();
+        let label = format!("published {}", line.join(" "));
         // In every frame.
-        let of = (usize::MAX, text(line));
-        panel.series.push(Series {
-            color: INK,
-            dashes: number,
-            ..Series::new(label.trim_end(), of, Mark::Dots, points)
-        });
+        let mut one = Series::new(
+            label.trim(),
+            (usize::MAX, label.clone()),
+            Mark::Dots,
+            points,
+        );
+        one.color = INK;
+        panel.series.push(one);
     }
-    panel.y = spread(panel.y, &panel.series);
+    spread(&mut panel);
     let panels = multiples::split(vec![panel], &frames, "");
     Figure {
         title: title.to_owned(),
@@ -81,62 +69,53 @@ pub fn against(title: &str, x: Axis, y: Axis, points: &[Point], beside: &[Point]
     }
 }
 
-fn text((frame, name): &(String, String)) -> String {
-    format!("{frame} {name}").trim().to_owned()
+fn distinct<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
+    let mut some = Vec::new();
+    for one in all {
+        if !some.contains(&one) {
+            some.push(one);
+        }
+    }
+    some
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Two values of one axis, four of another, at two values of the axis below.
     #[test]
-    fn many_lines_are_frames_with_the_same_colours_and_what_is_published_is_in_each() {
+    fn many_lines_are_frames_and_what_is_published_is_in_each() {
         let of = |rates: usize| {
-            let lines = ["fifo", "pie"]
-                .into_iter()
-                .flat_map(|queue| (0..rates).map(move |rate| (queue, rate)));
-            let point = |(queue, rate): (&str, usize), x: f64| Point {
-                line: (queue.to_owned(), format!("{rate}mbit")),
-                x,
-                y: x + rate as f64,
-                ends: Some((x, x + 9.0)),
+            let point = |number: usize| Point {
+                line: [
+                    ["fifo", "pie"][number % 2].to_owned(),
+                    format!("{}mbit", number / 2),
+                ],
+                x: 5.0,
+                y: 1.0,
+                ends: Some((0.5, 1.5)),
             };
-            let points: Vec<Point> = lines
-                .flat_map(|line| [2.0, 1.0].map(|x| point(line, x)))
-                .collect();
-            let published = Point {
-                ends: None,
-                line: Default::default(),
-                ..points[0].clone()
-            };
+            let points: Vec<Point> = (0..2 * rates).map(point).collect();
             let axis = || Axis::new("x", "ms");
-            against("t", axis(), axis(), &points, &[published])
+            against(
+                "t",
+                axis(),
+                axis(),
+                &points,
+                &[Point {
+                    line: Default::default(),
+                    ..point(0)
+                }],
+            )
+            .panels
         };
-        let few = of(3);
-        assert_eq!(few.panels.len(), 1);
-        let labels: Vec<&str> = few.panels[0].series.iter().map(|one| &*one.label).collect();
-        assert_eq!(
-            labels[15..],
-            ["pie 2mbit", "pie 2mbit", "pie 2mbit", "published"]
-        );
-        assert_eq!(
-            few.panels[0].series[0].points,
-            [(1.0, 1.0), (1.0, 10.0), (2.0, 2.0), (2.0, 11.0)]
-        );
-        assert_eq!(few.panels[0].series[1].points, [(1.0, 1.0), (2.0, 2.0)]);
-        let many = of(4);
-        assert_eq!(
-            [&*many.panels[0].title, &*many.panels[1].title],
-            ["fifo", "pie"]
-        );
-        for panel in &many.panels {
-            let last = &panel.series[12];
-            assert_eq!((panel.series.len(), &*last.label), (13, "published"));
-            assert_eq!(
-                (panel.series[9].color, &*panel.series[9].label),
-                (3, "3mbit")
-            );
+        let few = of(3).remove(0).series;
+        let labels: Vec<&str> = few.iter().map(|one| &*one.label).collect();
+        assert_eq!(labels[16..], ["pie 2mbit", "pie 2mbit", "published"]);
+        assert_eq!(few[0].points, [(5.0, 0.5), (5.0, 1.5)]);
+        for (panel, title) in of(4).iter().zip(["fifo", "pie"]) {
+            let shown = [9, 12].map(|place| &*panel.series[place].label);
+            assert_eq!((&*panel.title, shown), (title, ["3mbit", "published"]));
         }
     }
 }

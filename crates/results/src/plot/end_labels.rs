@@ -2,7 +2,7 @@
 
 use super::drawing::{Anchor, Ink, Item};
 use super::figure::{Figure, Mark, Panel, Series};
-use super::layout::{GAP, MOST_COLUMNS, Placed, SMALL, WIDE, ends, is_named, text};
+use super::layout::{GAP, MOST_COLUMNS, Placed, SMALL, WIDE, ends, is_common, is_named, text};
 use super::multiples::MOST;
 use super::palette::Style;
 use super::text::width;
@@ -14,35 +14,33 @@ const STEP: f64 = SMALL + 2.0;
 const MOST_ROOM: f64 = 0.3;
 const END: f64 = 0.9;
 
-/// For each panel the labels that stand at the ends of its lines.
-pub(super) fn of(figure: &Figure, columns: usize) -> Vec<Vec<&str>> {
-    let of = |panel| labels(panel).filter(|_| columns < MOST_COLUMNS);
-    let all = figure
-        .panels
-        .iter()
-        .map(|panel| of(panel).unwrap_or_default());
-    let all: Vec<_> = all.collect();
-    match all.iter().map(|labels| room(labels)).fold(0.0, f64::max) <= MOST_ROOM * WIDE[columns - 1]
-    {
-        true => all,
-        false => vec![Vec::new(); all.len()],
-    }
+/// For each panel the labels that stand at the ends of its lines. Small frames have them only where a legend cannot.
+pub(super) fn of<'a>(
+    figure: &'a Figure,
+    styles: &[Vec<Style>],
+    columns: usize,
+) -> Vec<Vec<&'a str>> {
+    let is_own = |label: &&str| columns < MOST_COLUMNS || !is_common(figure, styles, label);
+    let of = |panel| labels(panel, columns).filter(|labels| labels.iter().any(is_own));
+    let all = figure.panels.iter();
+    all.map(|panel| of(panel).unwrap_or_default()).collect()
 }
 
 /// The labels of a panel if they can stand at its side.
-fn labels(panel: &Panel) -> Option<Vec<&str>> {
+fn labels(panel: &Panel, columns: usize) -> Option<Vec<&str>> {
     let [(low, high), ..] = ends(panel);
     let mut labels: Vec<&str> = Vec::new();
     for series in panel.series.iter().filter(is_line) {
         let is_far = last(series)?.0 >= low + END * (high - low);
-        if !is_far || series.is_right || !is_named(series) {
+        if !is_far || panel.right.is_some() || !is_named(series) {
             return None;
         }
         if !labels.contains(&&*series.label) {
             labels.push(&series.label);
         }
     }
-    (labels.len() <= MOST).then_some(labels)
+    let fits = room(&labels) <= MOST_ROOM * WIDE[columns - 1];
+    (fits && labels.len() <= MOST).then_some(labels)
 }
 
 fn is_line(series: &&Series) -> bool {
@@ -65,23 +63,21 @@ impl Placed<'_> {
     pub(super) fn name_ends(&self, labels: &[&str], styles: &[Style], items: &mut Vec<Item>) {
         let (top, bottom) = (self.frame.top, self.bottom());
         let end = |label: &&str| {
-            let all = self.panel.series.iter().zip(styles);
-            let own = all.filter(|(one, _)| one.label == *label && is_line(one));
-            let mut own: Vec<(f64, Style)> = own
-                .filter_map(|(one, style)| Some((self.at(one, last(one)?)?.1, *style)))
-                .collect();
-            own.sort_by(|a, b| a.0.total_cmp(&b.0));
-            let (y, style) = *own.get(own.len() / 2)?;
-            Some((y.clamp(top, bottom), style, (*label).to_owned()))
+            let mut all = self.panel.series.iter().zip(styles);
+            let (line, style) = all.find(|(one, _)| one.label == **label && is_line(one))?;
+            // What has no place on the axis is below it.
+            let at = self.at(line, last(line)?);
+            let y = at.map_or(bottom, |at| at.1.clamp(top, bottom));
+            Some((y, style.color, (*label).to_owned()))
         };
         let mut ends: Vec<_> = labels.iter().filter_map(end).collect();
         ends.sort_by(|a, b| a.0.total_cmp(&b.0));
         let places = apart(ends.iter().map(|(y, ..)| *y).collect(), bottom);
-        for ((y, style, label), place) in ends.into_iter().zip(places) {
+        for ((y, color, label), place) in ends.into_iter().zip(places) {
             items.push(Item::Line {
                 from: (self.right(), y),
                 to: (self.right() + LEADER - 2.0, place),
-                ink: Ink::Series(style.color),
+                ink: Ink::Series(color),
                 width: 1.0,
                 dashes: &[],
             });

@@ -8,7 +8,6 @@ use super::figure::{Axis, Figure, Mark, Panel, Series};
 use super::marks;
 use super::palette::{Style, styles};
 use super::text::{fitting, width};
-use super::thinning::thinned;
 
 const TITLE: f64 = 15.0;
 const HEADING: f64 = 12.0;
@@ -38,7 +37,7 @@ pub(super) fn lay_out(figure: &Figure) -> Drawing {
     let columns = figure.columns.clamp(1, most);
     let cell = LEFT + WIDE[columns - 1] + RIGHT;
     let styles = styles(figure);
-    let at_ends = end_labels::of(figure, columns);
+    let at_ends = end_labels::of(figure, &styles, columns);
     let count = |panel: &Panel| panel.y.words.len() as f64 * (SMALL + 2.0);
     let high = figure.panels.iter().map(count).fold(HEIGHT, f64::max);
     let total = 2.0 * MARGIN + cell * columns as f64;
@@ -121,14 +120,19 @@ fn entries<'a>(
             entries.push((series, *style));
         }
     }
-    // What has another colour in another panel is the queue that the heading of each names.
-    let all = figure.panels.iter().flat_map(|panel| &panel.series);
-    let others: Vec<_> = all.zip(styles.iter().flatten()).collect();
-    entries.retain(|(series, style)| {
-        let mut same = others.iter().filter(|one| one.0.label == series.label);
-        same.all(|(_, other)| other.color == style.color)
-    });
+    entries.retain(|(series, _)| is_common(figure, styles, &series.label));
     entries
+}
+
+/// Whether a label has one colour in all panels; else it is of the queue that the heading of each names.
+pub(super) fn is_common(figure: &Figure, styles: &[Vec<Style>], label: &str) -> bool {
+    let all = figure.panels.iter().flat_map(|panel| &panel.series);
+    let all = all.zip(styles.iter().flatten());
+    let mut colors = all
+        .filter(|one| one.0.label == label)
+        .map(|one| one.1.color);
+    let first = colors.next();
+    colors.all(|color| Some(color) == first)
 }
 
 /// Rows of entries; where they end.
@@ -434,7 +438,7 @@ impl<'a> Placed<'a> {
         }
         lines.retain(|line| !line.is_empty());
         Shape::Lines {
-            lines: lines.into_iter().map(thinned).collect(),
+            lines: lines.iter().map(|line| apart(line)).collect(),
             width: style.width * if series.is_one_of_many { 0.8 } else { 1.8 },
             dashes: style.dashes,
         }
@@ -564,4 +568,23 @@ fn spacing(panel: &Panel) -> f64 {
     let gaps = all.windows(2).map(|pair| pair[1] - pair[0]);
     let least = gaps.filter(|gap| *gap > 0.0).fold(f64::INFINITY, f64::min);
     if least.is_finite() { least } else { 1.0 }
+}
+
+/// Of points that nobody tells apart the first and the last, so that a step stays upright.
+fn apart(line: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    const NEAR: f64 = 0.4;
+    let mut kept: Vec<(f64, f64)> = Vec::new();
+    for (index, point) in line.iter().enumerate() {
+        let is_near = |other: &(f64, f64)| {
+            let last = kept.last();
+            last.is_some_and(|last| {
+                (other.0 - last.0).abs() < NEAR && (other.1 - last.1).abs() < NEAR
+            })
+        };
+        let next = line.get(index + 1);
+        if !is_near(point) || !next.is_some_and(is_near) {
+            kept.push(*point);
+        }
+    }
+    kept
 }

@@ -7,48 +7,45 @@ use super::palette::Style;
 
 /// From the middle of a mark outwards, among few and among many.
 pub(super) const LARGE: f64 = 4.0;
-const CROSS: f64 = 2.2;
+const SMALL: f64 = 2.2;
 /// Points of a series that are many.
-const MANY: usize = 60;
-/// Width of the strokes of crosses and outlines.
+const MANY: usize = 30;
+/// Width of the strokes of marks and outlines.
 const STROKE: f64 = 1.2;
 
-/// Marks at these places: where they are many, dots or crosses.
+/// Marks at these places.
 pub(super) fn dots(series: &Series, style: Style, at: Vec<(f64, f64)>) -> Shape {
-    match style.is_hollow {
-        _ if at.len() <= MANY => strokes(at.into_iter().flat_map(|at| mark(at, style)).collect()),
-        true => strokes(at.into_iter().flat_map(|at| cross(at, CROSS)).collect()),
-        false => Shape::Dots {
+    let radius = if at.len() > MANY { SMALL } else { LARGE };
+    match style.mark {
+        "disc" => Shape::Dots {
             at,
-            radius: if series.is_one_of_many { 1.2 } else { 2.0 },
+            radius: if series.is_one_of_many { 1.2 } else { radius },
         },
+        _ => strokes(
+            at.into_iter()
+                .flat_map(|at| mark(at, radius, style.mark))
+                .collect(),
+        ),
     }
 }
 
-/// The outlines of a mark: one, or for a filled one several.
-fn mark(at: (f64, f64), style: Style) -> Vec<Vec<(f64, f64)>> {
-    let (corners, first) = match style.mark {
-        "cross" => return cross(at, LARGE * 0.8).to_vec(),
-        "triangle" => (3, 0.0),
-        "square" => (4, 0.5),
-        "diamond" => (4, 0.0),
-        _ => (12, 0.0),
+/// The outlines of a mark: one, or of a filled one several.
+fn mark(at: (f64, f64), radius: f64, name: &str) -> Vec<Vec<(f64, f64)>> {
+    let (corners, first, inner) = match name {
+        "cross" => return cross(at, radius * 0.8).to_vec(),
+        "triangle" => (3, 0.0, 1),
+        "square" => (4, 0.5, 1),
+        "diamond" => (4, 0.0, 4),
+        "circle" => (12, 0.0, 1),
+        _ => (12, 0.0, 4),
     };
-    let corner = |radius: f64, number: i32| {
+    let corner = |inner: i32, number: i32| {
         let turn = (f64::from(number) + first) / f64::from(corners) * std::f64::consts::TAU;
-        (at.0 + radius * turn.sin(), at.1 - radius * turn.cos())
+        let out = radius * (1.0 - f64::from(inner) / 4.0);
+        (at.0 + out * turn.sin(), at.1 - out * turn.cos())
     };
-    let is_filled = style.is_hollow != matches!(style.mark, "diamond" | "disc");
-    let radii = [0, 1, 2, 3].map(|inner| LARGE - STROKE * f64::from(inner));
-    let around = |radius: &f64| {
-        (0..=corners)
-            .map(|number| corner(*radius, number))
-            .collect()
-    };
-    radii[..if is_filled { radii.len() } else { 1 }]
-        .iter()
-        .map(around)
-        .collect()
+    let around = |inner| (0..=corners).map(|number| corner(inner, number)).collect();
+    (0..inner).map(around).collect()
 }
 
 /// An area for each part.
@@ -109,19 +106,15 @@ pub(super) fn sample(
         }
         // The range of something that has a sample.
         (Mark::Band | Mark::Whiskers, _) => Vec::new(),
-        (Mark::Dots, _) if series.points.len() <= MANY => {
-            let lines_of = mark((center, middle), style).into_iter();
-            lines_of.flat_map(lines).collect()
+        (Mark::Dots, _) => {
+            let all = mark((center, middle), LARGE, style.mark).into_iter();
+            all.flat_map(lines).collect()
         }
-        (Mark::Dots | Mark::Bars, false) => vec![Item::Box {
+        (Mark::Bars, false) => vec![Item::Box {
             corner: (center - 4.0, middle - 4.0),
             size: (8.0, 8.0),
             ink,
         }],
-        (Mark::Dots, true) => cross((center, middle), 3.0)
-            .into_iter()
-            .flat_map(lines)
-            .collect(),
         (Mark::Bars, true) => lines(outline(&Frame {
             left: center - 4.0,
             top: middle - 4.0,
@@ -171,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn every_second_of_many_has_crosses_and_outlines() {
+    fn every_second_series_of_a_colour_has_outlines() {
         let bar = Frame {
             left: 10.0,
             top: 20.0,
@@ -189,29 +182,17 @@ mod tests {
         let inside =
             |&(x, y): &(f64, f64)| (10.0..=14.0).contains(&x) && (20.0..=50.0).contains(&y);
         assert!(lines.len() == 1 && lines[0].iter().all(inside), "{lines:?}");
-        let (one, style) = series(Mark::Dots, 1);
-        let many = vec![(5.0, 6.0); MANY + 1];
-        let Shape::Lines { lines, .. } = dots(&one, style, many) else {
-            panic!("a filled dot");
-        };
-        assert_eq!(lines.len(), 2 * (MANY + 1));
-        let middle = |a: (f64, f64), b: (f64, f64)| ((a.0 + b.0) / 2.0, (a.1 + b.1) / 2.0);
-        let is_around = |line: &Vec<(f64, f64)>| middle(line[0], line[1]) == (5.0, 6.0);
-        assert!(lines.iter().all(is_around));
     }
 
     #[test]
-    fn few_marks_have_the_shape_of_the_family() {
+    fn marks_have_the_shape_of_the_family() {
         let corners = |color| {
-            let style = Style::new(color, (0, 1), 0);
-            let lines = mark((0.0, 0.0), style);
+            let lines = mark((0.0, 0.0), LARGE, Style::new(color, (0, 1), 0).mark);
             (lines.len(), lines[0].len())
         };
         // Diamond, triangle, square, cross, circle; a class of traffic.
-        assert_eq!(
-            [0, 1, 2, 3, 4, 5].map(corners),
-            [(4, 5), (1, 4), (1, 5), (2, 2), (1, 13), (4, 13)]
-        );
+        let expected = [(4, 5), (1, 4), (1, 5), (2, 2), (1, 13), (4, 13)];
+        assert_eq!([0, 1, 2, 3, 4, 5].map(corners), expected);
     }
 
     #[test]
@@ -222,7 +203,7 @@ mod tests {
         };
         assert!(matches!(of(Mark::Bars, 0)[..], [Item::Box { .. }]));
         assert_eq!(of(Mark::Bars, 1).len(), 4);
-        assert_eq!(of(Mark::Dots, 1).len(), 4);
+        assert_eq!(of(Mark::Dots, 1).len(), 16);
         assert_eq!(of(Mark::Line, 1).len(), 1);
     }
 }

@@ -23,7 +23,6 @@ mod png;
 mod source;
 mod svg;
 mod text;
-mod thinning;
 mod values;
 
 #[cfg(test)]

@@ -17,18 +17,13 @@ pub(super) fn split(panels: Vec<Panel>, results: &[&str], alone: &str) -> Vec<Pa
     .collect()
 }
 
-/// Each label once.
-pub(super) fn labels(panel: &Panel) -> Vec<&str> {
-    let mut labels: Vec<&str> = panel.series.iter().map(|one| one.label.as_str()).collect();
-    labels.sort_unstable();
-    labels.dedup();
-    labels
-}
-
 /// Whether it has too many lines, of several results.
 fn is_full(panel: &Panel) -> bool {
+    let mut labels: Vec<&str> = panel.series.iter().map(|one| &*one.label).collect();
+    labels.sort_unstable();
+    labels.dedup();
     let first = panel.series.first().map(|one| one.of.0);
-    labels(panel).len() > MOST && panel.series.iter().any(|one| Some(one.of.0) != first)
+    labels.len() > MOST && panel.series.iter().any(|one| Some(one.of.0) != first)
 }
 
 fn apart(panel: &Panel, results: &[&str], alone: &str) -> Vec<Panel> {

@@ -47,7 +47,7 @@ pub(super) struct Entry {
     kinds: Vec<String>,
     /// The dashes of each kind, then of the second line of each kind, and so on.
     dashes: Vec<Vec<f64>>,
-    /// At its points, where they are few.
+    /// At its points.
     mark: String,
 }
 
@@ -80,9 +80,9 @@ pub(super) struct Style {
     pub(super) dashes: &'static [f64],
     /// Width of its lines beside those of others.
     pub(super) width: f64,
-    /// At its points, where they are few.
+    /// At its points.
     pub(super) mark: &'static str,
-    /// Among those that share a colour every second: many dots are crosses, bars are outlines, few marks are filled if others are not.
+    /// Bars are outlines.
     pub(super) is_hollow: bool,
 }
 

@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use super::drawing::{Anchor, Drawing, Item, Shape};
+use super::drawing::{Anchor, Drawing, Item};
 use super::*;
 use crate::parquet_table::{Values, write_parquet};
 
@@ -421,30 +421,4 @@ fn names_are_texts_and_nothing_else() {
     assert!(svg.contains("a &amp; b\u{fffd}") && svg.contains("&lt;x&gt;"));
     // The gap breaks the line in two points.
     assert!(svg.contains("h0M"), "{svg}");
-}
-
-#[test]
-fn a_long_line_keeps_its_peaks_and_few_points() {
-    let folder = tempfile::tempdir().unwrap();
-    result(folder.path(), 1, [1, 20]);
-    let mut figure = figure("delay", &sources(&[folder.path().to_owned()])).unwrap();
-    let points = (0..1_000_000).map(|x| (f64::from(x), if x == 123_456 { 99.0 } else { 1.0 }));
-    figure.panels[0].series[0].points = points.collect();
-    figure.panels[0].shades.clear();
-    let drawing = layout::lay_out(&figure);
-    let lines = drawing.items.iter().find_map(|item| match item {
-        Item::Series {
-            shape: Shape::Lines { lines, .. },
-            clip,
-            ..
-        } => Some((lines, clip)),
-        _ => None,
-    });
-    let (lines, clip) = lines.unwrap();
-    assert!(lines[0].len() < 4_000, "{}", lines[0].len());
-    let highest = lines[0]
-        .iter()
-        .map(|(_, y)| *y)
-        .fold(f64::INFINITY, f64::min);
-    assert!(highest < clip.top + clip.height * 0.05, "the peak is drawn");
 }

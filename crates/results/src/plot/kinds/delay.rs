@@ -3,11 +3,12 @@
 use super::{MILLISECOND, Points, SECOND, entry, nothing, part, series, shades, spread, time};
 use crate::plot::Error;
 use crate::plot::figure::{Axis, Mark, Panel};
-use crate::plot::over_time::{smooth, together};
+use crate::plot::over_time;
 use crate::plot::source::Source;
 
 pub(super) fn panels(sources: &[Source]) -> Result<Vec<Panel>, Error> {
-    let mut all = Vec::new();
+    let axis = Axis::new("mean delay", "ms");
+    let mut panel = Panel::new("Delay in the queue", time(), axis);
     for source in sources {
         let mut queues: Vec<(String, Vec<Points>)> = Vec::new();
         for run in &source.runs {
@@ -28,18 +29,15 @@ pub(super) fn panels(sources: &[Source]) -> Result<Vec<Panel>, Error> {
         let is_only = queues.len() == 1 && !source.label.is_empty();
         for (name, lines) in queues {
             let one = series(source, part(&name, is_only), Mark::Line, Vec::new());
-            all.extend(together(one, &lines));
+            over_time::add(&mut panel, one, &lines);
         }
     }
-    if all.is_empty() {
+    if panel.series.is_empty() {
         return Err(nothing(
             "no packet waited in a queue, or the result has no queues.parquet",
         ));
     }
-    let axis = spread(Axis::new("mean delay", "ms"), &all);
-    let mut panel = Panel::new("Delay in the queue", time(), axis);
-    panel.series = all;
+    spread(&mut panel);
     panel.shades = shades(sources);
-    smooth(&mut panel);
     Ok(vec![panel])
 }

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::Error;
+use super::axis::Scale;
 use super::figure::{Axis, Mark, Panel, Series, Shade};
 use super::multiples::MOST;
-use super::over_time::together;
+use super::over_time;
 use super::source::{Run, Source};
 
 /// A kind of picture.
@@ -107,33 +108,25 @@ fn shades(sources: &[Source]) -> Vec<Shade> {
     shades
 }
 
-/// Logarithmic where values differ so much that the small ones would lie on the axis, else from 0.
-pub(super) fn spread(axis: Axis, series: &[Series]) -> Axis {
+/// Makes y logarithmic where values differ so much that the small ones would lie on the axis, else from 0.
+pub(super) fn spread(panel: &mut Panel) {
     const FAR: f64 = 30.0;
-    let highest = |series: &Series| {
+    let positive = |series: &Series| {
         let ys = series.points.iter().map(|(_, y)| *y);
         let mut ys: Vec<f64> = ys.filter(|y| y.is_finite() && *y > 0.0).collect();
         ys.sort_by(f64::total_cmp);
-        ys.get(ys.len() / 2).copied()
+        ys
     };
-    let middles = series.iter().filter_map(highest);
+    let all: Vec<Vec<f64>> = panel.series.iter().map(positive).collect();
+    let middles = all.iter().filter_map(|ys| ys.get(ys.len() / 2));
     let (low, high) = middles.fold((f64::INFINITY, 0.0_f64), |(low, high), middle| {
-        (low.min(middle), high.max(middle))
+        (low.min(*middle), high.max(*middle))
     });
-    match high > FAR * low {
-        true => {
-            let ys = series
-                .iter()
-                .flat_map(|series| &series.points)
-                .map(|(_, y)| *y);
-            let least = ys.filter(|y| *y > 0.0).fold(f64::INFINITY, f64::min);
-            let floor = least.max(low / 100.0);
-            Axis {
-                ends: (Some(floor), None),
-                ..axis.logarithmic()
-            }
-        }
-        false => axis.from_zero(),
+    panel.y.ends.0 = Some(0.0);
+    if high > FAR * low {
+        let least = all.iter().flatten().copied().fold(f64::INFINITY, f64::min);
+        panel.y.scale = Scale::Logarithmic;
+        panel.y.ends.0 = Some(least.max(low / 100.0));
     }
 }
 
@@ -245,22 +238,17 @@ fn flows(run: &Run, column: &str, unit: f64) -> Result<Vec<(Flow, Points)>, Erro
     Ok(all)
 }
 
-/// A line for each flow, or where they are many or of several seeds the mean of each group, before a band from the lowest to the highest.
-fn each_or_groups(source: &Source, mark: Mark, flows: &[(Flow, Points)]) -> Vec<Series> {
-    if source.runs.len() == 1 && flows.len() <= MOST {
-        let each = flows.iter().map(|((group, _), points)| Series {
-            is_one_of_many: true,
-            ..series(source, group, mark, points.clone())
-        });
-        return each.collect();
+/// Adds a line for each flow, or where they are many or of several seeds the mean of each group.
+fn add_flows(panel: &mut Panel, source: &Source, mark: Mark, flows: &[(Flow, Points)]) {
+    let are_many = source.runs.len() > 1 || flows.len() > MOST;
+    let mut lines: Vec<((&str, u64), Vec<Points>)> = Vec::new();
+    for ((group, flow), points) in flows {
+        let flow = if are_many { 0 } else { *flow };
+        entry(&mut lines, (group, flow)).push(points.clone());
     }
-    let mut groups: Vec<(&str, Vec<Points>)> = Vec::new();
-    for ((group, _), points) in flows {
-        entry(&mut groups, group).push(points.clone());
+    for ((group, _), points) in lines {
+        let mut line = series(source, group, mark, Vec::new());
+        line.is_one_of_many = !are_many;
+        over_time::add(panel, line, &points);
     }
-    let groups = groups.into_iter().flat_map(|(group, lines)| {
-        let mean = series(source, group, mark, Vec::new());
-        together(mean, &lines)
-    });
-    groups.collect()
 }

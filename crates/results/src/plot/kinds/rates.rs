@@ -1,10 +1,10 @@
 //! Goodput of each flow over time, beside an equal share.
 
-use super::{Points, each_or_groups, flows, nothing, series, shades, time};
+use super::{Points, add_flows, flows, nothing, series, shades, time};
 use crate::plot::Error;
 use crate::plot::figure::{Axis, Mark, Panel};
 use crate::plot::layout::ends;
-use crate::plot::over_time::{smooth, together};
+use crate::plot::over_time;
 use crate::plot::source::{Run, Source};
 
 const MEGABIT: f64 = 1e6;
@@ -31,15 +31,18 @@ pub(in crate::plot) fn panels(sources: &[Source]) -> Result<Vec<Panel>, Error> {
             index: 0,
             ..source.clone()
         };
-        panel.series = each_or_groups(&alone, Mark::Line, &all);
+        add_flows(&mut panel, &alone, Mark::Line, &all);
         let lines: Vec<Points> = all.into_iter().map(|(_, points)| points).collect();
         if source.runs.iter().all(is_shared) && lines.len() > source.runs.len() {
             let mut share = series(&alone, "equal share", Mark::Line, Vec::new());
             share.of.0 = usize::MAX;
-            panel.series.extend(together(share, &lines).pop());
+            over_time::add(&mut panel, share, &lines);
+            // The range is that of the groups.
+            panel
+                .series
+                .retain(|one| one.mark != Mark::Band || one.of.0 != usize::MAX);
         }
         panel.shades = shades(std::slice::from_ref(source));
-        smooth(&mut panel);
         panels.push(panel);
     }
     if panels.is_empty() {

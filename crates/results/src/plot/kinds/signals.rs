@@ -4,11 +4,14 @@ use super::{Points, SECOND, entry, nothing, part, series, shades, spread, time, 
 use crate::plot::Error;
 use crate::plot::axis::nice;
 use crate::plot::figure::{Axis, Mark, Panel};
-use crate::plot::over_time::{over, together};
+use crate::plot::over_time;
 use crate::plot::source::{Run, Source};
 
 /// Points of a line at most: rows are put together until there are no more.
 const STRETCHES: f64 = 120.0;
+
+/// Stretches of time of each queue.
+type Queues = Vec<(String, Vec<Stretch>)>;
 
 /// What happened in a stretch of time.
 #[derive(Debug, Clone, Copy, Default)]
@@ -21,7 +24,9 @@ struct Stretch {
 }
 
 pub(in crate::plot) fn panels(sources: &[Source]) -> Result<Vec<Panel>, Error> {
-    let (mut all, mut window) = (Vec::new(), None);
+    let axis = Axis::new("packets", "%");
+    let mut panel = Panel::new("Packets marked and dropped", time(), axis);
+    let mut window = None;
     for source in sources {
         let mut lines: Vec<((String, &str), Vec<Points>)> = Vec::new();
         let mut names = Vec::new();
@@ -42,24 +47,21 @@ pub(in crate::plot) fn panels(sources: &[Source]) -> Result<Vec<Panel>, Error> {
         for ((name, word), lines) in lines {
             if lines.iter().flatten().any(|(_, share)| *share > 0.0) {
                 let one = series(source, part(&name, is_only), Mark::Line, Vec::new());
-                all.extend(together(variant(one, word), &lines));
+                over_time::add(&mut panel, variant(one, word), &lines);
             }
         }
     }
-    if all.is_empty() {
+    if panel.series.is_empty() {
         return Err(nothing("no packet was marked or dropped"));
     }
-    let axis = spread(Axis::new("packets", "%"), &all);
-    let title = "Packets marked and dropped".to_owned();
-    let title = title + &window.map_or_else(String::new, over);
-    let mut panel = Panel::new(&title, time(), axis);
-    panel.series = all;
+    panel.title += &window.map_or_else(String::new, over_time::over);
+    spread(&mut panel);
     panel.shades = shades(sources);
     Ok(vec![panel])
 }
 
 /// What happened in each stretch, of each forward queue of a run; how many seconds a stretch is, if it has several rows.
-fn sums(run: &Run) -> Result<(Vec<(String, Vec<Stretch>)>, Option<f64>), Error> {
+fn sums(run: &Run) -> Result<(Queues, Option<f64>), Error> {
     let columns = [
         "time_ns",
         "direction",
@@ -73,7 +75,7 @@ fn sums(run: &Run) -> Result<(Vec<(String, Vec<Stretch>)>, Option<f64>), Error> 
     let times = || rows.iter().map(|[time, ..]| time.number() / SECOND);
     let end = times().fold(0.0, f64::max);
     let step = nice((end / STRETCHES).max(1e-9));
-    let mut queues: Vec<(String, Vec<Stretch>)> = Vec::new();
+    let mut queues = Queues::new();
     for [time, direction, hop, queue, packets, marked, dropped] in &rows {
         if direction.text() != "forward" {
             continue;
