@@ -9,6 +9,7 @@ use quell_lab::results::plot::{Axis, Figure, Point, against};
 use quell_lab::sweep::table::{self, Table};
 use quell_lab::sweep::{Store, Stored, stored};
 use quell_lab::{GuestOptions, World};
+use quell_measure::Estimate;
 
 use super::Plot;
 use crate::failure::Failure;
@@ -27,14 +28,10 @@ const UNITS: [(&str, f64, &str); 4] = [
     ("_packets", 1.0, "packets"),
 ];
 
-/// A figure at points: on each axis a value, as written and as a number; the mean, and the ends of its interval.
-#[derive(Default)]
-struct Grid {
-    /// Names, and units of the numbers.
-    axes: Vec<(String, &'static str)>,
-    rows: Vec<Row>,
-}
+/// Axes, with the units of their numbers, and the points of a plan that have a figure.
+type Grid = (Vec<(String, &'static str)>, Vec<Row>);
 
+/// A point: its value on each axis, as written and as a number; the mean of a figure, and the ends of its interval.
 struct Row {
     values: Vec<(String, Option<f64>)>,
     mean: f64,
@@ -53,91 +50,79 @@ fn is_file(path: &Path) -> bool {
 
 /// The picture that the arguments ask for.
 pub(super) fn figure(path: &Path, arguments: &Plot) -> Result<Figure, Failure> {
-    let beside = arguments.beside.as_deref().map(published);
-    let beside = beside.transpose()?.unwrap_or_default();
-    let mut name = arguments.figure.clone().unwrap_or(USUAL.to_owned());
-    let grid = if is_file(path) {
+    let wanted = arguments.figure.as_deref();
+    if is_file(path) {
         let experiment = Experiment::open(path).map_err(Failure::input)?;
         let known: Vec<&str> = experiment.figures().collect();
-        if let (None, Some(first)) = (&arguments.figure, known.first()) {
-            (*first).clone_into(&mut name);
-        }
-        if !known.contains(&&*name) {
+        let name = wanted.or(known.first().copied()).unwrap_or_default();
+        if !known.contains(&name) {
             let why = format!("--figure {name}: there is no such figure; there are ");
             return Err(Failure::input(why + &known.join(", ")));
         }
-        of_experiment(&experiment, &name, arguments)?
-    } else {
-        let table = table::over_seeds(&Store::at(path), LEVEL).map_err(Failure::run)?;
-        warn(&table);
-        of_table(table, &name)?
-    };
-    drawn(&name, &grid, arguments.against.as_deref(), &beside)
+        return drawn(
+            name,
+            &of_experiment(&experiment, name, arguments)?,
+            arguments,
+        );
+    }
+    let name = wanted.unwrap_or(USUAL);
+    let table = table::over_seeds(&Store::at(path), LEVEL).map_err(Failure::run)?;
+    warn(&table);
+    drawn(name, &of_table(table, name)?, arguments)
 }
 
 /// Each point of a store, and each column that `pattern` names, which is one more axis.
 fn of_table(mut table: Table, pattern: &str) -> Result<Grid, Failure> {
     let names: Vec<String> = table.names().map(str::to_owned).collect();
     let keys = table.keys().count();
-    let place = |name: String| names.iter().position(|one| *one == name);
-    let number_of = |key: &str| {
-        let mut all = UNITS
-            .iter()
-            .map(|unit| (place(format!("{key}{}", unit.0)), unit));
-        all.find_map(|(place, unit)| Some((place?, unit.1, unit.2)))
+    let place = |name: &str, end: &str| {
+        let mut all = names.iter();
+        all.position(|one| one.strip_suffix(end) == Some(name))
     };
-    let numbers: Vec<_> = names[..keys].iter().map(|key| number_of(key)).collect();
+    let number_of = |key: &String| {
+        let mut all = UNITS.into_iter();
+        all.find_map(|(end, by, unit)| Some((place(key, end)?, by, unit)))
+    };
+    let numbers: Vec<_> = names[..keys].iter().map(number_of).collect();
     let is_other = |column: usize| numbers.iter().flatten().any(|number| number.0 == column);
     let is_axis = |&key: &usize| !is_other(key) && !["point", "seeds"].contains(&&*names[key]);
     let axes: Vec<usize> = (0..keys).filter(is_axis).collect();
     // With the columns of its interval.
-    let figures = names[keys..]
-        .iter()
-        .filter(|name| table::fits(pattern, name));
-    let figures = figures.filter_map(|name| {
-        Some((
-            name,
-            place(name.clone())?,
-            place(format!("{name}.low"))?,
-            place(format!("{name}.high"))?,
-        ))
-    });
-    let figures: Vec<_> = figures.collect();
+    let figure = |at: usize| {
+        let name = Some(&names[at]).filter(|name| table::fits(pattern, name))?;
+        Some([at, place(name, ".low")?, place(name, ".high")?])
+    };
+    let figures: Vec<[usize; 3]> = (keys..names.len()).filter_map(figure).collect();
     if figures.is_empty() {
-        table
-            .select(&[pattern.to_owned()])
-            .map_err(Failure::input)?;
+        let selected = table.select(&[pattern.to_owned()]);
+        selected.map_err(Failure::input)?;
+        let why = format!("--figure {pattern}: it has no mean over seeds");
+        return Err(Failure::input(why));
+    }
+    let (before, after) = pattern.split_once('*').unwrap_or((pattern, ""));
+    let mut rows = Vec::new();
+    for row in 0..table.rows() {
+        let number = |column: usize| table.value(row, column).number();
+        let value = |&key: &usize| {
+            let of = numbers[key].map(|(column, by, _)| Some(number(column)? / by));
+            (
+                table.value(row, key).text(),
+                of.unwrap_or_else(|| number(key)),
+            )
+        };
+        for &[mean, low, high] in &figures {
+            let part = names[mean].strip_prefix(before).unwrap_or_default();
+            let part = part.strip_suffix(after).unwrap_or(part).to_owned();
+            rows.extend(number(mean).map(|mean| Row {
+                values: axes.iter().map(value).chain([(part, None)]).collect(),
+                mean,
+                ends: number(low).zip(number(high)),
+            }));
+        }
     }
     let unit = |key: usize| numbers[key].map_or("", |number| number.2);
-    let mut grid = Grid {
-        axes: axes
-            .iter()
-            .map(|&key| (names[key].clone(), unit(key)))
-            .collect(),
-        ..Grid::default()
-    };
-    grid.axes.push(("column".to_owned(), ""));
-    let (before, after) = pattern.split_once('*').unwrap_or((pattern, ""));
-    for (row, (name, mean, low, high)) in
-        (0..table.rows()).flat_map(|row| figures.iter().map(move |one| (row, one)))
-    {
-        let number = |column: usize| table.value(row, column).number();
-        let value = |&key: &usize| match numbers[key] {
-            Some((column, by, _)) => (
-                table.value(row, key).text(),
-                number(column).map(|of| of / by),
-            ),
-            None => (table.value(row, key).text(), number(key)),
-        };
-        let part = name.strip_prefix(before).unwrap_or_default();
-        let part = part.strip_suffix(after).unwrap_or(part).to_owned();
-        grid.rows.extend(number(*mean).map(|mean| Row {
-            values: axes.iter().map(value).chain([(part, None)]).collect(),
-            mean,
-            ends: number(*low).zip(number(*high)),
-        }));
-    }
-    Ok(grid)
+    let axes = axes.iter().map(|&key| (names[key].clone(), unit(key)));
+    Ok((axes.chain([("column".to_owned(), "")]).collect(), rows))
 }
 
 /// Each point of an experiment; all of its runs have to be there.
@@ -155,21 +140,17 @@ fn of_experiment(experiment: &Experiment, name: &str, arguments: &Plot) -> Resul
     }
     let found = experiment.estimates(&results, name);
     let (axes, points) = found.map_err(Failure::failed)?;
-    let rows = points.into_iter().map(|(values, estimate)| {
+    let number = |value: String| (value.clone(), value.parse().ok());
+    let row = |(values, estimate): (Vec<String>, Estimate)| {
         let (mean, half) = (estimate.mean, half_width(&estimate, LEVEL));
-        let values = values.into_iter();
         Row {
-            values: values
-                .map(|value| (value.clone(), value.parse().ok()))
-                .collect(),
+            values: values.into_iter().map(number).collect(),
             mean,
             ends: half.map(|half| (mean - half, mean + half)),
         }
-    });
-    Ok(Grid {
-        rows: rows.collect(),
-        axes: axes.into_iter().map(|axis| (axis, "")).collect(),
-    })
+    };
+    let axes = axes.into_iter().map(|axis| (axis, ""));
+    Ok((axes.collect(), points.into_iter().map(row).collect()))
 }
 
 /// Published points; a first line without numbers is a heading.
@@ -180,14 +161,11 @@ fn published(path: &Path) -> Result<Vec<Point>, Failure> {
     let mut points = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {
         let mut cells = line.splitn(3, ',').map(str::trim);
-        let mut value = || {
-            cells
-                .next()?
-                .parse()
-                .ok()
-                .filter(|value: &f64| value.is_finite())
+        let value = |text: Option<&str>| {
+            let value = text?.parse::<f64>().ok();
+            value.filter(|value| value.is_finite())
         };
-        match (value(), value()) {
+        match (value(cells.next()), value(cells.next())) {
             (Some(x), Some(y)) => points.push(Point {
                 line: [cells.next().unwrap_or_default().to_owned(), String::new()],
                 x,
@@ -204,13 +182,9 @@ fn published(path: &Path) -> Result<Vec<Point>, Failure> {
     }
 }
 
-fn drawn(
-    name: &str,
-    grid: &Grid,
-    wanted: Option<&str>,
-    beside: &[Point],
-) -> Result<Figure, Failure> {
-    let Grid { axes, rows } = grid;
+fn drawn(name: &str, (axes, rows): &Grid, arguments: &Plot) -> Result<Figure, Failure> {
+    let beside = arguments.beside.as_deref().map(published);
+    let beside = beside.transpose()?.unwrap_or_default();
     let differs = |axis: &usize| {
         rows.iter()
             .any(|row| row.values[*axis].0 != rows[0].values[*axis].0)
@@ -223,20 +197,16 @@ fn drawn(
             .filter(|value| !value.0.is_empty())
     };
     let has_numbers = |axis: &usize| values(*axis).all(|value| value.1.is_some());
-    let x = match wanted {
-        Some(wanted) => varied.iter().copied().find(|&axis| axes[axis].0 == wanted),
-        None => varied
-            .iter()
-            .copied()
-            .find(has_numbers)
-            .or(varied.first().copied()),
+    let varied_axes = || varied.iter().copied();
+    let x = match &arguments.against {
+        Some(wanted) => varied_axes().find(|&axis| axes[axis].0 == *wanted),
+        None => varied_axes().find(has_numbers).or(varied_axes().next()),
     };
     let Some(x) = x else {
-        let known: Vec<&str> = varied.iter().map(|&axis| &*axes[axis].0).collect();
-        let why = format!(
-            "--against {}: there is no such axis with several values; there are ",
-            wanted.unwrap_or_default()
-        );
+        let known: Vec<&str> = varied_axes().map(|axis| &*axes[axis].0).collect();
+        let wanted = arguments.against.as_deref().unwrap_or_default();
+        let why =
+            format!("--against {wanted}: there is no such axis with several values; there are ");
         return Err(Failure::input(why + &known.join(", ")));
     };
     let (label, unit) = &axes[x];
@@ -265,5 +235,5 @@ fn drawn(
     };
     let points: Vec<Point> = rows.iter().filter_map(point).collect();
     let title = format!("{name} against {label}, means with intervals of 95 %");
-    Ok(against(&title, axis, Axis::new(name, ""), &points, beside))
+    Ok(against(&title, axis, Axis::new(name, ""), &points, &beside))
 }
