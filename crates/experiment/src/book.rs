@@ -190,17 +190,7 @@ fn whole(title: &str, panel: Panel) -> Picture {
 }
 
 fn series(label: &str, place: usize, mark: Mark, points: Vec<(f64, f64)>) -> Series {
-    Series {
-        is_right: false,
-        label: label.to_owned(),
-        of: (place, String::new()),
-        variant: "",
-        color: place,
-        dashes: place,
-        mark,
-        is_one_of_many: false,
-        points,
-    }
+    Series::new(label, (place, String::new()), mark, points)
 }
 
 /// A curve of ours is a line, one of the source its points.

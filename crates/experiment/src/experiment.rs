@@ -10,7 +10,7 @@ use quell_lab::scenario::{Origin, Problem, Problems};
 use quell_lab::sweep::{Key, Stored};
 
 use crate::cell::Cell;
-use crate::evaluate::{Engine, Fault};
+use crate::evaluate::{Engine, Estimates, Fault};
 use crate::file::{self, Definition};
 use crate::found::Found;
 use crate::reference::Compared;
@@ -202,6 +202,23 @@ impl Experiment {
         let mut engine = Engine::new(&self.definition)?;
         engine.take(sim)?;
         Ok(engine.compared_with(&recorded)?)
+    }
+
+    /// Names of its figures.
+    pub fn figures(&self) -> impl Iterator<Item = &str> {
+        let figures = self.definition.figures.iter();
+        figures.map(|figure| figure.name.as_str())
+    }
+
+    /// The axes that make runs, and at each of their points the values of these and the mean of a figure, from the results of its cells.
+    ///
+    /// # Errors
+    ///
+    /// An expression has no value.
+    pub fn estimates(&self, results: &[Stored], figure: &str) -> Result<Estimates, Unevaluated> {
+        let mut engine = Engine::new(&self.definition)?;
+        engine.take(results)?;
+        Ok(engine.estimates(figure)?)
     }
 
     /// The runs that repeat it, in their order.

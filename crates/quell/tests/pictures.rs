@@ -60,13 +60,7 @@ fn a_comparison_is_one_picture_and_the_same_one_each_time() {
     let folder = folder.path();
     assert_eq!(ok(folder, "plot r"), "overview.svg\n");
     let first = fs::read_to_string(folder.join("overview.svg")).unwrap();
-    for word in [
-        "dualpi2 classic",
-        "fifo a",
-        "mean delay, ms",
-        "2 seeds",
-        "warm-up",
-    ] {
+    for word in ["dualpi2", "fifo", "P99 of the delay", "2 seeds", "marked"] {
         assert!(first.contains(word), "{word}");
     }
     let said = refused(folder, "plot r");
@@ -128,7 +122,7 @@ fn what_cannot_be_drawn_is_refused_and_leaves_nothing() {
         ),
         ("plot r -o x.png --scale 9", "must be from 0.5 to 8"),
         ("plot r -o x.png --scale NaN", "must be from 0.5 to 8"),
-        ("plot s.toml", "cannot read s.toml"),
+        ("plot s.toml", "an experiment has statements"),
         ("plot .", "is no result"),
         ("plot", "required"),
         ("plot r --kind levels", "app = { kind = \"has\" }"),
@@ -150,6 +144,42 @@ fn what_cannot_be_drawn_is_refused_and_leaves_nothing() {
         .collect();
     left.sort();
     assert_eq!(left, [folder.join("r"), folder.join("s.toml")]);
+}
+
+#[test]
+fn a_figure_of_a_store_is_drawn_against_an_axis_beside_what_was_published() {
+    let folder = place();
+    let folder = folder.path();
+    let sweep = "schema = 1\nscenario = \"s.toml\"\n[axis]\n\"link.rate\" = [\"5mbit\", \"10mbit\"]\n\"link.queue\" = [\"fifo\", \"pie\"]\n";
+    fs::write(folder.join("w.toml"), sweep).unwrap();
+    ok(folder, "sweep w.toml --store w");
+    fs::write(folder.join("p.csv"), "rate,share\n5,0.9,paper\n").unwrap();
+    let words = "plot w --figure link.utilisation --beside p.csv -o -";
+    let svg = ok(folder, words);
+    for word in [
+        "link.utilisation against link.rate",
+        "link.rate, Mbit/s",
+        "published paper",
+        "pie",
+    ] {
+        assert!(svg.contains(word), "{word}");
+    }
+    fs::write(folder.join("p.csv"), "5,0.9\n6;0.8\n").unwrap();
+    for (words, said) in [
+        (words, "p.csv:2: 6;0.8: must be x,y or x,y,label"),
+        ("plot w --figure link.use", "there is no column link.use"),
+        (
+            "plot w --against link",
+            "with several values; there are link.rate, link.queue",
+        ),
+        (
+            "plot r --figure link.utilisation",
+            "are for one store of a sweep, or one experiment file",
+        ),
+    ] {
+        let errors = refused(folder, words);
+        assert!(errors.contains(said), "{words}: {errors}");
+    }
 }
 
 /// Made by the commands beside them. `make bless` writes them anew.

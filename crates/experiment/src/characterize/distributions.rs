@@ -59,17 +59,9 @@ fn figure(
             if points.is_empty() {
                 continue;
             }
-            panel.series.push(Series {
-                is_right: false,
-                label: outcome.queue.clone(),
-                of: (queue, String::new()),
-                variant: "",
-                color: queue,
-                dashes: queue,
-                mark: Mark::Line,
-                is_one_of_many: false,
-                points,
-            });
+            let of = (queue, String::new());
+            let one = Series::new(&outcome.queue, of, Mark::Line, points);
+            panel.series.push(one);
         }
         (!panel.series.is_empty()).then_some(panel)
     };

@@ -44,15 +44,8 @@ fn panel(scenario: &ScenarioRecord) -> Panel {
             let points = class.points.iter();
             let points: Vec<(f64, f64)> = points.map(|(delay, bps)| (*delay, bps / 1e6)).collect();
             let series = |mark, points| Series {
-                is_right: false,
-                label: label.clone(),
-                of: (queue, class.name.clone()),
-                variant: "",
-                color: queue,
                 dashes: number,
-                mark,
-                is_one_of_many: false,
-                points,
+                ..Series::new(&label, (queue, class.name.clone()), mark, points)
             };
             let ellipse = ellipse(&points);
             panel.series.push(series(Mark::Dots, points));

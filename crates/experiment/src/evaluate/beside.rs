@@ -14,6 +14,9 @@ use crate::reference::{
 /// Points among which a covering chooses at most, times the combinations of axes.
 const MOST_COMBINATIONS: usize = 20_000;
 
+/// Names of axes, and their values at points, each with a mean.
+pub(crate) type Estimates = (Vec<String>, Vec<(Vec<String>, Estimate)>);
+
 impl Engine<'_> {
     /// The points of the covering, if the file asks for one.
     pub(super) fn covering(&self) -> Result<Option<Vec<Key>>, Fault> {
@@ -74,9 +77,11 @@ impl Engine<'_> {
 
     /// The mean of a figure at a point, with its error.
     fn estimate(&self, check: &Check, case: &Case) -> Result<Option<Estimate>, Fault> {
-        let Some(figure) = self.figure_of(check) else {
-            return Ok(None);
-        };
+        let figure = self.figure_of(check);
+        figure.map_or(Ok(None), |figure| self.estimate_of(figure, case))
+    }
+
+    fn estimate_of(&self, figure: &Figure, case: &Case) -> Result<Option<Estimate>, Fault> {
         let frame = Frame::at(case.clone());
         if !self.exists(figure.filter.as_ref(), &frame)? {
             return Ok(None);
@@ -86,6 +91,24 @@ impl Engine<'_> {
             node: Node::Name(figure.name.clone()),
         };
         Ok(Estimate::new(&self.spread(&name, &frame)?))
+    }
+
+    /// The axes that make runs, and at each of their points that has a figure of this name its values and the mean.
+    pub(crate) fn estimates(&self, name: &str) -> Result<Estimates, Fault> {
+        let axes = self.definition.names.places(self.definition.names.runs());
+        let mut points = Vec::new();
+        for case in self.run_cases()? {
+            let mut figures = self.definition.figures.iter();
+            let figure = figures.find(|figure| figure.name == name);
+            let mean = figure.map_or(Ok(None), |figure| self.estimate_of(figure, &case))?;
+            let value = |&axis: &usize| {
+                let label = case.at(axis).map(|value| self.labels[axis][value].plain());
+                label.unwrap_or_default()
+            };
+            points.extend(mean.map(|mean| (axes.iter().map(value).collect(), mean)));
+        }
+        let names = axes.iter().map(|&axis| self.axes[axis].name.clone());
+        Ok((names.collect(), points))
     }
 
     fn figure_of(&self, check: &Check) -> Option<&Figure> {

@@ -21,6 +21,7 @@ use serde_json::Value as Json;
 
 use crate::expression::{Binary, Expression, Node, Unary, Value};
 use crate::file::{Axis, AxisKind, AxisValue, Definition, Depends, Label, Meaning, Over, Parts};
+pub(crate) use beside::Estimates;
 pub(crate) use case::Fault;
 use case::{Case, Frame, Key, Mode, told};
 use column::{Part, Unknown};

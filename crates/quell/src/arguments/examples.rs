@@ -90,8 +90,9 @@ pub(crate) const PLOT: &str = "\
 Examples:
   quell plot results/one                              overview.svg
   quell plot results/one --kind ccdf -o delays.pdf
-  quell plot results/compared --kind cdf              all queues of quell compare in one picture
+  quell plot results/compared --kind cdf
   quell plot results/fifo results/dualpi2 --kind completion
+  quell plot results/queues --figure link.utilisation --against link.rate
   quell plot --list                                   what can be drawn";
 
 pub(crate) const REPORT: &str = "\

@@ -8,6 +8,7 @@ use quell_lab::World;
 use quell_lab::sweep::Shard;
 
 use crate::arguments::{Jobs, Patience, Where};
+use crate::reproduce::STORE;
 
 /// `quell reproduce`.
 #[derive(Debug, Args)]
@@ -82,7 +83,7 @@ impl Reproduce {
     pub(crate) fn store(&self) -> PathBuf {
         let usual = match self.length() {
             Length::Quick => "results/reproduce-quick",
-            Length::Full => "results/reproduce",
+            Length::Full => STORE,
         };
         self.store.clone().unwrap_or_else(|| PathBuf::from(usual))
     }

@@ -24,6 +24,8 @@ use crate::reproduce::arguments::Reproduce;
 use crate::reproduce::changed::{Counts, Unchanged};
 use crate::sweep::{Shown, judge, rough, write_into};
 
+/// Store of full runs.
+pub(crate) const STORE: &str = "results/reproduce";
 /// Names that an error suggests.
 const SUGGESTED: usize = 5;
 

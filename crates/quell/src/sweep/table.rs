@@ -48,7 +48,7 @@ pub(crate) fn table(arguments: &SweepTable, page: &mut Page) -> Result<(), Failu
 }
 
 /// What the table lacks.
-fn warn(table: &Table) {
+pub(crate) fn warn(table: &Table) {
     for (count, what) in [
         (table.missing, "are not in the store"),
         (table.failed, "failed"),

@@ -126,7 +126,7 @@ fn step(low: f64, high: f64) -> f64 {
 }
 
 /// The smallest of 1, 2, 5, 10, 20 … that is not below `value`.
-fn nice(value: f64) -> f64 {
+pub(super) fn nice(value: f64) -> f64 {
     let decade = 10_f64.powf(value.log10().floor());
     let factors = [1.0, 2.0, 5.0, 10.0];
     let factor = factors

@@ -104,7 +104,15 @@ pub(super) enum Shape {
     Dots { at: Vec<(f64, f64)>, radius: f64 },
     /// Bars down to the bottom of the panel.
     Bars(Vec<Frame>),
+    /// Polygons, filled with this opacity.
+    Areas {
+        areas: Vec<Vec<(f64, f64)>>,
+        opacity: f32,
+    },
 }
+
+/// Opacity of a band, through which lines and other bands are seen.
+pub(super) const BAND: f32 = 0.18;
 
 /// Dashes of traffic, and of what is neither traffic nor a queue, so that lines differ without colours too.
 pub(super) const DASHES: [&[f64]; 8] = [

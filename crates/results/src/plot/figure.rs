@@ -100,6 +100,10 @@ pub enum Mark {
     Dots,
     /// A bar from 0, centred at each point, as wide as points are apart.
     Bars,
+    /// The area between the lower and the upper of each two points, behind everything.
+    Band,
+    /// A stroke from the first to the second of each two points.
+    Whiskers,
 }
 
 /// Points that belong together.
@@ -144,6 +148,23 @@ pub struct Level {
     pub at: f64,
     /// What it is.
     pub label: String,
+}
+
+impl Series {
+    /// In a colour and with dashes by the place of its result.
+    pub fn new(label: &str, of: (usize, String), mark: Mark, points: Vec<(f64, f64)>) -> Self {
+        Self {
+            label: label.to_owned(),
+            variant: "",
+            color: of.0,
+            dashes: of.0,
+            of,
+            mark,
+            is_right: false,
+            is_one_of_many: false,
+            points,
+        }
+    }
 }
 
 impl Panel {

@@ -1,7 +1,9 @@
 //! Gives everything in a picture its place.
 
 use super::axis::{Span, number};
+use super::description::describe;
 use super::drawing::{Anchor, Drawing, Frame, Ink, Item, Shape};
+use super::end_labels;
 use super::figure::{Axis, Figure, Mark, Panel, Series};
 use super::marks;
 use super::palette::{Style, styles};
@@ -9,7 +11,7 @@ use super::text::{fitting, width};
 
 const TITLE: f64 = 15.0;
 const HEADING: f64 = 12.0;
-const SMALL: f64 = 11.0;
+pub(super) const SMALL: f64 = 11.0;
 const MARGIN: f64 = 12.0;
 /// Room left of a panel's frame for its numbers and its label, right of it, above it for its heading, and below it.
 const LEFT: f64 = 64.0;
@@ -19,20 +21,25 @@ const BELOW: f64 = 44.0;
 /// Panels beside each other.
 pub(super) const MOST_COLUMNS: usize = 3;
 /// The frame of a panel, alone, beside another one, and beside two.
-const WIDE: [f64; MOST_COLUMNS] = [760.0, 380.0, 240.0];
+pub(super) const WIDE: [f64; MOST_COLUMNS] = [760.0, 380.0, 240.0];
 const HEIGHT: f64 = 240.0;
+/// How far bands reach above the lines at most.
+const BEYOND: f64 = 1.5;
 /// A row of the legend, and the line of an entry.
 const ROW: f64 = 18.0;
 const SAMPLE: f64 = 34.0;
 /// Space between a text and what is beside it.
-const GAP: f64 = 6.0;
+pub(super) const GAP: f64 = 6.0;
 
 /// The picture of `figure`.
 pub(super) fn lay_out(figure: &Figure) -> Drawing {
     let most = figure.panels.len().clamp(1, MOST_COLUMNS);
     let columns = figure.columns.clamp(1, most);
-    let inner = WIDE[columns - 1];
-    let cell = LEFT + inner + RIGHT;
+    let cell = LEFT + WIDE[columns - 1] + RIGHT;
+    let styles = styles(figure);
+    let at_ends = end_labels::of(figure, &styles, columns);
+    let count = |panel: &Panel| panel.y.words.len() as f64 * (SMALL + 2.0);
+    let high = figure.panels.iter().map(count).fold(HEIGHT, f64::max);
     let total = 2.0 * MARGIN + cell * columns as f64;
     let mut items = Vec::new();
     let mut top = MARGIN + TITLE;
@@ -44,25 +51,27 @@ pub(super) fn lay_out(figure: &Figure) -> Drawing {
         true,
     ));
     top += GAP;
-    let styles = styles(figure);
-    top = legend(&entries(figure, &styles), total, top, &mut items);
+    top = legend(&entries(figure, &styles, &at_ends), total, top, &mut items);
     let rows = figure.panels.len().div_ceil(columns);
     let mut panels = Vec::new();
     for (index, panel) in figure.panels.iter().enumerate() {
         let (row, column) = (index / columns, index % columns);
+        let left = words_room(panel).max(LEFT);
+        let right = RIGHT.max(end_labels::room(&at_ends[index]));
         let frame = Frame {
-            left: MARGIN + LEFT + cell * column as f64,
-            top: top + ABOVE + (ABOVE + HEIGHT + BELOW) * row as f64,
-            width: inner,
-            height: HEIGHT,
+            left: MARGIN + left + cell * column as f64,
+            top: top + ABOVE + (ABOVE + high + BELOW) * row as f64,
+            width: cell - left - right,
+            height: high,
         };
         let placed = Placed::new(panel, frame);
         placed.draw(&styles[index], &mut items);
+        placed.name_ends(&at_ends[index], &styles[index], &mut items);
         panels.push((placed.frame, placed.x));
     }
     Drawing {
         width: total,
-        height: top + (ABOVE + HEIGHT + BELOW) * rows as f64 + MARGIN,
+        height: top + (ABOVE + high + BELOW) * rows as f64 + MARGIN,
         title: figure.title.clone(),
         description: describe(figure),
         items,
@@ -70,7 +79,12 @@ pub(super) fn lay_out(figure: &Figure) -> Drawing {
     }
 }
 
-fn text(at: (f64, f64), text: String, size: f64, anchor: Anchor, is_bold: bool) -> Item {
+/// Whether a legend has an entry of it: not of the range of something.
+pub(super) fn is_named(series: &Series) -> bool {
+    !series.label.is_empty() && !matches!(series.mark, Mark::Band | Mark::Whiskers)
+}
+
+pub(super) fn text(at: (f64, f64), text: String, size: f64, anchor: Anchor, is_bold: bool) -> Item {
     Item::Text {
         at,
         text,
@@ -82,23 +96,43 @@ fn text(at: (f64, f64), text: String, size: f64, anchor: Anchor, is_bold: bool) 
     }
 }
 
-/// Each label once, with its colour and the way in which it is drawn first.
-fn entries<'a>(figure: &'a Figure, styles: &[Vec<Style>]) -> Vec<(&'a Series, Style)> {
+/// Room left of a frame with words at its axis.
+fn words_room(panel: &Panel) -> f64 {
+    const MOST: f64 = 170.0;
+    let words = panel.y.words.iter().map(|word| width(word, SMALL));
+    words.fold(0.0, f64::max).min(MOST) + 2.0 * GAP
+}
+
+/// Each label once that does not stand at the end of its lines, with its colour and the way in which it is drawn first.
+fn entries<'a>(
+    figure: &'a Figure,
+    styles: &[Vec<Style>],
+    at_ends: &[Vec<&str>],
+) -> Vec<(&'a Series, Style)> {
     let mut entries: Vec<(&Series, Style)> = Vec::new();
-    let all = figure.panels.iter().flat_map(|panel| &panel.series);
-    for (series, style) in all.zip(styles.iter().flatten()) {
-        if !series.label.is_empty() && entries.iter().all(|one| one.0.label != series.label) {
+    let panels = figure.panels.iter().zip(styles).zip(at_ends);
+    let all = panels.flat_map(|((panel, styles), at_ends)| {
+        let all = panel.series.iter().zip(styles);
+        all.filter(|(one, _)| !at_ends.contains(&&*one.label))
+    });
+    for (series, style) in all.filter(|(series, _)| is_named(series)) {
+        if entries.iter().all(|one| one.0.label != series.label) {
             entries.push((series, *style));
         }
     }
-    // What has another colour in another panel is the queue that the heading of each names.
-    let all = figure.panels.iter().flat_map(|panel| &panel.series);
-    let others: Vec<_> = all.zip(styles.iter().flatten()).collect();
-    entries.retain(|(series, style)| {
-        let mut same = others.iter().filter(|one| one.0.label == series.label);
-        same.all(|(_, other)| other.color == style.color)
-    });
+    entries.retain(|(series, _)| is_common(figure, styles, &series.label));
     entries
+}
+
+/// Whether a label has one colour in all panels; else it is of the queue that the heading of each names.
+pub(super) fn is_common(figure: &Figure, styles: &[Vec<Style>], label: &str) -> bool {
+    let all = figure.panels.iter().flat_map(|panel| &panel.series);
+    let all = all.zip(styles.iter().flatten());
+    let mut colors = all
+        .filter(|one| one.0.label == label)
+        .map(|one| one.1.color);
+    let first = colors.next();
+    colors.all(|color| Some(color) == first)
 }
 
 /// Rows of entries; where they end.
@@ -125,8 +159,8 @@ fn legend(entries: &[(&Series, Style)], total: f64, top: f64, items: &mut Vec<It
     if entries.is_empty() { top } else { base + GAP }
 }
 
-/// The ends of the axes of x and of y, as they are where nothing else gives them.
-pub(super) fn ends(panel: &Panel) -> [(f64, f64); 2] {
+/// The ends of the axes of x, of y and at the right, as they are where nothing else gives them.
+pub(super) fn ends(panel: &Panel) -> [(f64, f64); 3] {
     let frame = Frame {
         left: 0.0,
         top: 0.0,
@@ -134,13 +168,14 @@ pub(super) fn ends(panel: &Panel) -> [(f64, f64); 2] {
         height: HEIGHT,
     };
     let placed = Placed::new(panel, frame);
-    [placed.x, placed.y].map(|span| (span.low(), span.high()))
+    let right = placed.right.unwrap_or(placed.y);
+    [placed.x, placed.y, right].map(|span| (span.low(), span.high()))
 }
 
 /// A panel whose axes have ends.
-struct Placed<'a> {
-    panel: &'a Panel,
-    frame: Frame,
+pub(super) struct Placed<'a> {
+    pub(super) panel: &'a Panel,
+    pub(super) frame: Frame,
     x: Span,
     y: Span,
     /// Of the axis at the right.
@@ -172,7 +207,14 @@ impl<'a> Placed<'a> {
         } else {
             f64::NEG_INFINITY
         };
-        let heights = points().filter(|(x, _)| *x > warmup).map(|(_, y)| *y);
+        let heights = |is_band: bool| {
+            let some = series().filter(move |one| (one.mark == Mark::Band) == is_band);
+            let points = some.flat_map(|series| &series.points);
+            points.filter(|(x, _)| *x > warmup).map(|(_, y)| *y)
+        };
+        // A band may leave the frame: it does not press the lines together.
+        let most = heights(false).fold(0.0, f64::max) * BEYOND;
+        let heights = heights(false).chain(heights(true).map(|y| y.min(most)));
         Self {
             panel,
             frame,
@@ -196,18 +238,21 @@ impl<'a> Placed<'a> {
         Some(self.bottom() - place * self.frame.height)
     }
 
-    fn bottom(&self) -> f64 {
+    pub(super) fn bottom(&self) -> f64 {
         self.frame.top + self.frame.height
     }
 
-    fn right(&self) -> f64 {
+    pub(super) fn right(&self) -> f64 {
         self.frame.left + self.frame.width
     }
 
     fn draw(&self, styles: &[Style], items: &mut Vec<Item>) {
         self.shades(items);
         self.grid(items);
-        for (series, style) in self.panel.series.iter().zip(styles) {
+        let all = || self.panel.series.iter().zip(styles);
+        let is_band = |(series, _): &(&Series, _)| series.mark == Mark::Band;
+        let behind = all().filter(is_band);
+        for (series, style) in behind.chain(all().filter(|one| !is_band(one))) {
             items.push(self.series(series, *style));
         }
         self.levels(items);
@@ -245,7 +290,11 @@ impl<'a> Placed<'a> {
             (self.frame.left, self.right(), self.frame.top, self.bottom());
         for (place, label) in self.ticks(&self.panel.y, &self.y, 6, |y| self.at_y(y)) {
             items.push(line((left, place), (right, place), Ink::Grid));
-            let label = fitting(&label, SMALL, LEFT - SMALL - 2.0 * GAP);
+            let room = match self.panel.y.words.is_empty() {
+                true => LEFT - SMALL - 2.0 * GAP,
+                false => words_room(self.panel) - GAP,
+            };
+            let label = fitting(&label, SMALL, room);
             items.push(text(
                 (left - GAP, place + SMALL * 0.35),
                 label,
@@ -323,19 +372,50 @@ impl<'a> Placed<'a> {
             Mark::Dots => {
                 let points = series.points.iter();
                 let at = points.filter_map(|&point| self.at(series, point));
+                let at = at.filter(|at| self.has_within(*at));
                 marks::dots(series, style, at.collect())
             }
             Mark::Bars => marks::bars(style, self.bars(series)),
+            Mark::Band => marks::band(self.pairs(series)),
+            Mark::Whiskers => marks::whiskers(self.pairs(series)),
+        };
+        let more = if series.mark == Mark::Dots {
+            marks::LARGE + 1.0
+        } else {
+            0.0
+        };
+        let clip = Frame {
+            left: self.frame.left - more,
+            top: self.frame.top - more,
+            width: self.frame.width + 2.0 * more,
+            height: self.frame.height + 2.0 * more,
         };
         Item::Series {
             label: series.label.clone(),
             ink: Ink::Series(style.color),
-            clip: self.frame,
+            clip,
             shape,
         }
     }
 
-    fn at(&self, series: &Series, (x, y): (f64, f64)) -> Option<(f64, f64)> {
+    /// Whether a place is in the frame or at its side: a mark there is drawn whole.
+    fn has_within(&self, (x, y): (f64, f64)) -> bool {
+        let (across, down) = (x - self.frame.left, y - self.frame.top);
+        let is = |at: f64, most: f64| (-0.5..=most + 0.5).contains(&at);
+        is(across, self.frame.width) && is(down, self.frame.height)
+    }
+
+    /// The places of each two points, without those that have none; a gap is between two lists.
+    fn pairs(&self, series: &Series) -> Vec<Vec<[(f64, f64); 2]>> {
+        let pairs = series.points.chunks_exact(2);
+        let places = pairs.map(|pair| Some([self.at(series, pair[0])?, self.at(series, pair[1])?]));
+        let places: Vec<_> = places.collect();
+        let parts = places.split(Option::is_none);
+        let parts = parts.map(|part| part.iter().flatten().copied().collect());
+        parts.filter(|part: &Vec<_>| !part.is_empty()).collect()
+    }
+
+    pub(super) fn at(&self, series: &Series, (x, y): (f64, f64)) -> Option<(f64, f64)> {
         let span = match series.is_right {
             true => self.right.as_ref()?,
             false => &self.y,
@@ -358,7 +438,7 @@ impl<'a> Placed<'a> {
         }
         lines.retain(|line| !line.is_empty());
         Shape::Lines {
-            lines: lines.into_iter().map(thinned).collect(),
+            lines: lines.iter().map(|line| apart(line)).collect(),
             width: style.width * if series.is_one_of_many { 0.8 } else { 1.8 },
             dashes: style.dashes,
         }
@@ -490,29 +570,6 @@ fn spacing(panel: &Panel) -> f64 {
     if least.is_finite() { least } else { 1.0 }
 }
 
-/// At most four points for each unit across: where it enters, the lowest, the highest, where it leaves. Nobody sees more.
-fn thinned(line: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
-    const FEW: usize = 2_000;
-    if line.len() <= FEW {
-        return apart(&line);
-    }
-    let mut thin = Vec::new();
-    for column in line.chunk_by(|a, b| a.0.floor() == b.0.floor()) {
-        let by_height = |a: &&(f64, f64), b: &&(f64, f64)| a.1.total_cmp(&b.1);
-        let low = column.iter().min_by(by_height);
-        let high = column.iter().max_by(by_height);
-        let mut kept: Vec<(f64, f64)> = [column.first(), low, high, column.last()]
-            .into_iter()
-            .flatten()
-            .copied()
-            .collect();
-        kept[1..3].sort_by(|a, b| a.0.total_cmp(&b.0));
-        kept.dedup();
-        thin.append(&mut kept);
-    }
-    thin
-}
-
 /// Of points that nobody tells apart the first and the last, so that a step stays upright.
 fn apart(line: &[(f64, f64)]) -> Vec<(f64, f64)> {
     const NEAR: f64 = 0.4;
@@ -530,44 +587,4 @@ fn apart(line: &[(f64, f64)]) -> Vec<(f64, f64)> {
         }
     }
     kept
-}
-
-/// The picture in sentences: for each panel its axes, and where its series begin, lie and end.
-fn describe(figure: &Figure) -> String {
-    let mut all = Vec::new();
-    for panel in &figure.panels {
-        let title = if panel.title.is_empty() {
-            &figure.title
-        } else {
-            &panel.title
-        };
-        all.push(format!(
-            "{title}: {} over {}.",
-            panel.y.text(),
-            panel.x.text()
-        ));
-        for label in entries_of(panel) {
-            let series = panel.series.iter().filter(|series| series.label == label);
-            let points = series.flat_map(|series| &series.points);
-            let ys = points.map(|(_, y)| *y).filter(|y| y.is_finite());
-            let (low, high) = ys.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), y| {
-                (low.min(y), high.max(y))
-            });
-            all.push(match low <= high {
-                true => format!("{label}: from {} to {}.", number(low, 3), number(high, 3)),
-                false => format!("{label}: nothing."),
-            });
-        }
-    }
-    all.join(" ")
-}
-
-fn entries_of(panel: &Panel) -> Vec<&str> {
-    let mut labels: Vec<&str> = Vec::new();
-    for series in &panel.series {
-        if !labels.contains(&series.label.as_str()) {
-            labels.push(&series.label);
-        }
-    }
-    labels
 }

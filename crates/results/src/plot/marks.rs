@@ -1,23 +1,71 @@
-//! Dots and bars of series that share a colour: every second one has crosses and outlines, so that they differ without colours too.
+//! Marks at points and bars: families of queues have shapes of their own, as have series that share a colour, so that they differ without
+//! colours too.
 
-use super::drawing::{Frame, Ink, Item, Shape};
+use super::drawing::{BAND, Frame, Ink, Item, Shape};
 use super::figure::{Mark, Series};
 use super::palette::Style;
 
-/// Half the width of a cross.
-const CROSS: f64 = 2.2;
-/// Width of the strokes of crosses and outlines.
+/// From the middle of a mark outwards, among few and among many.
+pub(super) const LARGE: f64 = 4.0;
+const SMALL: f64 = 2.2;
+/// Points of a series that are many.
+const MANY: usize = 30;
+/// Width of the strokes of marks and outlines.
 const STROKE: f64 = 1.2;
 
-/// Dots at these places.
+/// Marks at these places.
 pub(super) fn dots(series: &Series, style: Style, at: Vec<(f64, f64)>) -> Shape {
-    match style.is_hollow {
-        true => strokes(at.into_iter().flat_map(|at| cross(at, CROSS)).collect()),
-        false => Shape::Dots {
+    let radius = if at.len() > MANY { SMALL } else { LARGE };
+    match style.mark {
+        "disc" => Shape::Dots {
             at,
-            radius: if series.is_one_of_many { 1.2 } else { 2.0 },
+            radius: if series.is_one_of_many { 1.2 } else { radius },
         },
+        _ => strokes(
+            at.into_iter()
+                .flat_map(|at| mark(at, radius, style.mark))
+                .collect(),
+        ),
     }
+}
+
+/// The outlines of a mark: one, or of a filled one several.
+fn mark(at: (f64, f64), radius: f64, name: &str) -> Vec<Vec<(f64, f64)>> {
+    let (corners, first, inner) = match name {
+        "cross" => return cross(at, radius * 0.8).to_vec(),
+        "triangle" => (3, 0.0, 1),
+        "square" => (4, 0.5, 1),
+        "diamond" => (4, 0.0, 4),
+        "circle" => (12, 0.0, 1),
+        _ => (12, 0.0, 4),
+    };
+    let corner = |inner: i32, number: i32| {
+        let turn = (f64::from(number) + first) / f64::from(corners) * std::f64::consts::TAU;
+        let out = radius * (1.0 - f64::from(inner) / 4.0);
+        (at.0 + out * turn.sin(), at.1 - out * turn.cos())
+    };
+    let around = |inner| (0..=corners).map(|number| corner(inner, number)).collect();
+    (0..inner).map(around).collect()
+}
+
+/// An area for each part.
+pub(super) fn band(parts: Vec<Vec<[(f64, f64); 2]>>) -> Shape {
+    let areas = parts.iter().map(|part| {
+        let (low, high) = (
+            part.iter().map(|pair| pair[0]),
+            part.iter().map(|pair| pair[1]),
+        );
+        low.chain(high.rev()).collect()
+    });
+    Shape::Areas {
+        areas: areas.collect(),
+        opacity: BAND,
+    }
+}
+
+/// A stroke between each two places.
+pub(super) fn whiskers(parts: Vec<Vec<[(f64, f64); 2]>>) -> Shape {
+    strokes(parts.into_iter().flatten().map(Vec::from).collect())
 }
 
 /// These bars.
@@ -56,15 +104,17 @@ pub(super) fn sample(
             let width = 2.0 * style.width;
             vec![line(((left, middle), (right, middle)), width, style.dashes)]
         }
-        (Mark::Dots | Mark::Bars, false) => vec![Item::Box {
+        // The range of something that has a sample.
+        (Mark::Band | Mark::Whiskers, _) => Vec::new(),
+        (Mark::Dots, _) => {
+            let all = mark((center, middle), LARGE, style.mark).into_iter();
+            all.flat_map(lines).collect()
+        }
+        (Mark::Bars, false) => vec![Item::Box {
             corner: (center - 4.0, middle - 4.0),
             size: (8.0, 8.0),
             ink,
         }],
-        (Mark::Dots, true) => cross((center, middle), 3.0)
-            .into_iter()
-            .flat_map(lines)
-            .collect(),
         (Mark::Bars, true) => lines(outline(&Frame {
             left: center - 4.0,
             top: middle - 4.0,
@@ -107,23 +157,14 @@ mod tests {
     use super::*;
 
     fn series(mark: Mark, place: usize) -> (Series, Style) {
-        let series = Series {
-            label: "label".to_owned(),
-            of: (0, String::new()),
-            variant: "",
-            color: 0,
-            dashes: place,
-            mark,
-            is_right: false,
-            is_one_of_many: false,
-            points: vec![(0.0, 1.0)],
-        };
+        let points = vec![(0.0, 1.0)];
+        let series = Series::new("label", (0, String::new()), mark, points);
         let style = Style::new(0, (0, 1), place);
         (series, style)
     }
 
     #[test]
-    fn every_second_series_of_a_colour_has_crosses_and_outlines() {
+    fn every_second_series_of_a_colour_has_outlines() {
         let bar = Frame {
             left: 10.0,
             top: 20.0,
@@ -141,17 +182,17 @@ mod tests {
         let inside =
             |&(x, y): &(f64, f64)| (10.0..=14.0).contains(&x) && (20.0..=50.0).contains(&y);
         assert!(lines.len() == 1 && lines[0].iter().all(inside), "{lines:?}");
-        let (one, style) = series(Mark::Dots, 1);
-        let Shape::Lines { lines, .. } = dots(&one, style, vec![(5.0, 6.0)]) else {
-            panic!("a filled dot");
+    }
+
+    #[test]
+    fn marks_have_the_shape_of_the_family() {
+        let corners = |color| {
+            let lines = mark((0.0, 0.0), LARGE, Style::new(color, (0, 1), 0).mark);
+            (lines.len(), lines[0].len())
         };
-        assert_eq!(lines.len(), 2);
-        for line in lines {
-            assert_eq!(
-                ((line[0].0 + line[1].0) / 2.0, (line[0].1 + line[1].1) / 2.0),
-                (5.0, 6.0)
-            );
-        }
+        // Diamond, triangle, square, cross, circle; a class of traffic.
+        let expected = [(4, 5), (1, 4), (1, 5), (2, 2), (1, 13), (4, 13)];
+        assert_eq!([0, 1, 2, 3, 4, 5].map(corners), expected);
     }
 
     #[test]
@@ -162,7 +203,7 @@ mod tests {
         };
         assert!(matches!(of(Mark::Bars, 0)[..], [Item::Box { .. }]));
         assert_eq!(of(Mark::Bars, 1).len(), 4);
-        assert_eq!(of(Mark::Dots, 1).len(), 2);
+        assert_eq!(of(Mark::Dots, 1).len(), 16);
         assert_eq!(of(Mark::Line, 1).len(), 1);
     }
 }

@@ -4,14 +4,19 @@
 //! our own and no library for plots: it places texts by the widths of the font, so that the bytes depend on the results alone, it follows
 //! light and dark pages, and it names every series for programs and for people who do not see the picture.
 
+mod against;
 mod axis;
+mod description;
 mod drawing;
+mod end_labels;
 mod error;
 mod figure;
 mod kinds;
 mod layout;
 mod marks;
 mod multiples;
+mod over_time;
+mod overview;
 mod palette;
 mod pdf;
 mod png;
@@ -23,6 +28,7 @@ mod values;
 #[cfg(test)]
 mod tests;
 
+pub use against::{Point, against};
 pub use error::Error;
 pub use figure::{Axis, Figure, Level, Mark, Panel, Series, Shade};
 pub(crate) use kinds::join;
@@ -31,10 +37,7 @@ pub use source::{Source, read};
 pub(crate) use source::{queue_text, scenario_text};
 pub use svg::escaped;
 
-/// The kinds of the picture that shows the most important of everything, of one result and of several.
-const OVERVIEW: [&str; 4] = ["delay", "ccdf", "rates", "signals"];
-const OVERVIEW_OF_MANY: [&str; 4] = ["delay", "ccdf", "signals", "backlog"];
-/// Its word on the command line.
+/// The word on the command line for the picture that shows the most important of everything.
 pub const OVERVIEW_NAME: &str = "overview";
 
 /// The picture of this kind, or the overview.
@@ -43,44 +46,34 @@ pub const OVERVIEW_NAME: &str = "overview";
 ///
 /// There is no such kind, a result cannot be read, or it has nothing of what the kind shows.
 pub fn figure(kind: &str, sources: &[Source]) -> Result<Figure, Error> {
-    let (mut panels, mut is_split) = (Vec::new(), false);
-    if kind == OVERVIEW_NAME {
-        let kinds = if sources.len() > 1 {
-            OVERVIEW_OF_MANY
-        } else {
-            OVERVIEW
-        };
-        for name in kinds {
-            let one = find(name)?;
-            match (one.panels)(sources) {
-                Ok(some) => panels.extend(some),
-                Err(Error::Nothing(_)) => {}
-                Err(error) => return Err(error),
-            }
+    let panels = match kind == OVERVIEW_NAME {
+        true => overview::panels(sources)?,
+        false => {
+            let labels: Vec<&str> = sources.iter().map(|one| one.label.as_str()).collect();
+            multiples::split((find(kind)?.panels)(sources)?, &labels, "queue")
         }
-        if panels.is_empty() {
-            return Err(Error::Nothing(
-                "the results have nothing to show".to_owned(),
-            ));
-        }
-    } else {
-        panels = (find(kind)?.panels)(sources)?;
-        let before = panels.len();
-        panels = multiples::split(panels, sources);
-        is_split = panels.len() > before;
-    }
-    let columns = match panels.len() {
-        5.. if is_split => layout::MOST_COLUMNS,
-        1 => 1,
-        _ => 2,
     };
+    let mut title = title(sources);
+    let mut all = panels.iter().flat_map(|panel| &panel.series);
+    if all.any(|series| series.mark == Mark::Band) {
+        title.push_str("; bands from the lowest to the highest");
+    }
     let mut figure = Figure {
-        title: title(sources),
+        title,
+        columns: columns(panels.len()),
         panels,
-        columns,
     };
     palette::color(&mut figure, sources);
     Ok(figure)
+}
+
+/// How many of so many panels stand beside each other.
+fn columns(panels: usize) -> usize {
+    match panels {
+        5.. => layout::MOST_COLUMNS,
+        1 => 1,
+        _ => 2,
+    }
 }
 
 fn find(name: &str) -> Result<&'static Kind, Error> {

@@ -16,13 +16,16 @@ use super::source::{Run, Source};
 const FILE: &str = include_str!("colours.json");
 
 /// Places of traffic begin here, in the order of the file; smaller ones are those of the families of queues, in turn.
-const TRAFFIC: usize = 100;
+pub(super) const TRAFFIC: usize = 100;
 /// Lines of each class of traffic have dashes of their own; the last class is the ink, of what is neither traffic nor a queue.
 const CLASSES: usize = 3;
 pub(super) const L4S: usize = TRAFFIC;
 pub(super) const CLASSIC: usize = TRAFFIC + 1;
 const UNRESPONSIVE: usize = TRAFFIC + 2;
-const INK: usize = TRAFFIC + CLASSES;
+pub(super) const INK: usize = TRAFFIC + CLASSES;
+
+/// Marks of what is no queue, in turn.
+const MARKS: [&str; 5] = ["disc", "cross", "triangle", "square", "diamond"];
 
 #[derive(Debug, Deserialize)]
 struct File {
@@ -44,6 +47,8 @@ pub(super) struct Entry {
     kinds: Vec<String>,
     /// The dashes of each kind, then of the second line of each kind, and so on.
     dashes: Vec<Vec<f64>>,
+    /// At its points.
+    mark: String,
 }
 
 /// The families of queues, the classes of traffic, ink.
@@ -75,7 +80,9 @@ pub(super) struct Style {
     pub(super) dashes: &'static [f64],
     /// Width of its lines beside those of others.
     pub(super) width: f64,
-    /// Dots are crosses, and bars are outlines.
+    /// At its points.
+    pub(super) mark: &'static str,
+    /// Bars are outlines.
     pub(super) is_hollow: bool,
 }
 
@@ -91,13 +98,17 @@ impl Style {
                 own => &own[dash % own.len()],
             },
             width: entry.width.unwrap_or(1.0),
+            mark: match &*entry.mark {
+                "" => MARKS[dash % MARKS.len()],
+                own => own,
+            },
             is_hollow: (home + place) % 2 == 1,
         }
     }
 }
 
 /// How many families there are.
-fn families() -> usize {
+pub(super) fn families() -> usize {
     PALETTE.len() - CLASSES - 1
 }
 
@@ -211,7 +222,7 @@ fn places<N: PartialEq>(panels: &[Vec<(N, Line<'_>)>]) -> Vec<Vec<usize>> {
 }
 
 /// The class of the traffic of a group of any of the results, or of a queue that is for one class.
-fn traffic(sources: &[Source], part: &str) -> Option<usize> {
+pub(super) fn traffic(sources: &[Source], part: &str) -> Option<usize> {
     /// Applications over datagrams that send what they have, whatever happens to it.
     const STEADY: [&str; 4] = ["cbr", "on-off", "voice", "game"];
     for run in sources.iter().flat_map(|source| &source.runs) {
@@ -232,6 +243,7 @@ fn traffic(sources: &[Source], part: &str) -> Option<usize> {
     match part.rsplit(' ').next() {
         Some("l4s") => Some(L4S),
         Some("classic") => Some(CLASSIC),
+        Some("unresponsive") => Some(UNRESPONSIVE),
         _ => None,
     }
 }

@@ -2,7 +2,7 @@
 
 use pdf_writer::{Content, Finish as _, Name, Pdf, Rect, Ref, Str};
 
-use super::drawing::{Drawing, Frame, Ink, Item, Shape};
+use super::drawing::{BAND, Drawing, Frame, Ink, Item, Shape};
 use super::palette::{PALETTE, channels};
 use super::text::width;
 
@@ -13,6 +13,8 @@ const GRID: [f32; 3] = [0.87; 3];
 const SHADE: [f32; 3] = [0.945, 0.945, 0.957];
 const PLAIN: Name<'static> = Name(b"F1");
 const BOLD: Name<'static> = Name(b"F2");
+/// What areas are seen through.
+const CLEAR: Name<'static> = Name(b"G1");
 
 /// The file.
 pub(super) fn write(drawing: &Drawing) -> Vec<u8> {
@@ -23,7 +25,7 @@ pub(super) fn write(drawing: &Drawing) -> Vec<u8> {
         Ref::new(next - 1)
     };
     let (catalog, pages, page, content) = (new(), new(), new(), new());
-    let (plain, bold, info) = (new(), new(), new());
+    let (plain, bold, info, clear) = (new(), new(), new(), new());
     pdf.catalog(catalog).pages(pages);
     pdf.pages(pages).kids([page]).count(1);
     let mut sheet = pdf.page(page);
@@ -31,8 +33,10 @@ pub(super) fn write(drawing: &Drawing) -> Vec<u8> {
     sheet.media_box(size).parent(pages).contents(content);
     let mut resources = sheet.resources();
     resources.fonts().pair(PLAIN, plain).pair(BOLD, bold);
+    resources.ext_g_states().pair(CLEAR, clear);
     resources.finish();
     sheet.finish();
+    pdf.ext_graphics(clear).non_stroking_alpha(BAND);
     for (font, name) in [(plain, &b"Helvetica"[..]), (bold, b"Helvetica-Bold")] {
         let mut font = pdf.type1_font(font);
         font.base_font(Name(name));
@@ -118,6 +122,11 @@ impl Paper {
     }
 
     fn line(&mut self, points: &[(f64, f64)]) {
+        self.path(points);
+        self.content.stroke();
+    }
+
+    fn path(&mut self, points: &[(f64, f64)]) {
         for (index, point) in points.iter().enumerate() {
             let (x, y) = self.at(*point);
             match index {
@@ -125,7 +134,6 @@ impl Paper {
                 _ => self.content.line_to(x, y),
             };
         }
-        self.content.stroke();
     }
 
     fn shape(&mut self, ink: Ink, shape: &Shape) {
@@ -147,6 +155,16 @@ impl Paper {
             Shape::Dots { at, radius } => {
                 for point in at {
                     self.dot(*point, *radius, ink);
+                }
+            }
+            Shape::Areas { areas, opacity } => {
+                self.fill(ink);
+                if *opacity < 1.0 {
+                    self.content.set_parameters(CLEAR);
+                }
+                for area in areas {
+                    self.path(area);
+                    self.content.fill_nonzero();
                 }
             }
             Shape::Bars(bars) => {

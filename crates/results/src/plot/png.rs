@@ -119,6 +119,11 @@ impl Canvas {
                     self.fill(circle(*point, *radius).as_ref(), ink, DOTS, mask);
                 }
             }
+            Shape::Areas { areas, opacity } => {
+                for area in areas {
+                    self.fill(polyline(area).as_ref(), ink, *opacity, mask);
+                }
+            }
             Shape::Bars(bars) => {
                 for bar in bars {
                     self.fill(rectangle(bar).as_ref(), ink, 1.0, mask);

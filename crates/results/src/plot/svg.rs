@@ -204,6 +204,15 @@ fn shape_text(shape: &Shape) -> String {
                 dashes_of(dashes)
             )
         }
+        Shape::Areas { areas, opacity } => {
+            let mut path = String::new();
+            for (index, (x, y)) in areas.iter().flat_map(|area| area.iter().enumerate()) {
+                path.push_str(if index == 0 { "zM" } else { "L" });
+                path.push_str(&format!("{} {}", short(*x), short(*y)));
+            }
+            let path = path.trim_start_matches('z');
+            format!("<path class=\"fill\" fill-opacity=\"{opacity}\" d=\"{path}z\"/>")
+        }
         Shape::Dots { at, radius } => {
             let dots = at.iter().map(|(x, y)| {
                 format!(

@@ -28,8 +28,11 @@ fn entry(panel: &Panel, frame: &Frame, x: &Span, most: usize) -> Value {
     })
 }
 
-/// Whether it is a line around the dots of its label, which has no values of its own.
+/// Whether it is a line around the dots of its label, or a range of others, which has no values of its own.
 fn is_outline(series: &Series, before: &[Series]) -> bool {
+    if matches!(series.mark, Mark::Band | Mark::Whiskers) {
+        return true;
+    }
     let mut dots = before.iter().filter(|one| one.mark == Mark::Dots);
     series.mark == Mark::Line && dots.any(|one| one.label == series.label)
 }

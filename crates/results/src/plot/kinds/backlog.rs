@@ -54,7 +54,7 @@ pub(super) fn panels(sources: &[Source]) -> Result<Vec<Panel>, Error> {
         panel.series.push(one);
         let points = probability(source, &name, width)?;
         if !points.is_empty() {
-            let one = series(source, part(&name, is_only), Mark::Line, points);
+            let one = series(source, part(&name, is_only), Mark::Dots, points);
             let mut one = variant(one, "p at this backlog");
             one.is_right = true;
             panel.series.push(one);

@@ -1,15 +1,23 @@
 //! The share of the packets of each group that waited longer.
 
-use super::{LEAST_DELAY, nothing, series, shares};
+use super::{Delays, LEAST_DELAY, nothing, of_groups, series, shares};
 use crate::plot::Error;
 use crate::plot::figure::{Axis, Level, Mark, Panel};
 use crate::plot::source::Source;
 
 pub(super) fn panels(sources: &[Source]) -> Result<Vec<Panel>, Error> {
+    draw(sources, of_groups)
+}
+
+/// With a line for each of these distributions of a source.
+pub(in crate::plot) fn draw(
+    sources: &[Source],
+    of: fn(&Source) -> Result<Delays, Error>,
+) -> Result<Vec<Panel>, Error> {
     let mut all = Vec::new();
     let mut least = 1.0_f64;
     for source in sources {
-        for (name, points) in shares(source)? {
+        for (name, points) in shares(of(source)?) {
             // Of those that waited longer than the longest there is none, which has no place on a logarithmic axis.
             let longer = points.iter().filter(|(.., share)| *share > 0.0);
             let points: Vec<(f64, f64)> = longer

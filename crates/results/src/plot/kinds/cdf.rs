@@ -1,6 +1,6 @@
 //! The share of the packets of each group that waited no longer.
 
-use super::{LEAST_DELAY, nothing, series, shares};
+use super::{LEAST_DELAY, nothing, of_groups, series, shares};
 use crate::plot::Error;
 use crate::plot::figure::{Axis, Mark, Panel};
 use crate::plot::source::Source;
@@ -8,7 +8,7 @@ use crate::plot::source::Source;
 pub(super) fn panels(sources: &[Source]) -> Result<Vec<Panel>, Error> {
     let mut all = Vec::new();
     for source in sources {
-        for (name, points) in shares(source)? {
+        for (name, points) in shares(of_groups(source)?) {
             let points = points
                 .iter()
                 .map(|(delay, share, _)| (delay.max(LEAST_DELAY), share * 100.0));

@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::Error;
+use super::axis::Scale;
 use super::figure::{Axis, Mark, Panel, Series, Shade};
+use super::multiples::MOST;
+use super::over_time;
 use super::source::{Run, Source};
 
 /// A kind of picture.
@@ -21,7 +24,7 @@ pub struct Kind {
 
 macro_rules! kinds {
     ($($name:literal: $module:ident, $help:literal;)*) => {
-        $(mod $module;)*
+        $(pub(super) mod $module;)*
         /// Every kind, in the order in which they are listed.
         pub const KINDS: &[Kind] = &[$(Kind { name: $name, help: $help, panels: $module::panels },)*];
     };
@@ -41,7 +44,7 @@ kinds! {
 }
 
 const SECOND: f64 = 1e9;
-const MILLISECOND: f64 = 1e6;
+pub(super) const MILLISECOND: f64 = 1e6;
 
 fn nothing(what: &str) -> Error {
     Error::Nothing(what.to_owned())
@@ -57,17 +60,8 @@ pub(crate) fn join(source: &Source, part: &str) -> String {
 }
 
 fn series(source: &Source, part: &str, mark: Mark, points: Vec<(f64, f64)>) -> Series {
-    Series {
-        label: join(source, part),
-        of: (source.index, part.to_owned()),
-        variant: "",
-        color: 0,
-        dashes: 0,
-        mark,
-        is_right: false,
-        is_one_of_many: false,
-        points,
-    }
+    let of = (source.index, part.to_owned());
+    Series::new(&join(source, part), of, mark, points)
 }
 
 /// The same of something of a part, such as its marks.
@@ -114,33 +108,25 @@ fn shades(sources: &[Source]) -> Vec<Shade> {
     shades
 }
 
-/// Logarithmic where values differ so much that the small ones would lie on the axis, else from 0.
-fn spread(axis: Axis, series: &[Series]) -> Axis {
+/// Makes y logarithmic where values differ so much that the small ones would lie on the axis, else from 0.
+pub(super) fn spread(panel: &mut Panel) {
     const FAR: f64 = 30.0;
-    let highest = |series: &Series| {
+    let positive = |series: &Series| {
         let ys = series.points.iter().map(|(_, y)| *y);
         let mut ys: Vec<f64> = ys.filter(|y| y.is_finite() && *y > 0.0).collect();
         ys.sort_by(f64::total_cmp);
-        ys.get(ys.len() / 2).copied()
+        ys
     };
-    let middles = series.iter().filter_map(highest);
+    let all: Vec<Vec<f64>> = panel.series.iter().map(positive).collect();
+    let middles = all.iter().filter_map(|ys| ys.get(ys.len() / 2));
     let (low, high) = middles.fold((f64::INFINITY, 0.0_f64), |(low, high), middle| {
-        (low.min(middle), high.max(middle))
+        (low.min(*middle), high.max(*middle))
     });
-    match high > FAR * low {
-        true => {
-            let ys = series
-                .iter()
-                .flat_map(|series| &series.points)
-                .map(|(_, y)| *y);
-            let least = ys.filter(|y| *y > 0.0).fold(f64::INFINITY, f64::min);
-            let floor = least.max(low / 100.0);
-            Axis {
-                ends: (Some(floor), None),
-                ..axis.logarithmic()
-            }
-        }
-        false => axis.from_zero(),
+    panel.y.ends.0 = Some(0.0);
+    if high > FAR * low {
+        let least = all.iter().flatten().copied().fold(f64::INFINITY, f64::min);
+        panel.y.scale = Scale::Logarithmic;
+        panel.y.ends.0 = Some(least.max(low / 100.0));
     }
 }
 
@@ -159,7 +145,7 @@ fn named(run: &Run, part: &Value) -> String {
 }
 
 /// The value of `key` in a list that keeps the order in which its keys came.
-fn entry<K: PartialEq, V: Default>(list: &mut Vec<(K, V)>, key: K) -> &mut V {
+pub(super) fn entry<K: PartialEq, V: Default>(list: &mut Vec<(K, V)>, key: K) -> &mut V {
     let place = list.iter().position(|(other, _)| *other == key);
     let place = place.unwrap_or_else(|| {
         list.push((key, V::default()));
@@ -171,12 +157,16 @@ fn entry<K: PartialEq, V: Default>(list: &mut Vec<(K, V)>, key: K) -> &mut V {
 /// Points of a line.
 type Points = Vec<(f64, f64)>;
 /// A distribution: packets by value.
-type Counts = BTreeMap<u64, u64>;
+pub(super) type Counts = BTreeMap<u64, u64>;
 /// Distribution functions at a delay in ms: the share of packets that waited no longer, and of those that waited longer.
 type Shares = Vec<(f64, f64, f64)>;
 
 /// A distribution of one kind from the histograms of all runs of a source, by the name of its queue or group: values with counts.
-fn distribution(source: &Source, of: &str, key: &str) -> Result<Vec<(String, Counts)>, Error> {
+pub(super) fn distribution(
+    source: &Source,
+    of: &str,
+    key: &str,
+) -> Result<Vec<(String, Counts)>, Error> {
     let mut all: Vec<(String, Counts)> = Vec::new();
     for run in &source.runs {
         let histograms = run.histograms()?;
@@ -196,11 +186,18 @@ fn distribution(source: &Source, of: &str, key: &str) -> Result<Vec<(String, Cou
     Ok(all)
 }
 
-/// Distribution functions of the delays of groups: for each value in ms the share of packets that waited no longer, and of those that
-/// waited longer.
-fn shares(source: &Source) -> Result<Vec<(String, Shares)>, Error> {
+/// Distributions of the delay, by name.
+type Delays = Vec<(String, Counts)>;
+
+/// The delays of groups.
+fn of_groups(source: &Source) -> Result<Delays, Error> {
+    distribution(source, "groups", "delay_ns")
+}
+
+/// Distribution functions of delays: for each value in ms the share of packets that waited no longer, and of those that waited longer.
+fn shares(delays: Delays) -> Vec<(String, Shares)> {
     let mut all = Vec::new();
-    for (name, counts) in distribution(source, "groups", "delay_ns")? {
+    for (name, counts) in delays {
         let total: u64 = counts.values().sum();
         let mut below = 0;
         let points = counts.iter().map(|(value, count)| {
@@ -214,11 +211,11 @@ fn shares(source: &Source) -> Result<Vec<(String, Shares)>, Error> {
         });
         all.push((name, points.collect()));
     }
-    Ok(all)
+    all
 }
 
 /// The least of positive delays, below which a logarithmic axis need not go: a thousandth of a millisecond.
-const LEAST_DELAY: f64 = 1e-3;
+pub(super) const LEAST_DELAY: f64 = 1e-3;
 
 /// What a run calls its flows' rows by: group and flow.
 type Flow = (String, u64);
@@ -239,4 +236,19 @@ fn flows(run: &Run, column: &str, unit: f64) -> Result<Vec<(Flow, Points)>, Erro
             .push((time.number() / SECOND, value.number() / unit));
     }
     Ok(all)
+}
+
+/// Adds a line for each flow, or where they are many or of several seeds the mean of each group.
+fn add_flows(panel: &mut Panel, source: &Source, mark: Mark, flows: &[(Flow, Points)]) {
+    let are_many = source.runs.len() > 1 || flows.len() > MOST;
+    let mut lines: Vec<((&str, u64), Vec<Points>)> = Vec::new();
+    for ((group, flow), points) in flows {
+        let flow = if are_many { 0 } else { *flow };
+        entry(&mut lines, (group, flow)).push(points.clone());
+    }
+    for ((group, _), points) in lines {
+        let mut line = series(source, group, mark, Vec::new());
+        line.is_one_of_many = !are_many;
+        over_time::add(panel, line, &points);
+    }
 }

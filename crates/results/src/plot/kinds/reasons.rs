@@ -15,10 +15,10 @@ const SIGNALS: [(&str, &str); 2] = [
 
 /// A queue of a result, over all its runs.
 #[derive(Debug, Default)]
-struct Queue {
-    offered: f64,
+pub(in crate::plot) struct Queue {
+    pub(in crate::plot) offered: f64,
     /// Of each kind of signal, packets by reason.
-    signals: [BTreeMap<String, f64>; 2],
+    pub(in crate::plot) signals: [BTreeMap<String, f64>; 2],
 }
 
 pub(super) fn panels(sources: &[Source]) -> Result<Vec<Panel>, Error> {
@@ -62,7 +62,7 @@ pub(super) fn panels(sources: &[Source]) -> Result<Vec<Panel>, Error> {
 }
 
 /// The forward queues of a result.
-fn queues(source: &Source) -> Vec<(String, Queue)> {
+pub(in crate::plot) fn queues(source: &Source) -> Vec<(String, Queue)> {
     let mut all = Vec::new();
     for run in &source.runs {
         let queues = run.summary["queues"].as_array().into_iter().flatten();

@@ -173,16 +173,9 @@ fn a_queue_has_its_colour_wherever_it_stands() {
         let mut panel = Panel::new("", axis(), axis());
         panel.series = (0..)
             .zip(labels)
-            .map(|(place, label)| Series {
-                label: (*label).to_owned(),
-                of: (place, String::new()),
-                variant: "",
-                color: place,
-                dashes: place,
-                mark: Mark::Line,
-                is_right: false,
-                is_one_of_many: false,
-                points: Vec::new(),
+            .map(|(place, label)| {
+                let of = (place, String::new());
+                Series::new(label, of, Mark::Line, Vec::new())
             })
             .collect();
         let figure = Figure {

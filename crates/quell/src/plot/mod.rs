@@ -1,5 +1,7 @@
 //! `quell plot`.
 
+mod against;
+
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -12,21 +14,33 @@ use crate::output::page::Page;
 /// `quell plot`.
 #[derive(Debug, Args)]
 pub(crate) struct Plot {
-    /// Folders of results: of a run, of a run with several seeds, or of quell compare
+    /// Folders of results, of quell run or quell compare; or a sweep's store, or an experiment file
     #[arg(required_unless_present = "list")]
     results: Vec<PathBuf>,
     /// What to draw; --list says what there is
     #[arg(long, value_name = "KIND", default_value = OVERVIEW_NAME)]
     kind: String,
-    /// The file, .svg, .pdf or .png; one of that name is replaced; - is standard output, as SVG [default: KIND.svg here, if there is none yet]
+    /// The file, .svg, .pdf or .png; one of that name is replaced; - is standard output, as SVG [default: KIND.svg here, or figure.svg, if there is none yet]
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Pixels of a PNG for each point of the picture, from 0.5 to 8: 1 for a screen, 2 for a fine one, 4 for print
+    /// Pixels of a PNG for each point, from 0.5 to 8: 2 for a screen, 4 for print
     #[arg(long, value_name = "NUMBER", default_value_t = 2.0)]
     scale: f64,
     /// List the kinds
     #[arg(long)]
     list: bool,
+    /// Column of a store, or figure of an experiment file [default: queue.*.delay_ms.p99, or the first]
+    #[arg(long, value_name = "NAME")]
+    figure: Option<String>,
+    /// Axis below it [default: the first of numbers]
+    #[arg(long, value_name = "AXIS")]
+    against: Option<String>,
+    /// Published points over it: CSV lines of x,y or x,y,label
+    #[arg(long, value_name = "FILE")]
+    beside: Option<PathBuf>,
+    /// Store of the experiment [default: results/reproduce]
+    #[arg(long, value_name = "DIR")]
+    store: Option<PathBuf>,
 }
 
 /// Draws results.
@@ -37,12 +51,18 @@ pub(crate) fn plot(arguments: &Plot, page: &mut Page) -> Result<(), Failure> {
     }
     let kind = &arguments.kind;
     let out = arguments.out.clone();
-    let out = out.unwrap_or_else(|| PathBuf::from(format!("{kind}.svg")));
+    let name = against::meant(&arguments.results).map_or(kind.as_str(), |_| "figure");
+    let out = out.unwrap_or_else(|| PathBuf::from(format!("{name}.svg")));
     if let Some(why) = refusal(arguments, &out) {
         return Err(Failure::input(why));
     }
-    let sources = plot::read(&arguments.results).map_err(fail)?;
-    let figure = plot::figure(kind, &sources).map_err(fail)?;
+    let figure = match against::meant(&arguments.results) {
+        Some(path) => against::figure(path, arguments)?,
+        None => {
+            let sources = plot::read(&arguments.results).map_err(fail)?;
+            plot::figure(kind, &sources).map_err(fail)?
+        }
+    };
     if out == Path::new("-") {
         page.line(plot::svg(&figure, "quell").trim_end());
         return Ok(());
@@ -69,7 +89,7 @@ fn ending(out: &Path) -> String {
 fn list(page: &mut Page) {
     let overview = (
         OVERVIEW_NAME,
-        "delay, ccdf, rates and signals in one picture",
+        "on one page delay, rates, marks and drops, what people feel",
     );
     let kinds = KINDS.iter().map(|kind| (kind.name, kind.help));
     for (name, help) in std::iter::once(overview).chain(kinds) {
@@ -90,6 +110,16 @@ fn refusal(arguments: &Plot, out: &Path) -> Option<String> {
             arguments.kind,
             names.join(", ")
         ));
+    }
+    let options = [
+        arguments.figure.is_some(),
+        arguments.against.is_some(),
+        arguments.beside.is_some(),
+    ];
+    if options.contains(&true) && against::meant(&arguments.results).is_none() {
+        let what =
+            "--figure, --against and --beside are for one store of a sweep, or one experiment file";
+        return Some(what.to_owned());
     }
     if !SCALES.contains(&arguments.scale) {
         return Some(format!(
