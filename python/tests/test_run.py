@@ -187,3 +187,16 @@ def test_strict_keeps_a_result_with_warnings(scenario: Path, tmp_path: Path) -> 
     assert f"warning: {result.warnings[0]}" in str(result)
     compared = quell.compare(scenario, ["fifo"], out=tmp_path / "both", arguments=["--strict"])
     assert compared["fifo"].warnings == result.warnings
+
+
+def test_people_feel_what_the_terminal_says(tmp_path: Path) -> None:
+    text = SCENARIO.replace("[run]", '[[group]]\nname = "item"\nrtt = "10ms"\napp = { kind = "web", rate = 10, size = "2kB" }\n\n[run]')
+    compared = quell.compare(quell.Text(text), ["fifo", "dualpi2"], seeds=[1, 2], out=tmp_path / "out")
+    people = compared.people()
+    assert people["conclusion"][0].startswith("Asked: ")
+    assert len(people["words"]) == 2 and "an item of the web takes" in people["words"][0]
+    row = next(row for row in people["rows"] if row["who"] == "item")
+    assert row["unit"] == "ms" and not row["more_is_better"]
+    assert [len(values) for values in row["values"]] == [2, 2]
+    alone = compared["fifo"].people()
+    assert alone["rows"][0]["values"] == [people["rows"][0]["values"][0]]

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from quell import _frame, _html, _series, _text
+from quell import _frame, _html, _process, _series, _text
 from quell._histogram import Histogram
 from quell._packets import Packets
 from quell._where import Where
@@ -95,6 +95,10 @@ class Result:
         A DataFrame of pandas if that is installed, else of polars, else a list of dicts; `kind` says which: `"pandas"`, `"polars"`, `"list"`.
         """
         return _frame.result(self, kind)
+
+    def people(self) -> Mapping[str, Any]:
+        """What people feel, as `quell report --json` has it: an answer in sentences, `words` of people, and `rows` with every figure."""
+        return _people([self])
 
     def flows(self, columns: Sequence[str] | None = None, where: object = None) -> Any:
         """`flows.parquet` as a `pyarrow.Table`: a row per flow and interval (extra `arrow`).
@@ -216,6 +220,13 @@ class Result:
         return _html.result(self)
 
 
+def _people(results: Sequence[Result]) -> Mapping[str, Any]:
+    ended = _process.call(["report", "--json", "--", *(str(one.folder) for one in results)])
+    if ended.code != 0:
+        _process.fail(ended)
+    return cast("Mapping[str, Any]", json.loads(ended.out))
+
+
 class Comparison(Mapping[str, Result]):
     """The results of `quell.compare`, by queue as it was given, in that order."""
 
@@ -234,6 +245,10 @@ class Comparison(Mapping[str, Result]):
     def frame(self, kind: _frame.Kind = None) -> Any:
         """As of a result, for all queues: the first column is the queue."""
         return _frame.comparison(self, kind)
+
+    def people(self) -> Mapping[str, Any]:
+        """As of a result, with an entry for each queue in `words` and in the `values` of each row."""
+        return _people(list(self.values()))
 
     @property
     def plot(self) -> ComparisonPlots:
