@@ -4,17 +4,23 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use quell_experiment::characterize::{Card, document};
 use quell_lab::Outcome;
-use quell_lab::results::{plot, report};
+use quell_lab::results::plot::Source;
+use quell_lab::results::{plot, present, report};
+use quell_lab::sweep::table::{self, Table};
+use quell_lab::sweep::{Key, Store};
+use serde_json::Value;
 
 use crate::failure::Failure;
 use crate::output::page::Page;
 use crate::plot::{fail, write};
+use crate::sweep::table::is_number_of;
 
 /// `quell report`.
 #[derive(Debug, Args)]
 pub(crate) struct Report {
-    /// Folders of results: of a run, of a run with several seeds, or of quell compare
+    /// Folders of quell run, compare or exec, one store of quell sweep, or one card of quell characterize
     #[arg(required = true)]
     results: Vec<PathBuf>,
     /// The file, .html; one of that name is replaced [default: report.html here, if there is none yet]
@@ -53,9 +59,100 @@ pub(crate) fn check(out: &Path) -> Result<(), Failure> {
 }
 
 fn make(results: &[PathBuf], out: &Path) -> Result<(), Failure> {
-    let sources = plot::read(results).map_err(fail)?;
-    let html = report::html(&sources).map_err(fail)?;
+    let has = |file: &'static str| move |folder: &&PathBuf| folder.join(file).is_file();
+    let cards: Vec<&PathBuf> = results.iter().filter(has("card.json")).collect();
+    let stores: Vec<&PathBuf> = results.iter().filter(has("plan.json")).collect();
+    let html = match (&cards[..], &stores[..], results) {
+        ([], [], _) => {
+            let folders: Vec<PathBuf> = results.iter().flat_map(|one| as_asked(one)).collect();
+            report::html(&plot::read(&folders).map_err(fail)?).map_err(fail)?
+        }
+        (_, [], [folder]) => {
+            let file = folder.join("card.json");
+            let read = std::fs::read(&file).map_err(Failure::input)?;
+            let card: Card = serde_json::from_slice(&read).map_err(|error| {
+                Failure::input(format!("{}: no report card: {error}", file.display()))
+            })?;
+            present::page(&document::document(&card))
+        }
+        ([], _, [store]) => report::html(&swept(&Store::at(store))?).map_err(fail)?,
+        ([alone, ..], ..) | (_, [alone, ..], _) => {
+            return Err(Failure::input(format!(
+                "{}: a report card and a store of a sweep each have a report of their own",
+                alone.display()
+            )));
+        }
+    };
     write(out, html.as_bytes())
+}
+
+/// The results in a folder of quell compare, in the order of its command; any other folder as it is.
+fn as_asked(folder: &Path) -> Vec<PathBuf> {
+    let Ok(inner) = folder.read_dir() else {
+        return vec![folder.to_owned()];
+    };
+    let is_safe = |c: char| c.is_ascii_alphanumeric() || "._-=".contains(c);
+    let asked = |path: &Path| {
+        let record = ["run.json", "seed1/run.json"].map(|file| std::fs::read(path.join(file)));
+        let record: Value =
+            serde_json::from_slice(&record.into_iter().find_map(Result::ok)?).ok()?;
+        let words = record["command"]
+            .as_array()?
+            .iter()
+            .filter_map(Value::as_str);
+        let mut names = words
+            .flat_map(|word| word.split(','))
+            .map(|word| word.replace(|c| !is_safe(c), "-"));
+        let name = path.file_name()?.to_str()?;
+        names.position(|word| word == name)
+    };
+    let inner = inner.filter_map(|entry| Some(entry.ok()?.path()));
+    let mut found: Vec<(usize, PathBuf)> = inner
+        .filter_map(|path| Some((asked(&path)?, path)))
+        .collect();
+    found.sort();
+    let all = found.len() == folder.read_dir().map_or(0, Iterator::count);
+    match all && !found.is_empty() {
+        true => found.into_iter().map(|(_, path)| path).collect(),
+        false => vec![folder.to_owned()],
+    }
+}
+
+/// A result for each point of a sweep, with all its seeds, named by the parameters that differ.
+fn swept(store: &Store) -> Result<Vec<Source>, Failure> {
+    let table = table::read(store).map_err(Failure::run)?;
+    let keys: Vec<&str> = table.keys().collect();
+    let differs = |column: &usize| {
+        (1..table.rows()).any(|row| text(&table, row, *column) != text(&table, 0, *column))
+    };
+    let names = (0..keys.len()).filter(|&column| {
+        !["cell", "seed"].contains(&keys[column]) && !is_number_of(keys[column], &keys)
+    });
+    let names: Vec<usize> = names.filter(differs).collect();
+    let cell = keys
+        .iter()
+        .position(|key| *key == "cell")
+        .unwrap_or_default();
+    let mut points: Vec<(String, Vec<PathBuf>)> = Vec::new();
+    for row in 0..table.rows() {
+        let label: Vec<String> = names
+            .iter()
+            .map(|&column| text(&table, row, column))
+            .collect();
+        let folder = Key::parse(&text(&table, row, cell)).map(|key| store.cell(key));
+        match points
+            .iter_mut()
+            .find(|(known, _)| *known == label.join(" "))
+        {
+            Some((_, folders)) => folders.extend(folder),
+            None => points.push((label.join(" "), folder.into_iter().collect())),
+        }
+    }
+    report::grouped(points).map_err(fail)
+}
+
+fn text(table: &Table, row: usize, column: usize) -> String {
+    table.value(row, column).text()
 }
 
 /// Asks the desktop to show a file, or what is at an address.

@@ -339,7 +339,7 @@ fn satisfaction(mos: f64) -> &'static str {
 }
 
 /// Whether a reverse direction was full while no forward one was, and packets waited longer in its queues.
-fn upload_is_narrow(figures: &Figures) -> bool {
+pub fn upload_is_narrow(figures: &Figures) -> bool {
     let first = &figures.link;
     let links = figures.links.iter();
     let links = links.map(|link| (link.utilisation, link.reverse.map(|back| back.utilisation)));

@@ -1,7 +1,7 @@
 //! `quell sweep`: many cells into a store, and what a store has.
 
 pub(crate) mod arguments;
-mod table;
+pub(crate) mod table;
 
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};

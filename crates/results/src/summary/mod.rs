@@ -24,6 +24,7 @@ use group_figures::{drop_ratio, each, mark_ratio, per_flow};
 use merge_warnings::{Alike, Remark};
 
 pub use felt::People;
+pub(crate) use felt::{PEOPLE, felt_or_waits};
 pub use headline::doubts;
 pub use spread::{Form, Spread};
 
@@ -44,7 +45,7 @@ pub struct Case<'a> {
 
 impl<'a> Case<'a> {
     /// Figures of the runs that measured something: zeros would look like figures, and a warning says why there are none.
-    fn measured(&self) -> Vec<&'a Figures> {
+    pub(crate) fn measured(&self) -> Vec<&'a Figures> {
         let measured = self.runs.iter().filter(|summary| summary.has_measured());
         measured.map(|summary| &summary.figures).collect()
     }
