@@ -30,7 +30,7 @@ const PICTURES: [&str; 8] = [
 /// More results than these are rows of the table of people.
 const MANY: usize = 6;
 /// A picture of more panels is folded.
-const PANELS: usize = 12;
+const PANELS: usize = 6;
 
 /// The page about these results: the answer, and everything else folded.
 ///
@@ -59,10 +59,11 @@ pub fn html(sources: &[Source]) -> Result<String, Error> {
         }));
         blocks.extend(people.note.map(Block::Text));
     }
-    let mut pictures = pictures(sources)?.into_iter().peekable();
+    let mut pictures = pictures(sources)?;
     let is_small =
         |block: &Block| matches!(block, Block::Picture(figure, _) if figure.panels.len() <= PANELS);
-    blocks.extend(pictures.next_if(is_small));
+    let first = pictures.iter().position(is_small);
+    blocks.extend(first.map(|first| pictures.remove(first)));
     let mut tables = summary::blocks(&cases, &spread);
     let people = |block: &Block| matches!(block, Block::Table(table) if table.caption == PEOPLE);
     tables.retain(|block| !people(block));
@@ -71,7 +72,7 @@ pub fn html(sources: &[Source]) -> Result<String, Error> {
     for (title, folded) in [
         ("What was asked", asked(sources)),
         ("All tables", tables),
-        ("More pictures", pictures.collect()),
+        ("More pictures", pictures),
         ("Every number of the applications", numbers),
         ("What limits trust", trust(sources, &remarks)),
         ("How to repeat it", repeat(sources)),
