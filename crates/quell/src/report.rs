@@ -12,6 +12,7 @@ use quell_lab::sweep::table::{self, Table};
 use quell_lab::sweep::{Key, Store};
 use serde_json::Value;
 
+use crate::compare::side_by_side::folder as folder_name;
 use crate::failure::Failure;
 use crate::output::page::Page;
 use crate::plot::{fail, write};
@@ -88,33 +89,24 @@ fn make(results: &[PathBuf], out: &Path) -> Result<(), Failure> {
 
 /// The results in a folder of quell compare, in the order of its command; any other folder as it is.
 fn as_asked(folder: &Path) -> Vec<PathBuf> {
-    let Ok(inner) = folder.read_dir() else {
-        return vec![folder.to_owned()];
-    };
-    let is_safe = |c: char| c.is_ascii_alphanumeric() || "._-=".contains(c);
-    let asked = |path: &Path| {
-        let record = ["run.json", "seed1/run.json"].map(|file| std::fs::read(path.join(file)));
-        let record: Value =
-            serde_json::from_slice(&record.into_iter().find_map(Result::ok)?).ok()?;
+    let place = |path: &Path| {
+        let files = ["run.json", "seed1/run.json"].map(|file| std::fs::read(path.join(file)));
+        let text = files.into_iter().find_map(Result::ok)?;
+        let record: Value = serde_json::from_slice(&text).ok()?;
         let words = record["command"]
             .as_array()?
             .iter()
             .filter_map(Value::as_str);
-        let mut names = words
-            .flat_map(|word| word.split(','))
-            .map(|word| word.replace(|c| !is_safe(c), "-"));
-        let name = path.file_name()?.to_str()?;
-        names.position(|word| word == name)
+        let mut names = words.flat_map(|word| word.split(',')).map(folder_name);
+        names.position(|name| path.ends_with(name))
     };
-    let inner = inner.filter_map(|entry| Some(entry.ok()?.path()));
-    let mut found: Vec<(usize, PathBuf)> = inner
-        .filter_map(|path| Some((asked(&path)?, path)))
-        .collect();
-    found.sort();
-    let all = found.len() == folder.read_dir().map_or(0, Iterator::count);
-    match all && !found.is_empty() {
-        true => found.into_iter().map(|(_, path)| path).collect(),
-        false => vec![folder.to_owned()],
+    let entries = folder.read_dir().into_iter().flatten().flatten();
+    let inner = entries.map(|entry| Some((place(&entry.path())?, entry.path())));
+    let mut inner: Vec<(usize, PathBuf)> = inner.collect::<Option<_>>().unwrap_or_default();
+    inner.sort();
+    match inner.is_empty() {
+        true => vec![folder.to_owned()],
+        false => inner.into_iter().map(|(_, path)| path).collect(),
     }
 }
 

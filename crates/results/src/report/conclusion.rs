@@ -5,6 +5,7 @@
 //! figure of that person contradicts it. With one seed nothing can be judged, and figures stand without a winner.
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
 use quell_measure::{Figures, QueueSummary, differ};
 use quell_scenario::felt::{BULK, Better, Felt, sentence, upload_is_narrow};
@@ -12,7 +13,7 @@ use quell_scenario::{Direction, Scenario};
 
 use crate::plot::queue_text;
 use crate::present::Block;
-use crate::summary::{Case, Form, Spread, felt_or_waits, warnings};
+use crate::summary::{Case, Form, Spread, felt_or_waits, queue_name, warnings};
 
 /// The most names in a list.
 const NAMED: usize = 4;
@@ -62,44 +63,38 @@ fn sides<'a>(cases: &'a [Case<'a>]) -> Vec<Side<'a>> {
     sides.filter(|side| !side.figures.is_empty()).collect()
 }
 
-/// What ran, on which line, with which traffic.
+/// What ran, on which line, with which traffic: what all cases share.
 fn asked(cases: &[Case<'_>]) -> String {
-    let of_each = |of: fn(&Scenario) -> String| {
-        let mut all: Vec<String> = cases
-            .iter()
-            .filter_map(|case| case.scenario.map(of))
-            .collect();
-        all.dedup();
-        all
+    let of_each = |of: fn(&Scenario) -> String| -> BTreeSet<String> {
+        let scenarios = cases.iter().filter_map(|case| case.scenario);
+        scenarios.map(of).collect()
     };
-    let common = |of: fn(&Scenario) -> String, word: &str| match &of_each(of)[..] {
-        [text] => format!(" {word} {text}"),
-        _ => String::new(),
+    let common = |of: fn(&Scenario) -> String, word: &str| {
+        let all = of_each(of);
+        let text = all.first().filter(|_| all.len() == 1);
+        text.map_or_else(String::new, |text| format!(" {word} {text}"))
     };
-    let queues = of_each(|scenario| queue_text(&scenario.links[0].forward.queue));
+    let queues = of_each(|scenario| {
+        let links = scenario.links().iter();
+        let all = links.map(|link| queue_text(&link.forward.queue));
+        all.collect::<Vec<_>>().join(" → ")
+    });
     let labels: Vec<&str> = cases.iter().map(|case| case.label).collect();
-    let of = match (&labels[..], &queues[..]) {
-        ([_], [queue]) => format!("one queue ({queue})"),
-        ([_], _) => "one result".to_owned(),
-        (many, queues) => {
-            let what = if queues.len() == many.len() {
-                "queues"
-            } else {
-                "results"
-            };
-            format!("{} {what} ({})", many.len(), listed(many))
-        }
+    let what = match (cases.len(), queues.first()) {
+        (1, Some(queue)) => queue.clone(),
+        (1, None) => "one result".to_owned(),
+        (many, _) if queues.len() == many => format!("{many} queues ({})", listed(&labels)),
+        (many, _) => format!("{many} results ({})", listed(&labels)),
     };
     let (line, traffic) = (common(line, "on"), common(traffic, "for"));
     let runs = cases.iter().flat_map(|case| &case.runs);
-    let measured = runs
-        .map(|run| run.duration_s - run.warmup_s)
-        .fold(0.0, f64::max);
+    let measured = runs.map(|run| run.duration_s - run.warmup_s);
+    let measured = measured.fold(0.0, f64::max);
     let seeds = match cases.iter().map(|case| case.runs.len()).max() {
         Some(many @ 2..) => format!("{many} seeds"),
         _ => "one seed".to_owned(),
     };
-    format!("Asked: {of}{line}{traffic}; {seeds}, {measured:.0} s measured.")
+    format!("Asked: {what}{line}{traffic}; {seeds}, {measured:.0} s measured.")
 }
 
 /// `a line of 100 Mbit/s down, 20 Mbit/s up`
@@ -122,65 +117,43 @@ fn line(scenario: &Scenario) -> String {
 /// `downloads (2 bulk), backup (bulk, up), film (has)`
 fn traffic(scenario: &Scenario) -> String {
     let groups = scenario.groups.iter().map(|group| {
-        let count = if group.count == 1 {
-            String::new()
-        } else {
-            format!("{} ", group.count)
+        let flows = match group.count {
+            1 => group.app.config().kind().to_owned(),
+            many => format!("{many} {}", group.app.config().kind()),
         };
         let is_up = group.direction == Direction::Reverse;
-        let up = if is_up { ", up" } else { "" };
-        format!("{} ({count}{}{up})", group.name, group.app.config().kind())
+        format!(
+            "{} ({flows}{})",
+            group.name,
+            if is_up { ", up" } else { "" }
+        )
     });
     listed(&groups.collect::<Vec<_>>())
 }
 
-/// What people say of the only case, or how long packets wait; and what was dropped.
+/// What people say of the only case, or how long packets wait in its queues; and what was dropped.
 fn single(side: &Side<'_>) -> Vec<String> {
     let mut words = sentence(&side.rows, &side.figures);
     if words.is_empty() {
-        let waits = side.rows.iter().filter(|row| is_person(row));
-        let waits = waits.map(|row| (row.who.as_str(), row.values.clone()));
-        let mut waits: Vec<(&str, Vec<f64>)> = waits.collect();
-        if side.case.scenario.is_none() {
-            waits = queues(&side.figures);
-        }
-        waits.retain(|(_, values)| !values.is_empty());
-        let waits = waits
-            .iter()
-            .map(|(of, values)| format!("{} ms ({of})", number(values, 2)));
-        let waits: Vec<String> = waits.collect();
-        words = match waits.is_empty() {
-            true => "no packet waited".to_owned(),
-            false => format!("on average a packet waits {}", listed(&waits)),
+        let queues = side.figures[0].queues.iter().enumerate();
+        let waits = queues.filter_map(|(index, queue)| {
+            let of_runs = side
+                .figures
+                .iter()
+                .map(|figures| figures.queues.get(index)?.delay_ms);
+            let means: Option<Vec<f64>> = of_runs.map(|delay| Some(delay?.mean)).collect();
+            let name = queue_name(queue, &side.figures[0].queues);
+            Some(format!("{} ms ({name})", number(&means?, 2)))
+        });
+        words = match &waits.collect::<Vec<_>>()[..] {
+            [] => "no packet waited".to_owned(),
+            waits => format!("on average a packet waits {}", listed(waits)),
         };
     }
-    let dropped = side
-        .rows
-        .iter()
-        .filter(|row| row.application == LINE)
-        .skip(1);
+    let dropped = side.rows.iter().rfind(|row| row.application == LINE);
     let dropped = dropped.map(|row| said_of(row, &row.values));
     let said = [words].into_iter().chain(dropped);
     said.map(|text| format!("{}.", capital(&text))).collect()
-}
-
-/// Mean delay in ms in each queue.
-fn queues<'a>(all: &[&'a Figures]) -> Vec<(&'a str, Vec<f64>)> {
-    let first = all
-        .iter()
-        .take(1)
-        .flat_map(|first| first.queues.iter().enumerate());
-    let queues = first.map(|(index, queue)| {
-        let of_runs = all
-            .iter()
-            .filter_map(|figures| figures.queues.get(index)?.delay_ms);
-        let name = match queue.direction {
-            Direction::Forward => "down",
-            Direction::Reverse => "up",
-        };
-        (name, of_runs.map(|delay| delay.mean).collect())
-    });
-    queues.collect()
 }
 
 /// What won for whom, and what it cost.

@@ -298,7 +298,7 @@ fn queues(parts: &[Part<'_>], spread: &Spread) -> Table {
 
 /// What a queue is called beside these others: with its direction where that is the reverse one, with its link where there are
 /// several.
-fn queue_name(queue: &QueueSummary, all: &[QueueSummary]) -> String {
+pub(crate) fn queue_name(queue: &QueueSummary, all: &[QueueSummary]) -> String {
     let mut name = queue.name.clone();
     if all.iter().any(|other| other.hop != queue.hop) {
         name = format!("{} {name}", queue.hop);
