@@ -21,7 +21,7 @@ use crate::sweep::table::is_number_of;
 /// `quell report`.
 #[derive(Debug, Args)]
 pub(crate) struct Report {
-    /// Folders of quell run, compare or exec, one store of quell sweep, or one card of quell characterize
+    /// Folders of quell run, compare or exec; or one of quell sweep or characterize
     #[arg(required = true)]
     results: Vec<PathBuf>,
     /// The file, .html; one of that name is replaced [default: report.html here, if there is none yet]
@@ -79,7 +79,7 @@ fn make(results: &[PathBuf], out: &Path) -> Result<(), Failure> {
         ([], _, [store]) => report::html(&swept(&Store::at(store))?).map_err(fail)?,
         ([alone, ..], ..) | (_, [alone, ..], _) => {
             return Err(Failure::input(format!(
-                "{}: a report card and a store of a sweep each have a report of their own",
+                "{}: a card or a store has a report of its own; give it alone",
                 alone.display()
             )));
         }

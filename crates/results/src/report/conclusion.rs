@@ -349,7 +349,10 @@ impl<'a> Side<'a> {
         let sum = |figures: &Figures, of: fn(&QueueSummary) -> u64| {
             figures.queues.iter().map(of).sum::<u64>() as f64
         };
-        let used = side.each(|figures| figures.link.utilisation * 100.0);
+        let used = side.each(|figures| {
+            let links = figures.links.iter().map(|link| link.utilisation);
+            links.fold(figures.link.utilisation, f64::max) * 100.0
+        });
         let dropped = side.each(|figures| {
             let dropped = sum(figures, |queue| queue.dropped);
             dropped / (sum(figures, |queue| queue.packets) + dropped).max(1.0) * 100.0
@@ -376,12 +379,10 @@ impl<'a> Side<'a> {
     }
 }
 
-/// Use of the busiest link of the forward direction, in percent.
+/// Use of the forward direction, in percent.
 fn down(side: &Side<'_>) -> f64 {
-    mean(&side.each(|figures| {
-        let links = figures.links.iter().map(|link| link.utilisation);
-        links.fold(figures.link.utilisation, f64::max) * 100.0
-    }))
+    let mut lines = side.rows.iter().filter(|row| row.application == LINE);
+    lines.next().map_or(0.0, |used| mean(&used.values))
 }
 
 /// Use of the reverse direction, in percent.

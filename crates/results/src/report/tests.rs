@@ -235,6 +235,40 @@ mod rules {
         assert!(!one.contains("best") && !one.contains("costs"), "{one}");
     }
 
+    #[test]
+    fn the_narrow_direction_and_what_limits_trust_are_named() {
+        let scenario = scenario("fifo");
+        let said = |idle: &str, change: &dyn Fn(&mut Value)| {
+            let run = crate::bottleneck::tests::summary(0.3, change);
+            let case = Case {
+                label: "",
+                scenario: Some(&scenario),
+                runs: vec![&run],
+                idle: idle.to_owned(),
+            };
+            sentences(&[case], &[("", "late"), ("", "lost")]).join("\n")
+        };
+        let up = said("", &|value| {
+            value["link"]["reverse"] = serde_json::json!({ "rate_bps": 1, "utilisation": 0.99 });
+            value["queues"][0]["delay_ms"]["mean"] = 5.0.into();
+            value["partial"] = true.into();
+        });
+        for text in [
+            "The upload is the narrow direction: 99.0 % of it is used, and packets wait 20.0 ms for it; of the download 30.0 % is used.",
+            "one seed, and another may give other figures; 1 of 1 runs ended early",
+            "2 warnings, the first: late.",
+            "On average a packet waits 5.00 ms (queue), 20.00 ms (queue (reverse)).",
+        ] {
+            assert!(up.contains(text), "{text}: {up}");
+        }
+        let idle = said("nobody sent", &|_| ());
+        let text = "The line is 30.0 % used; not full, because nobody sent.";
+        assert!(
+            idle.contains(text) && !idle.contains("upload") && !idle.contains("early"),
+            "{idle}"
+        );
+    }
+
     /// The scenarios in the repository that the simulator can run, cut short.
     fn shipped() -> Vec<Scenario> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
