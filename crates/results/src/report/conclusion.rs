@@ -33,20 +33,10 @@ struct Row<'a> {
     values: Vec<&'a [f64]>,
 }
 
-/// What is clear for somebody.
-#[derive(Debug, PartialEq)]
-enum Answer {
-    /// These cases, the first of them first, and the figures that say so.
-    Best(Vec<usize>, String),
-    /// No case is clearly behind another one.
-    Alike,
-    /// Each case is clearly behind another one in some figure.
-    Mixed,
-}
-
 /// Three to six sentences about cases; `remarks` are their warnings, each with its case.
 pub(super) fn sentences(cases: &[Case<'_>], remarks: &[(&str, &str)]) -> Vec<String> {
-    let sides = sides(cases);
+    let sides = cases.iter().map(Side::new);
+    let sides: Vec<Side<'_>> = sides.filter(|side| !side.figures.is_empty()).collect();
     let mut said = vec![asked(cases)];
     match &sides[..] {
         [] => said.push("Nothing was measured.".to_owned()),
@@ -56,11 +46,6 @@ pub(super) fn sentences(cases: &[Case<'_>], remarks: &[(&str, &str)]) -> Vec<Str
     said.extend(narrow(&sides));
     said.push(trust(cases, remarks));
     said
-}
-
-fn sides<'a>(cases: &'a [Case<'a>]) -> Vec<Side<'a>> {
-    let sides = cases.iter().map(Side::new);
-    sides.filter(|side| !side.figures.is_empty()).collect()
 }
 
 /// What ran, on which line, with which traffic: what all cases share.
@@ -88,13 +73,12 @@ fn asked(cases: &[Case<'_>]) -> String {
     };
     let (line, traffic) = (common(line, "on"), common(traffic, "for"));
     let runs = cases.iter().flat_map(|case| &case.runs);
-    let measured = runs.map(|run| run.duration_s - run.warmup_s);
-    let measured = measured.fold(0.0, f64::max);
-    let seeds = match cases.iter().map(|case| case.runs.len()).max() {
-        Some(many @ 2..) => format!("{many} seeds"),
-        _ => "one seed".to_owned(),
+    let measured = span(runs.map(|run| run.duration_s - run.warmup_s), 0);
+    let seeds = match span(cases.iter().map(|case| case.runs.len() as f64), 0).as_str() {
+        "1" => "one seed".to_owned(),
+        many => format!("{many} seeds"),
     };
-    format!("Asked: {what}{line}{traffic}; {seeds}, {measured:.0} s measured.")
+    format!("Asked: {what}{line}{traffic}; {seeds}, {measured} s measured.")
 }
 
 /// `a line of 100 Mbit/s down, 20 Mbit/s up`
@@ -167,22 +151,28 @@ fn compared(sides: &[Side<'_>]) -> Vec<String> {
         let why = "With one seed no difference can be judged: --set run.seeds=[1,2,3] shows whether it is more than chance.";
         return spans.into_iter().chain([why.to_owned()]).collect();
     }
-    let answers = answers(sides, &rows);
     let label = |index: usize| sides[index].case.label;
+    let (mut alike, mut mixed) = (Vec::new(), Vec::new());
     let mut wins: Vec<(usize, Vec<String>)> = Vec::new();
-    for (who, answer) in &answers {
-        let Answer::Best(best, text) = answer else {
+    for of_one in people(&rows) {
+        let who = of_one[0].felt.who.as_str();
+        let Some((row, best)) = best_of(&of_one, sides.len()) else {
+            alike.push(who);
             continue;
         };
-        let rest: Vec<&str> = best[1..].iter().map(|&index| label(index)).collect();
+        let Some((&first, rest)) = best.split_first() else {
+            mixed.push(who);
+            continue;
+        };
+        let rest: Vec<&str> = rest.iter().map(|&index| label(index)).collect();
         let rest = match rest.is_empty() {
             true => String::new(),
             false => format!("; {} not clearly behind", listed(&rest)),
         };
-        let text = format!("{who} ({text}{rest})");
-        match wins.iter_mut().find(|(winner, _)| *winner == best[0]) {
+        let text = format!("{who} ({}{rest})", row.beside(sides, first));
+        match wins.iter_mut().find(|(winner, _)| *winner == first) {
             Some((_, people)) => people.push(text),
-            None => wins.push((best[0], vec![text])),
+            None => wins.push((first, vec![text])),
         }
     }
     wins.sort_by_key(|(_, people)| Reverse(people.len()));
@@ -190,11 +180,6 @@ fn compared(sides: &[Side<'_>]) -> Vec<String> {
         .iter()
         .map(|(winner, people)| format!("{} is best for {}", label(*winner), listed(people)));
     let best: Vec<String> = best.collect();
-    let without = |wanted: &Answer| -> Vec<&str> {
-        let found = answers.iter().filter(|(_, answer)| answer == wanted);
-        found.map(|(who, _)| *who).collect()
-    };
-    let (alike, mixed) = (without(&Answer::Alike), without(&Answer::Mixed));
     let others = [
         ("there is no clear difference for", alike),
         ("it depends on the figure for", mixed),
@@ -234,23 +219,15 @@ fn is_person(row: &Felt) -> bool {
     ![BULK, LINE].contains(&row.application)
 }
 
-/// What is clear for each person.
-fn answers<'a>(sides: &[Side<'_>], rows: &[Row<'a>]) -> Vec<(&'a str, Answer)> {
-    let answer = |of_one: Vec<&Row<'a>>| {
-        let all = of_one.iter().map(|row| (row, row.best()));
-        let clear: Vec<_> = all.filter(|(_, best)| best.len() < sides.len()).collect();
-        let Some((first, best)) = clear.first() else {
-            return (of_one[0].felt.who.as_str(), Answer::Alike);
-        };
-        let mut best = best.clone();
-        best.retain(|index| clear.iter().all(|(_, other)| other.contains(index)));
-        let answer = match best.first() {
-            Some(&index) => Answer::Best(best, first.beside(sides, index)),
-            None => Answer::Mixed,
-        };
-        (first.felt.who.as_str(), answer)
-    };
-    people(rows).into_iter().map(answer).collect()
+/// The cases that are clearly behind another one in no figure of somebody, and the first figure that is clear. `None` where none is.
+fn best_of<'a, 'b>(all: &[&'b Row<'a>], cases: usize) -> Option<(&'b Row<'a>, Vec<usize>)> {
+    let best = all.iter().map(|row| (*row, row.best()));
+    let mut clear = best.filter(|(_, best)| best.len() < cases);
+    let (first, mut best) = clear.next()?;
+    for (_, other) in clear {
+        best.retain(|index| other.contains(index));
+    }
+    Some((first, best))
 }
 
 impl Row<'_> {
@@ -403,16 +380,7 @@ fn wait_for_upload(side: &Side<'_>) -> f64 {
 
 /// How much of each direction is used, and why it is no more.
 fn narrow(sides: &[Side<'_>]) -> Option<String> {
-    let span = |of: fn(&Side<'_>) -> f64| {
-        let all = || sides.iter().map(of);
-        let least = format!("{:.1}", all().fold(f64::INFINITY, f64::min));
-        let most = format!("{:.1}", all().fold(0.0, f64::max));
-        if least == most {
-            most
-        } else {
-            format!("{least} to {most}")
-        }
-    };
+    let span = |of: fn(&Side<'_>) -> f64| span(sides.iter().map(of), 1);
     let mut all = sides.iter().flat_map(|side| &side.figures);
     let first = *all.clone().next()?;
     first.link.rate_bps?;
@@ -485,6 +453,17 @@ fn number(values: &[f64], digits: usize) -> String {
 
 fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// `84.2 to 100.0`
+fn span(values: impl Iterator<Item = f64> + Clone, digits: usize) -> String {
+    let least = values.clone().fold(f64::INFINITY, f64::min);
+    let most = values.fold(0.0, f64::max);
+    let [least, most] = [least, most].map(|value| format!("{value:.digits$}"));
+    match least == most {
+        true => most,
+        false => format!("{least} to {most}"),
+    }
 }
 
 /// `a, b and 3 more`; one more takes no more room than its number.
