@@ -217,7 +217,7 @@ fn matrix(card: &Card) -> String {
         "#drawing ",
         [
             "What each queue does to the traffic of each scenario",
-            "Line: delays from P1 to P99; box: from P25 to P75; axis from 0.1 ms to 1 s. Bar: use of the link. Text: mean delay, use or MOS.",
+            "Forward direction. Line: delays from P1 to P99; box: P25 to P75; axis from 0.1 ms to 1 s. Bar: use of the link. Text: mean delay, use or MOS.",
         ],
         &scenarios.iter().map(String::as_str).collect::<Vec<_>>(),
         &queues,

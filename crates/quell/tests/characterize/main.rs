@@ -199,7 +199,7 @@ fn a_card_as_json_is_the_file() {
     let report = report
         .args(["report", "p", "-o", "again.html"])
         .current_dir(place.path());
-    assert!(report.status().unwrap().success());
+    assert!(report.output().unwrap().status.success());
     let again = fs::read_to_string(place.path().join("again.html")).unwrap();
     assert_eq!(again, fs::read_to_string(page).unwrap());
     assert!(again.contains("What each queue does to the traffic of each scenario"));

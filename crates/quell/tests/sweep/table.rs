@@ -36,9 +36,12 @@ fn a_row_per_cell_has_its_parameters_and_the_figures_of_its_summary() {
     // A report of the store has a result for each point, over its seeds.
     let mut report = Command::new(QUELL);
     let report = report.args(["report", "s", "-o", "r.html"]);
-    let ended = report.current_dir(place.path("")).status().unwrap();
+    let ended = report.current_dir(place.path("")).output().unwrap();
     let page = fs::read_to_string(place.path("r.html")).unwrap();
-    assert!(ended.success() && page.contains("13 results ("), "{page}");
+    assert!(
+        ended.status.success() && page.contains("13 results ("),
+        "{page}"
+    );
     assert_eq!(
         names[..11],
         [
