@@ -331,6 +331,17 @@ mod rules {
             let name = &scenarios[0].name;
             let said = sentences(&[case(0), case(1)], &[]);
             assert!((3..=6).contains(&said.len()), "{name}: {said:?}");
+            if ran[0][0].figures.link.rate_bps.is_some() {
+                for ran in &ran {
+                    let used = ran.iter().map(|run| {
+                        let links = run.figures.links.iter().map(|link| link.utilisation);
+                        links.fold(run.figures.link.utilisation, f64::max)
+                    });
+                    let used = format!("{:.1}", used.sum::<f64>() / 2.0 * 100.0);
+                    let is_said = said.iter().any(|text| text.contains(&used));
+                    assert!(is_said, "{name} {used}: {said:?}");
+                }
+            }
             let rows =
                 [0, 1].map(|index| felt_or_waits(&case(index).measured(), &scenarios[index]));
             for (row, other) in rows[0].iter().zip(&rows[1]) {
@@ -348,7 +359,17 @@ mod rules {
                 for (winner, _) in won.iter().enumerate().filter(|(_, won)| **won) {
                     let is_behind = is_better(row, values[1 - winner], values[winner]);
                     assert!(!is_behind, "{name} {}: {text}", row.what);
-                    best += usize::from(is_better(row, values[winner], values[1 - winner]));
+                    if is_better(row, values[winner], values[1 - winner]) {
+                        best += 1;
+                        // The first figure that is clear is shown, of both.
+                        let shown = values.map(|values| values.iter().sum::<f64>() / 2.0);
+                        let shown = shown.map(|mean| format!("{mean:.*}", row.digits));
+                        let is_shown = text.contains(&format!("{} ({} ", row.who, row.what));
+                        assert!(
+                            !is_shown || shown.iter().all(|mean| text.contains(mean)),
+                            "{name}: {text}"
+                        );
+                    }
                 }
                 let none = said
                     .iter()
