@@ -4,17 +4,24 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use quell_experiment::characterize::{Card, document};
 use quell_lab::Outcome;
-use quell_lab::results::{plot, report};
+use quell_lab::results::plot::Source;
+use quell_lab::results::{plot, present, report};
+use quell_lab::sweep::table::{self, Table};
+use quell_lab::sweep::{Key, Store};
+use serde_json::Value;
 
+use crate::compare::side_by_side::folder as folder_name;
 use crate::failure::Failure;
 use crate::output::page::Page;
 use crate::plot::{fail, write};
+use crate::sweep::table::is_number_of;
 
 /// `quell report`.
 #[derive(Debug, Args)]
 pub(crate) struct Report {
-    /// Folders of results: of a run, of a run with several seeds, or of quell compare
+    /// Folders of quell run, compare or exec; or one of quell sweep or characterize
     #[arg(required = true)]
     results: Vec<PathBuf>,
     /// The file, .html; one of that name is replaced [default: report.html here, if there is none yet]
@@ -53,9 +60,91 @@ pub(crate) fn check(out: &Path) -> Result<(), Failure> {
 }
 
 fn make(results: &[PathBuf], out: &Path) -> Result<(), Failure> {
-    let sources = plot::read(results).map_err(fail)?;
-    let html = report::html(&sources).map_err(fail)?;
+    let has = |file: &'static str| move |folder: &&PathBuf| folder.join(file).is_file();
+    let cards: Vec<&PathBuf> = results.iter().filter(has("card.json")).collect();
+    let stores: Vec<&PathBuf> = results.iter().filter(has("plan.json")).collect();
+    let html = match (&cards[..], &stores[..], results) {
+        ([], [], _) => {
+            let folders: Vec<PathBuf> = results.iter().flat_map(|one| as_asked(one)).collect();
+            report::html(&plot::read(&folders).map_err(fail)?).map_err(fail)?
+        }
+        (_, [], [folder]) => {
+            let file = folder.join("card.json");
+            let read = std::fs::read(&file).map_err(Failure::input)?;
+            let card: Card = serde_json::from_slice(&read).map_err(|error| {
+                Failure::input(format!("{}: no report card: {error}", file.display()))
+            })?;
+            present::page(&document::document(&card))
+        }
+        ([], _, [store]) => report::html(&swept(&Store::at(store))?).map_err(fail)?,
+        ([alone, ..], ..) | (_, [alone, ..], _) => {
+            return Err(Failure::input(format!(
+                "{}: a card or a store has a report of its own; give it alone",
+                alone.display()
+            )));
+        }
+    };
     write(out, html.as_bytes())
+}
+
+/// The results in a folder of quell compare, in the order of its command; any other folder as it is.
+fn as_asked(folder: &Path) -> Vec<PathBuf> {
+    let place = |path: &Path| {
+        let files = ["run.json", "seed1/run.json"].map(|file| std::fs::read(path.join(file)));
+        let text = files.into_iter().find_map(Result::ok)?;
+        let record: Value = serde_json::from_slice(&text).ok()?;
+        let words = record["command"]
+            .as_array()?
+            .iter()
+            .filter_map(Value::as_str);
+        let mut names = words.flat_map(|word| word.split(',')).map(folder_name);
+        names.position(|name| path.ends_with(name))
+    };
+    let entries = folder.read_dir().into_iter().flatten().flatten();
+    let inner = entries.map(|entry| Some((place(&entry.path())?, entry.path())));
+    let mut inner: Vec<(usize, PathBuf)> = inner.collect::<Option<_>>().unwrap_or_default();
+    inner.sort();
+    match inner.is_empty() {
+        true => vec![folder.to_owned()],
+        false => inner.into_iter().map(|(_, path)| path).collect(),
+    }
+}
+
+/// A result for each point of a sweep, with all its seeds, named by the parameters that differ.
+fn swept(store: &Store) -> Result<Vec<Source>, Failure> {
+    let table = table::read(store).map_err(Failure::run)?;
+    let keys: Vec<&str> = table.keys().collect();
+    let differs = |column: &usize| {
+        (1..table.rows()).any(|row| text(&table, row, *column) != text(&table, 0, *column))
+    };
+    let names = (0..keys.len()).filter(|&column| {
+        !["cell", "seed"].contains(&keys[column]) && !is_number_of(keys[column], &keys)
+    });
+    let names: Vec<usize> = names.filter(differs).collect();
+    let cell = keys
+        .iter()
+        .position(|key| *key == "cell")
+        .unwrap_or_default();
+    let mut points: Vec<(String, Vec<PathBuf>)> = Vec::new();
+    for row in 0..table.rows() {
+        let label: Vec<String> = names
+            .iter()
+            .map(|&column| text(&table, row, column))
+            .collect();
+        let folder = Key::parse(&text(&table, row, cell)).map(|key| store.cell(key));
+        match points
+            .iter_mut()
+            .find(|(known, _)| *known == label.join(" "))
+        {
+            Some((_, folders)) => folders.extend(folder),
+            None => points.push((label.join(" "), folder.into_iter().collect())),
+        }
+    }
+    report::grouped(points).map_err(fail)
+}
+
+fn text(table: &Table, row: usize, column: usize) -> String {
+    table.value(row, column).text()
 }
 
 /// Asks the desktop to show a file, or what is at an address.

@@ -209,6 +209,7 @@ fn a_report_is_one_file_of_modest_size() {
         "dualpi2",
         "No warnings",
         "compare s.toml",
+        "2 queues (fifo, dualpi2)",
     ] {
         assert!(page.contains(word), "{word}");
     }
@@ -216,6 +217,15 @@ fn a_report_is_one_file_of_modest_size() {
     assert!(said.contains("report.html is there already"), "{said}");
     let said = refused(folder, "report r -o report.pdf");
     assert!(said.contains("is written as .html"), "{said}");
+    fs::create_dir(folder.join("c")).unwrap();
+    fs::write(folder.join("c/card.json"), "{}").unwrap();
+    let said = refused(folder, "report c -o c.html");
+    assert!(said.contains("c/card.json: no report card"), "{said}");
+    let said = refused(folder, "report r c -o c.html");
+    assert!(
+        said.contains("c: a card or a store has a report of its own"),
+        "{said}"
+    );
 }
 
 #[test]

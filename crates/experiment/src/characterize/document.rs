@@ -7,7 +7,7 @@ use quell_lab::results::{plot, summary};
 
 use crate::characterize::card::{Card, Outcome, ScenarioRecord};
 use crate::characterize::figures::{Beside, Figure};
-use crate::characterize::{distributions, graph};
+use crate::characterize::{distributions, graph, sheet};
 
 /// A column of a table: its head and role, the figure, its factor and digits.
 type Column = (&'static str, Role, &'static str, f64, usize);
@@ -68,7 +68,10 @@ pub const APPLICATIONS: [(&str, &str, f64, usize); 12] = [
     ("late %", "app.late_ratio", 100.0, 2),
 ];
 
-/// The page of a card. Verdicts come first, then what people feel: RFC 7928 wants "externally observed end-to-end metrics".
+/// Columns of the matrix beside each other.
+const ACROSS: usize = 7;
+
+/// The page of a card. The matrix and verdicts come first, then what people feel: RFC 7928 wants "externally observed end-to-end metrics".
 pub fn document(card: &Card) -> Document {
     let suite = match card.suite.as_str() {
         "rfc7928" => "Report card by RFC 7928".to_owned(),
@@ -77,18 +80,21 @@ pub fn document(card: &Card) -> Document {
         suite => format!("Report card, suite {suite}"),
     };
     let mut blocks = head(card);
+    let explanation = "RFC 7928 has no thresholds. Open: the threshold lies within the 95 % interval. Cannot be judged: the queue's own \
+         limit is below the threshold, so no queue misses it.";
+    blocks.push(Block::Section(
+        "Verdicts, each against a named threshold; there is no grade".to_owned(),
+        vec![
+            Block::Explanation(explanation.to_owned()),
+            Block::Table(verdicts(card)),
+        ],
+    ));
     let mut section = |title: &str, explanation: &str, more: Vec<Block>| {
         let all = [Block::Explanation(explanation.to_owned())];
         let all = all.into_iter().chain(more).collect();
-        blocks.push(Block::Section(title.to_owned(), all));
+        blocks.push(Block::Folded(title.to_owned(), all));
     };
     let table = |table| vec![Block::Table(table)];
-    section(
-        "Verdicts, each against a named threshold; there is no grade",
-        "RFC 7928 has no thresholds. Open: the threshold lies within the 95 % interval. Cannot be judged: the queue's own limit is below \
-         the threshold, so no queue misses it.",
-        table(verdicts(card)),
-    );
     section("Applications, end to end", "", table(applications(card)));
     section(
         "Link: sojourn times, goodput, losses and marks of the data",
@@ -186,7 +192,70 @@ fn head(card: &Card) -> Vec<Block> {
         rounded(path.warmup_s, 2),
         card.world,
     );
-    vec![Block::Terms(queues.collect()), Block::Text(text)]
+    vec![
+        Block::Terms(queues.collect()),
+        Block::Text(text),
+        Block::Svg(matrix(card)),
+    ]
+}
+
+/// A row for each queue, a column for each scenario: delays, use of the link, and what applications report.
+fn matrix(card: &Card) -> String {
+    let scenarios: Vec<String> = card.scenarios.iter().map(ScenarioRecord::label).collect();
+    let queues: Vec<&str> = card.queues.iter().map(|queue| &*queue.name).collect();
+    let cells = queues.iter().flat_map(|queue| {
+        card.scenarios.iter().map(move |scenario| {
+            let mut results = scenario.results.iter();
+            let found = results.find(|outcome| outcome.queue == *queue);
+            found.map_or_else(
+                || sheet::Cell::empty("not run"),
+                |outcome| cell(card, outcome),
+            )
+        })
+    });
+    sheet::draw(
+        "#drawing ",
+        [
+            "What each queue does to the traffic of each scenario",
+            "Forward direction. Line: delays from P1 to P99; box: P25 to P75; axis from 0.1 ms to 1 s. Bar: use of the link. Text: mean delay, use or MOS.",
+        ],
+        &scenarios.iter().map(String::as_str).collect::<Vec<_>>(),
+        &queues,
+        ACROSS,
+        &cells.collect::<Vec<_>>(),
+    )
+}
+
+fn cell(card: &Card, outcome: &Outcome) -> sheet::Cell {
+    let at = |share: f64| {
+        let index = card.shares.iter().position(|&known| known == share)?;
+        outcome.distribution.delay_ms.get(index).copied()
+    };
+    let quarters = [at(0.01), at(0.25), at(0.75), at(0.99)];
+    let delays = match quarters {
+        [Some(low), Some(from), Some(to), Some(high)] => vec![([low, from, to, high], "f")],
+        _ => Vec::new(),
+    };
+    let used = outcome.whole.get("utilisation");
+    let delay = outcome.whole.get("delay_ms.mean");
+    let delay = delay.map(|figure| {
+        let arrow = shown(Some(figure), 1.0, 0).mark.map_or("", Mark::arrow);
+        format!("{} ms{arrow}", sheet::ms(figure.mean))
+    });
+    let mos = outcome
+        .classes
+        .iter()
+        .find_map(|class| class.figures.get("app.mos"));
+    let more = match (mos, used) {
+        (Some(mos), _) => format!("MOS {:.1}", mos.mean),
+        (None, Some(used)) => format!("{:.0} %", used.mean * 100.0),
+        (None, None) => String::new(),
+    };
+    sheet::Cell {
+        delays,
+        shares: used.map(|used| (used.mean, "f")).into_iter().collect(),
+        said: format!("{}, {more}", delay.unwrap_or_default()),
+    }
 }
 
 fn verdicts(card: &Card) -> Table {

@@ -29,6 +29,7 @@ pub mod rates;
 pub mod request;
 mod run_figures;
 mod schema;
+pub mod sheet;
 pub mod suite;
 pub mod test_case;
 mod traffic;

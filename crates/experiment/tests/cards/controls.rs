@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use quell_measure::{GroupSummary, Summary};
 
 use crate::cards::run::{each, summary};
-use crate::cards::sheet::{self, Cell};
+use quell_experiment::characterize::sheet::{self, Cell, quarters};
 
 /// The queues of a card, with their parameters.
 const QUEUES: [(&str, &str); 5] = [
@@ -117,7 +117,7 @@ fn picture(results: &[Summary]) -> String {
                 .map(|group| group.goodput_bps.iter().sum::<f64>() / RATE)
                 .collect();
             Cell {
-                delays: vec![(four.figures.groups[0].delay_ms.unwrap(), "f")],
+                delays: vec![(quarters(&four.figures.groups[0].delay_ms.unwrap()), "f")],
                 said: format!(
                     "{:.0} % beside CUBIC",
                     100.0 * shares[0] / shares.iter().sum::<f64>()
@@ -127,13 +127,17 @@ fn picture(results: &[Summary]) -> String {
         })
         .collect();
     sheet::draw(
-        "What each congestion control does to each queue: a link of 20 Mbit/s, base RTT 20 ms",
-        "Line: delays from P1 to P99, box: from P25 to P75, axis from 0.1 ms to 1 s. Bar: its flows, then CUBIC in orange.",
+        "",
+        [
+            "What each congestion control does to each queue: a link of 20 Mbit/s, base RTT 20 ms",
+            "Line: delays from P1 to P99, box: from P25 to P75, axis from 0.1 ms to 1 s. Bar: its flows, then CUBIC in orange.",
+        ],
         &QUEUES.map(|(name, _)| name),
         &quell_tcp::cc::KINDS
             .iter()
             .map(|control| control.name)
             .collect::<Vec<_>>(),
+        QUEUES.len(),
         &cells,
     )
 }

@@ -6,7 +6,6 @@ mod controls;
 mod matrix;
 mod queues;
 mod run;
-mod sheet;
 
 use std::fs;
 use std::path::Path;

@@ -6,7 +6,7 @@ use quell_aqm::disciplines::KINDS;
 use quell_measure::{AppSummary, GroupSummary, Summary};
 
 use crate::cards::run::{each, summary};
-use crate::cards::sheet::{self, Cell, ms};
+use quell_experiment::characterize::sheet::{self, Cell, ms, quarters};
 
 /// A kind of traffic: its heading, its groups, and the figure of its application.
 struct Traffic {
@@ -104,10 +104,14 @@ pub(crate) fn picture() -> (String, String) {
         .map(|(result, (_, traffic))| cell(result, traffic))
         .collect();
     let svg = sheet::draw(
-        "What each queue does to each kind of traffic: delays and use of a link of 40 Mbit/s, base RTT 20 ms",
-        "Line: delays from P1 to P99; box: from P25 to P75; on an axis from 0.1 ms to 1 s. Bar below: share of the link.",
+        "",
+        [
+            "What each queue does to each kind of traffic: delays and use of a link of 40 Mbit/s, base RTT 20 ms",
+            "Line: delays from P1 to P99; box: from P25 to P75; on an axis from 0.1 ms to 1 s. Bar below: share of the link.",
+        ],
         &TRAFFIC.each_ref().map(|traffic| traffic.name),
         &KINDS.iter().map(|kind| kind.name).collect::<Vec<_>>(),
+        TRAFFIC.len(),
         &drawn,
     );
     (svg, caption())
@@ -130,7 +134,7 @@ fn cell(summary: &Summary, traffic: &Traffic) -> Cell {
     let delays = drawn.iter();
     Cell {
         delays: delays
-            .filter_map(|group| Some((group.delay_ms?, ink(group))))
+            .filter_map(|group| Some((quarters(&group.delay_ms?), ink(group))))
             .collect(),
         shares: groups
             .iter()

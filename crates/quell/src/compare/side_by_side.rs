@@ -143,7 +143,7 @@ pub(crate) fn run<'a>(
 }
 
 /// A queue's name as part of a path.
-fn folder(queue: &str) -> String {
+pub(crate) fn folder(queue: &str) -> String {
     let safe = |c: char| {
         if c.is_ascii_alphanumeric() || "._-=".contains(c) {
             c

@@ -59,15 +59,17 @@ pub(crate) fn warn(table: &Table) {
     }
 }
 
+/// Whether a parameter is another one as a number.
+pub(crate) fn is_number_of(name: &str, keys: &[&str]) -> bool {
+    let ends = ["_ms", "_bps", "_bytes", "_packets"];
+    let stem = ends.iter().find_map(|end| name.strip_suffix(end));
+    stem.is_some_and(|stem| keys.contains(&stem))
+}
+
 /// Keeps the parameters as written, and a few figures.
 fn choose(table: &mut Table) {
     let names: Vec<&str> = table.names().collect();
     let keys: Vec<&str> = table.keys().collect();
-    let is_number_of = |name: &&str| {
-        let ends = ["_ms", "_bps", "_bytes", "_packets"];
-        let stem = ends.iter().find_map(|end| name.strip_suffix(end));
-        stem.is_some_and(|stem| keys.contains(&stem))
-    };
     let differs = |column: usize| {
         let mut rows = 1..table.rows();
         rows.any(|row| table.value(row, column) != table.value(0, column))
@@ -75,7 +77,7 @@ fn choose(table: &mut Table) {
     let shown = keys.iter().enumerate().filter(|(column, name)| {
         // What all rows share tells none of them apart.
         let useful = **name == "seed" || differs(*column);
-        useful && **name != "cell" && !is_number_of(name)
+        useful && **name != "cell" && !is_number_of(name, &keys)
     });
     let mut columns: Vec<String> = shown.map(|(_, name)| (*name).to_owned()).collect();
     for figure in FIGURES {

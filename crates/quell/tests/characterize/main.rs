@@ -193,6 +193,16 @@ fn a_card_as_json_is_the_file() {
     }
     assert!(card["scenarios"][0]["results"][1]["losses"]["dropped"].is_u64());
     distributions_fit(&card);
+    // The report of a card is its page.
+    let page = place.path().join("p/card.html");
+    let mut report = Command::new(QUELL);
+    let report = report
+        .args(["report", "p", "-o", "again.html"])
+        .current_dir(place.path());
+    assert!(report.output().unwrap().status.success());
+    let again = fs::read_to_string(place.path().join("again.html")).unwrap();
+    assert_eq!(again, fs::read_to_string(page).unwrap());
+    assert!(again.contains("What each queue does to the traffic of each scenario"));
     let output = Command::new(QUELL)
         .args(["schema", "card"])
         .output()

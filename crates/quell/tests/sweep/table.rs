@@ -1,11 +1,12 @@
 //! What a table says.
 
 use std::fs;
+use std::process::Command;
 
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
 use serde_json::Value;
 
-use crate::sweep::support::{CELLS, Place, SWEEP};
+use crate::sweep::support::{CELLS, Place, QUELL, SWEEP};
 
 /// A CSV without quotes: the names of the columns, and the rows.
 fn csv(text: &str) -> (Vec<&str>, Vec<Vec<&str>>) {
@@ -32,6 +33,15 @@ fn a_row_per_cell_has_its_parameters_and_the_figures_of_its_summary() {
     let text = fs::read_to_string(place.path("t.csv")).unwrap();
     let (names, rows) = csv(&text);
     assert_eq!(rows.len(), CELLS);
+    // A report of the store has a result for each point, over its seeds.
+    let mut report = Command::new(QUELL);
+    let report = report.args(["report", "s", "-o", "r.html"]);
+    let ended = report.current_dir(place.path("")).output().unwrap();
+    let page = fs::read_to_string(place.path("r.html")).unwrap();
+    assert!(
+        ended.status.success() && page.contains("13 results ("),
+        "{page}"
+    );
     assert_eq!(
         names[..11],
         [

@@ -81,13 +81,23 @@ impl Html {
             }
             Block::Table(table) => self.table(&table.trimmed()),
             Block::Picture(figure, name) => self.picture(figure, name),
+            Block::Svg(drawing) => {
+                self.element(
+                    "figure",
+                    &[("class", "scroll"), ("id", "drawing")],
+                    |html| {
+                        html.out.push_str(drawing);
+                    },
+                );
+                self.out.push('\n');
+            }
             Block::Code(name, text) => {
                 let copy = [("hidden", "hidden"), ("data-copy", name.as_str())];
                 self.element("button", &copy, |html| html.text("Copy"));
                 self.element("pre", &[("id", name)], |html| html.text(text));
                 self.out.push('\n');
             }
-            Block::Details(summary, blocks) => {
+            Block::Details(summary, blocks) | Block::Folded(summary, blocks) => {
                 self.element("details", &[], |html| {
                     html.line("summary", "", summary);
                     html.blocks(blocks, level);

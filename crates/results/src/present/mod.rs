@@ -40,10 +40,14 @@ pub enum Block {
     Table(Table),
     /// A picture, under a name that no other picture of the page has: letters, digits and hyphens. A terminal leaves it out.
     Picture(Figure, String),
+    /// A drawing as SVG, whose texts are safe. A terminal leaves it out.
+    Svg(String),
     /// What a reader copies, under a name as that of a picture. A terminal leaves it out.
     Code(String, String),
     /// Blocks that appear when a reader asks for them, below a title. A terminal leaves them out.
     Details(String, Vec<Block>),
+    /// Blocks below a heading, which a page shows when a reader asks for them.
+    Folded(String, Vec<Block>),
     /// Blocks below a heading; nothing where none of them shows anything.
     Section(String, Vec<Block>),
 }
@@ -55,14 +59,14 @@ impl Block {
             Self::Table(table) => table.is_empty(),
             Self::Terms(terms) => terms.is_empty(),
             Self::Remarks(texts) | Self::Warnings(texts) => texts.is_empty(),
-            Self::Details(_, blocks) | Self::Section(_, blocks) => {
+            Self::Details(_, blocks) | Self::Folded(_, blocks) | Self::Section(_, blocks) => {
                 let explains = |block: &Self| matches!(block, Self::Explanation(_));
                 blocks
                     .iter()
                     .all(|block| explains(block) || block.is_empty())
             }
             Self::Text(text) | Self::Explanation(text) => text.is_empty(),
-            Self::Picture(..) | Self::Code(..) => false,
+            Self::Picture(..) | Self::Svg(_) | Self::Code(..) => false,
         }
     }
 }
@@ -101,6 +105,7 @@ mod tests {
         ];
         let section = Block::Section(own(), vec![Block::Text(own())]);
         blocks.push(Block::Details(own(), vec![section]));
+        blocks.push(Block::Folded(own(), vec![Block::Text(own())]));
         blocks.extend((0..9).map(|_| Block::Section(own(), vec![Block::Text(own())])));
         Document {
             title: own(),

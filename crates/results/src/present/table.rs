@@ -135,6 +135,25 @@ impl Table {
         self.rows.is_empty()
     }
 
+    /// A row for each column behind the first `labels`, whose head stands in a column `corner`; notes are left out.
+    #[must_use]
+    pub fn turned(&self, labels: usize, corner: &str) -> Self {
+        let rows: Vec<&[Cell]> = self.rows.iter().filter_map(Row::cells).collect();
+        let heads = rows.iter().map(|cells| {
+            let texts = cells[..labels].iter().map(|cell| cell.text.as_str());
+            texts.collect::<Vec<_>>().join(": ")
+        });
+        let heads: Vec<String> = heads.collect();
+        let columns = heads.iter().map(|head| (head.as_str(), Role::Figure));
+        let mut turned = Self::new([(corner, Role::Label)].into_iter().chain(columns));
+        turned.caption.clone_from(&self.caption);
+        for (index, column) in self.columns.iter().enumerate().skip(labels) {
+            let cells = rows.iter().map(|cells| cells[index].clone());
+            turned.row([column.head.as_str().into()].into_iter().chain(cells));
+        }
+        turned
+    }
+
     fn cells<C: Into<Cell>>(&self, cells: impl IntoIterator<Item = C>) -> Vec<Cell> {
         let cells: Vec<Cell> = cells.into_iter().map(Into::into).collect();
         assert_eq!(cells.len(), self.columns.len(), "{cells:?}");

@@ -1,18 +1,24 @@
 //! A report of results: one HTML file that asks for nothing from elsewhere.
 //!
-//! What was asked, what came out (tables, and pictures with the values under the pointer), what limits trust, and how to repeat it.
+//! First the answer: a few sentences by rule, the table of people, a picture. Folded below: what was asked, all tables and pictures, what
+//! limits trust, and how to repeat it.
+
+mod conclusion;
+
+use std::path::PathBuf;
 
 use quell_measure::Summary;
 use serde_json::Value;
 
 use crate::plot::{self, Error, KINDS, Source, queue_text};
 use crate::present::{self, Block, Document, Role, Table};
-use crate::summary::{self, Case, Spread};
+use crate::summary::{self, Case, PEOPLE, People, Spread};
+use conclusion::capital;
 
 /// Pictures that a report has where the results have something of them.
 const PICTURES: [&str; 8] = [
-    "delay",
     "ccdf",
+    "delay",
     "rates",
     "signals",
     "reasons",
@@ -21,22 +27,82 @@ const PICTURES: [&str; 8] = [
     "levels",
 ];
 
-/// The page about these results.
+/// More results than these are rows of the table of people.
+const MANY: usize = 6;
+/// A picture of more panels is folded.
+const PANELS: usize = 6;
+
+/// The page about these results: the answer, and everything else folded.
 ///
 /// # Errors
 ///
 /// A file of a result cannot be read.
 pub fn html(sources: &[Source]) -> Result<String, Error> {
-    let section = |heading: &str, blocks| Block::Section(heading.to_owned(), blocks);
+    let read = |source: &Source| source.runs.iter().map(|run| run.summary()).collect();
+    let runs: Result<Vec<Vec<Summary>>, Error> = sources.iter().map(read).collect();
+    let runs = runs?;
+    let cases = sources.iter().zip(&runs).map(|(source, runs)| Case {
+        label: &source.label,
+        scenario: source.runs.first().and_then(|run| run.scenario.as_ref()),
+        runs: runs.iter().collect(),
+        idle: summary::idle(source.folders().zip(runs)),
+    });
+    let cases: Vec<Case<'_>> = cases.collect();
+    let spread = Spread::new(None, false);
+    let remarks = remarks(sources);
+    let said = conclusion::sentences(&cases, &remarks);
+    let mut blocks = vec![Block::Remarks(said)];
+    if let Some(people) = People::of(&cases, &spread) {
+        blocks.push(Block::Table(match cases.len() {
+            0..=MANY => people.table,
+            _ => people.table.turned(2, "result"),
+        }));
+        blocks.extend(people.note.map(Block::Text));
+    }
+    let mut pictures = pictures(sources)?;
+    let is_small =
+        |block: &Block| matches!(block, Block::Picture(figure, _) if figure.panels.len() <= PANELS);
+    let first = pictures.iter().position(is_small);
+    blocks.extend(first.map(|first| pictures.remove(first)));
+    let mut tables = summary::blocks(&cases, &spread);
+    let people = |block: &Block| matches!(block, Block::Table(table) if table.caption == PEOPLE);
+    tables.retain(|block| !people(block));
+    tables.extend(spread.footnote().map(|note| Block::Text(note.to_owned())));
+    let numbers = vec![Block::Table(numbers(sources, &spread))];
+    for (title, folded) in [
+        ("What was asked", asked(sources)),
+        ("All tables", tables),
+        ("More pictures", pictures),
+        ("Every number of the applications", numbers),
+        ("What limits trust", trust(sources, &remarks)),
+        ("How to repeat it", repeat(sources)),
+    ] {
+        blocks.push(Block::Details(title.to_owned(), folded));
+    }
     Ok(present::page(&Document {
         title: plot::title(sources),
-        blocks: vec![
-            section("What was asked", asked(sources)),
-            section("What came out", came_out(sources)?),
-            section("What limits trust", trust(sources)),
-            section("How to repeat it", repeat(sources)),
-        ],
+        blocks,
     }))
+}
+
+/// Results of several runs each, which lie in folders of their own, under these names.
+///
+/// # Errors
+///
+/// A folder holds no result, or it cannot be read.
+pub fn grouped(groups: Vec<(String, Vec<PathBuf>)>) -> Result<Vec<Source>, Error> {
+    let first = groups
+        .iter()
+        .filter_map(|(_, folders)| folders.first().cloned());
+    let mut sources = plot::read(&first.collect::<Vec<_>>())?;
+    for (source, (label, folders)) in sources.iter_mut().zip(groups) {
+        let more = plot::read(folders.get(1..).unwrap_or_default())?;
+        source
+            .runs
+            .extend(more.into_iter().flat_map(|one| one.runs));
+        source.label = label;
+    }
+    Ok(sources)
 }
 
 /// Description, link and queue of each result, and the groups, where they are alike once.
@@ -112,34 +178,22 @@ fn asked(sources: &[Source]) -> Vec<Block> {
     texts.chain([links, groups].map(Block::Table)).collect()
 }
 
-/// The tables that a terminal shows of these results, every number that an application reports, and pictures.
-fn came_out(sources: &[Source]) -> Result<Vec<Block>, Error> {
-    let read = |source: &Source| source.runs.iter().map(|run| run.summary()).collect();
-    let runs: Result<Vec<Vec<Summary>>, Error> = sources.iter().map(read).collect();
-    let runs = runs?;
-    let cases = sources.iter().zip(&runs).map(|(source, runs)| Case {
-        label: &source.label,
-        scenario: source.runs.first().and_then(|run| run.scenario.as_ref()),
-        runs: runs.iter().collect(),
-        idle: summary::idle(source.folders().zip(runs)),
-    });
-    let spread = Spread::new(None, false);
-    let mut blocks = summary::blocks(&cases.collect::<Vec<_>>(), &spread);
-    blocks.extend(spread.footnote().map(|note| Block::Text(note.to_owned())));
-    let numbers = Block::Table(numbers(sources, &spread));
-    blocks.push(Block::Details(
-        "Every number of the applications".to_owned(),
-        vec![numbers],
-    ));
-    for kind in KINDS.iter().filter(|kind| PICTURES.contains(&kind.name)) {
-        let mut figure = match plot::figure(kind.name, sources) {
+/// Those of [`PICTURES`] that the results have something of.
+fn pictures(sources: &[Source]) -> Result<Vec<Block>, Error> {
+    let mut blocks = Vec::new();
+    for name in PICTURES {
+        let mut figure = match plot::figure(name, sources) {
             Ok(figure) => figure,
             Err(Error::Nothing(_)) => continue,
             Err(error) => return Err(error),
         };
-        figure.title = capital(kind.help);
-        figure.columns = (figure.columns - 1).max(1);
-        blocks.push(Block::Picture(figure, format!("plot-{}", kind.name)));
+        let kind = KINDS.iter().find(|kind| kind.name == name);
+        figure.title = kind.map_or_else(String::new, |kind| capital(kind.help));
+        // The first one is to fit on a screen.
+        if !blocks.is_empty() {
+            figure.columns = (figure.columns - 1).max(1);
+        }
+        blocks.push(Block::Picture(figure, format!("plot-{name}")));
     }
     Ok(blocks)
 }
@@ -195,9 +249,25 @@ fn leaves(value: &Value, pointer: String, found: &mut Vec<String>) {
     }
 }
 
+/// Reasons to doubt the figures, each with its result.
+fn remarks(sources: &[Source]) -> Vec<(&str, &str)> {
+    let runs = sources
+        .iter()
+        .flat_map(|source| source.runs.iter().map(move |run| (source, run)));
+    let of_runs = runs.flat_map(|(source, run)| {
+        let warnings = run.summary["warnings"].as_array().into_iter().flatten();
+        let warnings = warnings.filter_map(Value::as_str);
+        let early = "the run ended early; its figures are of a part";
+        let early = (run.summary["partial"] == true).then_some(early);
+        warnings
+            .chain(early)
+            .map(move |text| (&*source.label, text))
+    });
+    of_runs.collect()
+}
+
 /// Warnings, and on what it ran.
-fn trust(sources: &[Source]) -> Vec<Block> {
-    let mut remarks: Vec<(&str, &str)> = Vec::new();
+fn trust(sources: &[Source], remarks: &[(&str, &str)]) -> Vec<Block> {
     let mut runs = Table::new([
         ("result", Role::Label),
         ("world", Role::Word),
@@ -217,14 +287,6 @@ fn trust(sources: &[Source]) -> Vec<Block> {
     let mut is_modelled = false;
     for source in sources {
         for run in &source.runs {
-            let warnings = run.summary["warnings"].as_array().into_iter().flatten();
-            remarks.extend(warnings.filter_map(|text| Some((&*source.label, text.as_str()?))));
-            if run.summary["partial"] == true {
-                remarks.push((
-                    &source.label,
-                    "the run ended early; its figures are of a part",
-                ));
-            }
             let facts = run.facts();
             let is_sim = run.summary["world"] == "sim";
             is_modelled |= is_sim;
@@ -254,7 +316,7 @@ fn trust(sources: &[Source]) -> Vec<Block> {
     }
     let mut blocks = vec![match remarks.is_empty() {
         true => Block::Text("No warnings.".to_owned()),
-        false => summary::warnings(remarks.into_iter()),
+        false => summary::warnings(remarks.iter().copied()),
     }];
     if is_modelled {
         blocks.push(Block::Text(
@@ -303,14 +365,6 @@ fn quoted(word: &str) -> String {
         true => word.to_owned(),
         false => format!("'{}'", word.replace('\'', "'\\''")),
     }
-}
-
-fn capital(text: &str) -> String {
-    let mut chars = text.chars();
-    let first = chars
-        .next()
-        .map(|first| first.to_uppercase().collect::<String>());
-    first.unwrap_or_default() + chars.as_str()
 }
 
 #[cfg(test)]

@@ -1,14 +1,19 @@
 //! What people feel: a row for each figure of each person, a column for each case; and what they would say.
 
-use quell_measure::differ;
-use quell_scenario::felt::{BULK, Felt, felt, sentence};
+use quell_measure::{Figures, GroupSummary, differ};
+use quell_scenario::Scenario;
+use quell_scenario::felt::{BULK, Better, Felt, felt, sentence};
 
+use super::group_figures::each;
 use super::spread::{Form, Spread};
 use super::{Case, Part};
 use crate::present::{Block, Cell, Role, Table};
 
 /// Behind a figure that does not differ from that of the first case.
 const ALIKE: &str = " ~";
+
+/// Caption of their table.
+pub(crate) const PEOPLE: &str = "What people feel";
 
 /// What people feel in cases.
 #[derive(Debug)]
@@ -21,8 +26,35 @@ pub struct People {
     pub words: Vec<String>,
 }
 
+/// What [`felt`] has; where nobody feels anything, also how long the packets of each group wait.
+pub(crate) fn felt_or_waits(runs: &[&Figures], scenario: &Scenario) -> Vec<Felt> {
+    let mut rows = felt(runs, scenario);
+    if rows.iter().all(|row| row.application == BULK) {
+        let waits = scenario
+            .groups
+            .iter()
+            .enumerate()
+            .filter_map(|(index, group)| {
+                let of_runs = runs.iter().filter_map(|run| run.groups.get(index));
+                let of_runs: Vec<&GroupSummary> = of_runs.filter(|one| one.count > 0).collect();
+                Some(Felt {
+                    who: group.name.clone(),
+                    application: "wait",
+                    what: "a packet waits".to_owned(),
+                    unit: "ms",
+                    digits: 2,
+                    better: Better::Lower,
+                    n: of_runs.iter().map(|one| one.count).max()?,
+                    values: each(&of_runs, |one| one.delay_ms.map(|dist| dist.mean)),
+                })
+            });
+        rows.splice(..0, waits.collect::<Vec<_>>());
+    }
+    rows
+}
+
 impl People {
-    /// Of whole runs, with the rates of bulk data. `None` where nobody feels anything.
+    /// Of whole runs, with the rates of bulk data; how long packets wait where nobody feels anything. `None` where nothing sends.
     pub fn of(cases: &[Case<'_>], spread: &Spread) -> Option<Self> {
         let parts: Vec<Part<'_>> = cases.iter().map(Part::whole).collect();
         Self::new(&parts, true, spread)
@@ -30,8 +62,9 @@ impl People {
 
     /// With the rates of bulk data, or without them beside a table that has them.
     pub(super) fn new(parts: &[Part<'_>], with_rates: bool, spread: &Spread) -> Option<Self> {
+        let rows_of = if with_rates { felt_or_waits } else { felt };
         let rows = |part: &Part<'_>| -> Vec<Felt> {
-            let rows = part.scenario.map(|scenario| felt(&part.all, scenario));
+            let rows = part.scenario.map(|scenario| rows_of(&part.all, scenario));
             rows.unwrap_or_default()
         };
         let all: Vec<Vec<Felt>> = parts.iter().map(rows).collect();
@@ -41,7 +74,7 @@ impl People {
             (!words.is_empty()).then(|| format!("{}{colon}{words}.", part.label))
         });
         let words: Vec<String> = words.collect();
-        if words.is_empty() {
+        if words.is_empty() && (!with_rates || all.iter().all(Vec::is_empty)) {
             return None;
         }
         let labels = parts.iter().map(|part| match part.label {
@@ -49,7 +82,7 @@ impl People {
             label => (label, Role::Figure),
         });
         let heads = [("who", Role::Label), ("feels", Role::Word)];
-        let mut table = Table::new(heads.into_iter().chain(labels)).captioned("What people feel");
+        let mut table = Table::new(heads.into_iter().chain(labels)).captioned(PEOPLE);
         let mut is_marked = false;
         for (index, row) in all.iter().flatten().enumerate() {
             let same = |other: &&Felt| (&other.who, &other.what) == (&row.who, &row.what);

@@ -24,6 +24,7 @@ use group_figures::{drop_ratio, each, mark_ratio, per_flow};
 use merge_warnings::{Alike, Remark};
 
 pub use felt::People;
+pub(crate) use felt::{PEOPLE, felt_or_waits};
 pub use headline::doubts;
 pub use spread::{Form, Spread};
 
@@ -44,7 +45,7 @@ pub struct Case<'a> {
 
 impl<'a> Case<'a> {
     /// Figures of the runs that measured something: zeros would look like figures, and a warning says why there are none.
-    fn measured(&self) -> Vec<&'a Figures> {
+    pub(crate) fn measured(&self) -> Vec<&'a Figures> {
         let measured = self.runs.iter().filter(|summary| summary.has_measured());
         measured.map(|summary| &summary.figures).collect()
     }
@@ -297,7 +298,7 @@ fn queues(parts: &[Part<'_>], spread: &Spread) -> Table {
 
 /// What a queue is called beside these others: with its direction where that is the reverse one, with its link where there are
 /// several.
-fn queue_name(queue: &QueueSummary, all: &[QueueSummary]) -> String {
+pub(crate) fn queue_name(queue: &QueueSummary, all: &[QueueSummary]) -> String {
     let mut name = queue.name.clone();
     if all.iter().any(|other| other.hop != queue.hop) {
         name = format!("{} {name}", queue.hop);

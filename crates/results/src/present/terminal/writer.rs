@@ -29,12 +29,13 @@ impl Page {
                     self.gap();
                     grid::print(table, self);
                 }
-                Block::Section(heading, blocks) => {
+                Block::Section(heading, blocks) | Block::Folded(heading, blocks) => {
                     self.heading(heading);
                     self.blocks(blocks);
                 }
                 Block::Explanation(_)
                 | Block::Picture(..)
+                | Block::Svg(_)
                 | Block::Code(..)
                 | Block::Details(..) => {}
             }
@@ -45,8 +46,12 @@ impl Page {
 /// Whether a terminal shows something of a block.
 fn is_shown(block: &Block) -> bool {
     match block {
-        Block::Explanation(_) | Block::Picture(..) | Block::Code(..) | Block::Details(..) => false,
-        Block::Section(_, blocks) => blocks.iter().any(is_shown),
+        Block::Explanation(_)
+        | Block::Picture(..)
+        | Block::Svg(_)
+        | Block::Code(..)
+        | Block::Details(..) => false,
+        Block::Section(_, blocks) | Block::Folded(_, blocks) => blocks.iter().any(is_shown),
         block => !block.is_empty(),
     }
 }
