@@ -30,12 +30,24 @@ pub(crate) struct Report {
     /// Show the report in a browser
     #[arg(long)]
     open: bool,
+    /// Print its answer and what people feel as JSON instead
+    #[arg(long, conflicts_with_all = ["out", "open"])]
+    json: bool,
 }
 
 const NAME: &str = "report.html";
 
 /// Writes the report of results.
 pub(crate) fn report(arguments: &Report, page: &mut Page) -> Result<(), Failure> {
+    if arguments.json {
+        let Read::Results(sources) = read(&arguments.results)? else {
+            return Err(Failure::input(
+                "a card has its figures in card.json already",
+            ));
+        };
+        page.line(report::json(&sources).map_err(fail)?);
+        return Ok(());
+    }
     let out = arguments.out.as_deref().unwrap_or(Path::new(NAME));
     if arguments.out.is_none() && out.exists() {
         return Err(Failure::input(format!(
@@ -60,31 +72,42 @@ pub(crate) fn check(out: &Path) -> Result<(), Failure> {
 }
 
 fn make(results: &[PathBuf], out: &Path) -> Result<(), Failure> {
+    let html = match read(results)? {
+        Read::Card(card) => present::page(&document::document(&card)),
+        Read::Results(sources) => report::html(&sources).map_err(fail)?,
+    };
+    write(out, html.as_bytes())
+}
+
+/// What a report can be about.
+enum Read {
+    Results(Vec<Source>),
+    Card(Box<Card>),
+}
+
+fn read(results: &[PathBuf]) -> Result<Read, Failure> {
     let has = |file: &'static str| move |folder: &&PathBuf| folder.join(file).is_file();
     let cards: Vec<&PathBuf> = results.iter().filter(has("card.json")).collect();
     let stores: Vec<&PathBuf> = results.iter().filter(has("plan.json")).collect();
-    let html = match (&cards[..], &stores[..], results) {
+    match (&cards[..], &stores[..], results) {
         ([], [], _) => {
             let folders: Vec<PathBuf> = results.iter().flat_map(|one| as_asked(one)).collect();
-            report::html(&plot::read(&folders).map_err(fail)?).map_err(fail)?
+            plot::read(&folders).map(Read::Results).map_err(fail)
         }
         (_, [], [folder]) => {
             let file = folder.join("card.json");
             let read = std::fs::read(&file).map_err(Failure::input)?;
-            let card: Card = serde_json::from_slice(&read).map_err(|error| {
+            let card = serde_json::from_slice(&read).map_err(|error| {
                 Failure::input(format!("{}: no report card: {error}", file.display()))
             })?;
-            present::page(&document::document(&card))
+            Ok(Read::Card(Box::new(card)))
         }
-        ([], _, [store]) => report::html(&swept(&Store::at(store))?).map_err(fail)?,
-        ([alone, ..], ..) | (_, [alone, ..], _) => {
-            return Err(Failure::input(format!(
-                "{}: a card or a store has a report of its own; give it alone",
-                alone.display()
-            )));
-        }
-    };
-    write(out, html.as_bytes())
+        ([], _, [store]) => swept(&Store::at(store)).map(Read::Results),
+        ([alone, ..], ..) | (_, [alone, ..], _) => Err(Failure::input(format!(
+            "{}: a card or a store has a report of its own; give it alone",
+            alone.display()
+        ))),
+    }
 }
 
 /// The results in a folder of quell compare, in the order of its command; any other folder as it is.

@@ -8,7 +8,7 @@ mod conclusion;
 use std::path::PathBuf;
 
 use quell_measure::Summary;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::plot::{self, Error, KINDS, Source, queue_text};
 use crate::present::{self, Block, Document, Role, Table};
@@ -38,6 +38,27 @@ const PANELS: usize = 6;
 ///
 /// A file of a result cannot be read.
 pub fn html(sources: &[Source]) -> Result<String, Error> {
+    with_cases(sources, |cases| page(sources, cases))
+}
+
+/// The answer of the page, and what people feel, for programs.
+///
+/// # Errors
+///
+/// A file of a result cannot be read.
+pub fn json(sources: &[Source]) -> Result<Value, Error> {
+    with_cases(sources, |cases| {
+        let people = People::of(cases, &Spread::new(None, false));
+        let (words, rows) = people.map_or_else(Default::default, |one| (one.words, one.rows));
+        let conclusion = conclusion::sentences(cases, &remarks(sources));
+        Ok(json!({ "conclusion": conclusion, "words": words, "rows": rows }))
+    })
+}
+
+fn with_cases<T>(
+    sources: &[Source],
+    act: impl FnOnce(&[Case<'_>]) -> Result<T, Error>,
+) -> Result<T, Error> {
     let read = |source: &Source| source.runs.iter().map(|run| run.summary()).collect();
     let runs: Result<Vec<Vec<Summary>>, Error> = sources.iter().map(read).collect();
     let runs = runs?;
@@ -47,12 +68,15 @@ pub fn html(sources: &[Source]) -> Result<String, Error> {
         runs: runs.iter().collect(),
         idle: summary::idle(source.folders().zip(runs)),
     });
-    let cases: Vec<Case<'_>> = cases.collect();
+    act(&cases.collect::<Vec<_>>())
+}
+
+fn page(sources: &[Source], cases: &[Case<'_>]) -> Result<String, Error> {
     let spread = Spread::new(None, false);
     let remarks = remarks(sources);
-    let said = conclusion::sentences(&cases, &remarks);
+    let said = conclusion::sentences(cases, &remarks);
     let mut blocks = vec![Block::Remarks(said)];
-    if let Some(people) = People::of(&cases, &spread) {
+    if let Some(people) = People::of(cases, &spread) {
         blocks.push(Block::Table(match cases.len() {
             0..=MANY => people.table,
             _ => people.table.turned(2, "result"),
@@ -64,7 +88,7 @@ pub fn html(sources: &[Source]) -> Result<String, Error> {
         |block: &Block| matches!(block, Block::Picture(figure, _) if figure.panels.len() <= PANELS);
     let first = pictures.iter().position(is_small);
     blocks.extend(first.map(|first| pictures.remove(first)));
-    let mut tables = summary::blocks(&cases, &spread);
+    let mut tables = summary::blocks(cases, &spread);
     let people = |block: &Block| matches!(block, Block::Table(table) if table.caption == PEOPLE);
     tables.retain(|block| !people(block));
     tables.extend(spread.footnote().map(|note| Block::Text(note.to_owned())));

@@ -4,6 +4,8 @@ use quell_measure::{Figures, GroupSummary, differ};
 use quell_scenario::Scenario;
 use quell_scenario::felt::{BULK, Better, Felt, felt, sentence};
 
+use serde_json::{Value, json};
+
 use super::group_figures::each;
 use super::spread::{Form, Spread};
 use super::{Case, Part};
@@ -24,6 +26,8 @@ pub struct People {
     pub note: Option<String>,
     /// A sentence for each case, behind its label.
     pub words: Vec<String>,
+    /// The rows of the table for programs: those of `quell_watch::felt`.
+    pub rows: Vec<Value>,
 }
 
 /// What [`felt`] has; where nobody feels anything, also how long the packets of each group wait.
@@ -83,7 +87,7 @@ impl People {
         });
         let heads = [("who", Role::Label), ("feels", Role::Word)];
         let mut table = Table::new(heads.into_iter().chain(labels)).captioned(PEOPLE);
-        let mut is_marked = false;
+        let (mut is_marked, mut rows) = (false, Vec::new());
         for (index, row) in all.iter().flatten().enumerate() {
             let same = |other: &&Felt| (&other.who, &other.what) == (&row.who, &row.what);
             let is_known = all.iter().flatten().take(index).any(|other| same(&other));
@@ -97,20 +101,25 @@ impl People {
                 .map(|rows| values(rows).unwrap_or_default())
                 .collect();
             let what = format!("{}, {}", row.what, row.unit);
-            let cells = parts
+            let clear: Vec<_> = values
                 .iter()
-                .zip(&values)
-                .enumerate()
-                .map(|(index, (part, of_case))| {
-                    let mut cell = spread.cell(form, part.all.len(), of_case);
-                    if index > 0 && differ(&values[0], of_case) == Some(false) {
-                        cell += ALIKE;
-                        is_marked = true;
-                    }
-                    Cell::from(cell)
-                });
+                .map(|of_case| differ(&values[0], of_case))
+                .collect();
+            let each = parts.iter().zip(&values).zip(&clear).enumerate();
+            let cells = each.map(|(index, ((part, of_case), clear))| {
+                let mut cell = spread.cell(form, part.all.len(), of_case);
+                if index > 0 && *clear == Some(false) {
+                    cell += ALIKE;
+                    is_marked = true;
+                }
+                Cell::from(cell)
+            });
             let labels = [row.who.as_str(), what.as_str()].map(Cell::from);
             table.row(labels.into_iter().chain(cells));
+            rows.push(json!({
+                "who": row.who, "what": row.what, "unit": row.unit, "digits": row.digits, "application": row.application,
+                "more_is_better": row.better == Better::Higher, "values": values, "clear": clear,
+            }));
             if spread.has_range() {
                 let ranges = values
                     .iter()
@@ -126,6 +135,7 @@ impl People {
             table,
             note: is_marked.then_some(note),
             words,
+            rows,
         })
     }
 
