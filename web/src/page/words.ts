@@ -38,16 +38,16 @@ export function size(bytes: number): string {
     return bytes >= 1e3 ? `${Number((bytes / 1e3).toPrecision(3))} kB` : `${bytes} B`;
 }
 
-/** Who sends, however the queue answers. */
-const UNRESPONSIVE = ["cbr", "on-off"];
+/** What sends, however the queue answers: as in plots. */
+const UNRESPONSIVE = ["cbr", "on-off", "voice", "game"];
 
 /** The colour of what a group sends: that of its user in a bench, else by its marks and its application. */
 export function groupColour({ name, kind, isL4s }: Pick<GroupHistory, "name" | "kind" | "isL4s">): string {
     if (name === "udp") return "--unresponsive";
     const user = userOf(name);
     if (user) return `--${user}`;
-    if (isL4s) return "--l4s";
-    return UNRESPONSIVE.includes(kind) ? "--unresponsive" : "--classic";
+    if (UNRESPONSIVE.includes(kind)) return "--unresponsive";
+    return isL4s ? "--l4s" : "--classic";
 }
 
 /** The colour of a discipline: that of its family. */
