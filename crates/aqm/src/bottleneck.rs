@@ -1,15 +1,13 @@
 //! A discipline behind a departure clock: the one place from which disciplines are called.
 //!
-//! Events happen in the order of their own times, whenever the caller comes: [`Bottleneck::advance`]
-//! replays all that is due. At equal times the order is end of transmission, departure, update,
-//! arrival. A packet in service finishes at the rate at which it started.
+//! Events happen in the order of their own times, whenever the caller comes: [`Bottleneck::advance`] replays all that is due. At equal times the
+//! order is end of transmission, departure, update, arrival. A packet in service finishes at the rate at which it started.
 //!
-//! Sojourn time runs from arrival to the start of transmission. The packet is handed out at its
-//! start together with both its times, so that a delay line behind the link can already plan its
-//! release.
+//! Sojourn time runs from arrival to the start of transmission. The packet is handed out at its start together with both its times, so that a
+//! delay line behind the link can already plan its release.
 //!
-//! A link may move by itself ([`Service`]): its rate follows a trace, it sends when it has a chance, or
-//! it sends aggregates over a medium. Its changes of rate come between updates and arrivals.
+//! A link may move by itself ([`Service`]): its rate follows a trace, it sends when it has a chance, or it sends aggregates over a medium. Its
+//! changes of rate come between updates and arrivals.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -118,7 +116,7 @@ impl<P: Packet, Q: Qdisc<P>, O: Observer<P>> Bottleneck<P, Q, O> {
         (self.next < Time::MAX).then_some(self.next)
     }
 
-    /// Finds what happens next, after anything has happened.
+    /// Finds what happens next.
     #[inline(always)]
     fn plan(&mut self) {
         let update = self.qdisc.next_update().unwrap_or(Time::MAX);
@@ -131,8 +129,7 @@ impl<P: Packet, Q: Qdisc<P>, O: Observer<P>> Bottleneck<P, Q, O> {
     /// When the link moves next by itself. Kept apart, so that links that do not pay nothing for it.
     #[cold]
     fn next_move(&self, moves: &Moves) -> Time {
-        let turn = self.turn(moves);
-        let all = turn.into_iter().chain(moves.next_rate());
+        let all = self.turn(moves).into_iter().chain(moves.next_rate());
         all.min().unwrap_or(Time::MAX)
     }
 
@@ -175,11 +172,8 @@ impl<P: Packet, Q: Qdisc<P>, O: Observer<P>> Bottleneck<P, Q, O> {
 
     /// The link offers another rate from `at` on; of the discipline, if it hears of it.
     fn change_rate(&mut self, offered: Rate, heard: Option<Rate>, at: Time) {
-        let by_chance = self
-            .moves
-            .as_ref()
-            .is_some_and(|moves| moves.chances.is_some());
-        if !by_chance {
+        let moves = self.moves.as_ref();
+        if !moves.is_some_and(|moves| moves.chances.is_some()) {
             if offered == self.clock.rate() {
                 return;
             }
@@ -211,8 +205,7 @@ impl<P: Packet, Q: Qdisc<P>, O: Observer<P>> Bottleneck<P, Q, O> {
         sink: &mut impl FnMut(P, Departure),
     ) -> Result<(), ParameterError> {
         self.advance(at, sink);
-        let now = self.now;
-        let done = self.qdisc.configure(key, value, now, &mut self.observer);
+        let done = (self.qdisc).configure(key, value, self.now, &mut self.observer);
         self.plan();
         done
     }
@@ -280,8 +273,8 @@ impl<P: Packet, Q: Qdisc<P>, O: Observer<P>> Bottleneck<P, Q, O> {
 
     /// A link that is free at `now` asks for its medium if packets wait.
     fn line_up(&mut self, now: Time) {
-        let accesses = self.moves.as_deref_mut();
-        if let Some(accesses) = accesses.and_then(|moves| moves.accesses.as_mut())
+        if let Some(moves) = self.moves.as_deref_mut()
+            && let Some(accesses) = &mut moves.accesses
             && self.busy_until.is_none()
             && self.qdisc.backlog().packets > 0
         {
@@ -291,8 +284,11 @@ impl<P: Packet, Q: Qdisc<P>, O: Observer<P>> Bottleneck<P, Q, O> {
 
     /// Chances up to `now` are over. Packets that wait have had theirs.
     fn pass_chances(&mut self, now: Time) {
-        let moves = self.moves.as_deref_mut();
-        if let Some(chances) = moves.and_then(|moves| moves.chances.as_mut()) {
+        if let Some(chances) = self
+            .moves
+            .as_deref_mut()
+            .and_then(|moves| moves.chances.as_mut())
+        {
             chances.pass(now);
         }
     }
@@ -405,13 +401,10 @@ mod tests {
     use crate::disciplines::fifo::Fifo;
     use crate::kind::QueueKind as _;
     use crate::observer::Drop;
-    use crate::packet::Ecn;
-    use crate::packet::testing::TestPacket;
+    use crate::packet::{Ecn, testing::TestPacket};
     use crate::parameter::Settings;
     use crate::qdisc::Link;
     use crate::random::Random;
-    use crate::units::Bytes;
-    use std::vec::Vec;
 
     struct Silent;
 

@@ -16,7 +16,7 @@ use crate::demo::arguments::Demo;
 use crate::exec::arguments::{Exec, Shell as ShellBehind};
 use crate::kernel::arguments::KernelAction;
 use crate::new::New;
-use crate::plot::Plot;
+use crate::plot::arguments::Plot;
 use crate::report::Report;
 use crate::reproduce::arguments::Reproduce;
 use crate::run::arguments::Run;

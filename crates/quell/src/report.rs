@@ -12,10 +12,9 @@ use quell_lab::sweep::table::{self, Table};
 use quell_lab::sweep::{Key, Store};
 use serde_json::Value;
 
-use crate::compare::side_by_side::folder as folder_name;
 use crate::failure::Failure;
+use crate::output::files::{fail, folder as folder_name, write};
 use crate::output::page::Page;
-use crate::plot::{fail, write};
 use crate::sweep::table::is_number_of;
 
 /// `quell report`.

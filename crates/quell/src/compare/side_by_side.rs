@@ -16,6 +16,7 @@ use crate::arguments::strict::Strict;
 use crate::failure::Failure;
 use crate::interrupt::{Fate, Interrupt};
 use crate::output::delay_picture;
+use crate::output::files::folder;
 use crate::output::outcomes::{Column, case, remarks, results, with_intervals, write_as_owner};
 use crate::output::page::Page;
 use crate::output::progress::Shown;
@@ -140,18 +141,6 @@ pub(crate) fn run<'a>(
         fates,
         interrupt,
     })
-}
-
-/// A queue's name as part of a path.
-pub(crate) fn folder(queue: &str) -> String {
-    let safe = |c: char| {
-        if c.is_ascii_alphanumeric() || "._-=".contains(c) {
-            c
-        } else {
-            '-'
-        }
-    };
-    queue.chars().map(safe).collect()
 }
 
 /// The result of a case: of several seeds, the folder around them.

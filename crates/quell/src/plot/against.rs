@@ -11,8 +11,8 @@ use quell_lab::sweep::{Store, Stored, stored};
 use quell_lab::{GuestOptions, World};
 use quell_measure::Estimate;
 
-use super::Plot;
 use crate::failure::Failure;
+use crate::plot::arguments::Plot;
 use crate::reproduce::STORE;
 use crate::sweep::table::warn;
 

@@ -1,47 +1,16 @@
 //! `quell plot`.
 
 mod against;
+pub(crate) mod arguments;
 
 use std::path::{Path, PathBuf};
 
-use clap::Args;
-use quell_lab::results::plot::{self, Error, KINDS, OVERVIEW_NAME};
-use quell_lab::results::{replace, write_bytes};
+use quell_lab::results::plot::{self, KINDS, OVERVIEW_NAME};
 
 use crate::failure::Failure;
+use crate::output::files::{fail, write};
 use crate::output::page::Page;
-
-/// `quell plot`.
-#[derive(Debug, Args)]
-pub(crate) struct Plot {
-    /// Folders of results, of quell run or quell compare; or a sweep's store, or an experiment file
-    #[arg(required_unless_present = "list")]
-    results: Vec<PathBuf>,
-    /// What to draw; --list says what there is
-    #[arg(long, value_name = "KIND", default_value = OVERVIEW_NAME)]
-    kind: String,
-    /// The file, .svg, .pdf or .png; one of that name is replaced; - is standard output, as SVG [default: KIND.svg here, or figure.svg, if there is none yet]
-    #[arg(long, short, value_name = "FILE")]
-    out: Option<PathBuf>,
-    /// Pixels of a PNG for each point, from 0.5 to 8: 2 for a screen, 4 for print
-    #[arg(long, value_name = "NUMBER", default_value_t = 2.0)]
-    scale: f64,
-    /// List the kinds
-    #[arg(long)]
-    list: bool,
-    /// Column of a store, or figure of an experiment file [default: queue.*.delay_ms.p99, or the first]
-    #[arg(long, value_name = "NAME")]
-    figure: Option<String>,
-    /// Axis below it [default: the first of numbers]
-    #[arg(long, value_name = "AXIS")]
-    against: Option<String>,
-    /// Published points over it: CSV lines of x,y or x,y,label
-    #[arg(long, value_name = "FILE")]
-    beside: Option<PathBuf>,
-    /// Store of the experiment [default: results/reproduce]
-    #[arg(long, value_name = "DIR")]
-    store: Option<PathBuf>,
-}
+use crate::plot::arguments::Plot;
 
 /// Draws results.
 pub(crate) fn plot(arguments: &Plot, page: &mut Page) -> Result<(), Failure> {
@@ -145,16 +114,4 @@ fn refusal(arguments: &Plot, out: &Path) -> Option<String> {
         ));
     }
     None
-}
-
-/// Writes a file that may be there already.
-pub(crate) fn write(out: &Path, content: &[u8]) -> Result<(), Failure> {
-    replace(out, |new| write_bytes(new, content)).map_err(Failure::failed)
-}
-
-pub(crate) fn fail(error: Error) -> Failure {
-    match error {
-        Error::Read { .. } => Failure::failed(error),
-        error => Failure::input(error),
-    }
 }

@@ -14,7 +14,7 @@ use quell_lab::results::read;
 use quell_lab::sweep::{Identity, Plan, Report};
 
 use crate::failure::Failure;
-use crate::plot::write;
+use crate::output::files::write;
 
 /// Bytes of a file of lines at most.
 const LONGEST: u64 = 1 << 20;

@@ -17,8 +17,8 @@ use serde_json::{Value as Json, json};
 
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
+use crate::output::files::write;
 use crate::output::page::{Page, complain};
-use crate::plot::write;
 use crate::report;
 use crate::reproduce::arguments::Reproduce;
 use crate::reproduce::changed::{Counts, Unchanged};

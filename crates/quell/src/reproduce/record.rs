@@ -18,8 +18,8 @@ use quell_lab::sweep::{self, Options, Store, Stored, forget, stored};
 use quell_lab::{GuestOptions, World};
 
 use crate::failure::Failure;
+use crate::output::files::write;
 use crate::output::page::Page;
-use crate::plot::write;
 use crate::sweep::{Shown, judge};
 
 /// The name of the part with what is simulated anew.

@@ -2,9 +2,9 @@
 
 use super::drawing::{Anchor, Ink, Item};
 use super::figure::{Figure, Mark, Panel, Series};
-use super::layout::{GAP, MOST_COLUMNS, Placed, SMALL, WIDE, ends, is_common, is_named, text};
 use super::multiples::MOST;
 use super::palette::Style;
+use super::placed::{GAP, MOST_COLUMNS, Placed, SMALL, WIDE, ends, is_common, is_named, text};
 use super::text::width;
 
 /// Between the end of a line and its name, and from one name to the next.

@@ -19,6 +19,7 @@ mod over_time;
 mod overview;
 mod palette;
 mod pdf;
+mod placed;
 mod png;
 mod source;
 mod svg;
@@ -70,7 +71,7 @@ pub fn figure(kind: &str, sources: &[Source]) -> Result<Figure, Error> {
 /// How many of so many panels stand beside each other.
 fn columns(panels: usize) -> usize {
     match panels {
-        5.. => layout::MOST_COLUMNS,
+        5.. => placed::MOST_COLUMNS,
         1 => 1,
         _ => 2,
     }

@@ -1,7 +1,7 @@
 //! Several small frames in place of one with too many lines: a frame for each result, all with the same axes.
 
 use super::figure::{Axis, Panel, Series};
-use super::layout::ends;
+use super::placed::ends;
 
 /// More lines than this are not told apart in one frame.
 pub(super) const MOST: usize = 7;

@@ -3,8 +3,8 @@
 use super::{Points, add_flows, flows, nothing, series, shades, time};
 use crate::plot::Error;
 use crate::plot::figure::{Axis, Mark, Panel};
-use crate::plot::layout::ends;
 use crate::plot::over_time;
+use crate::plot::placed::ends;
 use crate::plot::source::{Run, Source};
 
 const MEGABIT: f64 = 1e6;
