@@ -173,7 +173,7 @@ impl<P: Packet, Q: Qdisc<P>, O: Observer<P>> Bottleneck<P, Q, O> {
     /// The link offers another rate from `at` on; of the discipline, if it hears of it.
     fn change_rate(&mut self, offered: Rate, heard: Option<Rate>, at: Time) {
         let moves = self.moves.as_ref();
-        if !moves.is_some_and(|moves| moves.chances.is_some()) {
+        if moves.is_none_or(|moves| moves.chances.is_none()) {
             if offered == self.clock.rate() {
                 return;
             }
