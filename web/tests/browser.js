@@ -39,6 +39,9 @@ export const overlaps = () => {
 };
 
 // Widths of the window in CSS pixels, with the zoom at which a window of 1000 pixels has them: 80 to 400 %.
+/** Opens all that is folded. */
+export const unfold = (page) => page.locator("details").evaluateAll((all) => all.forEach((one) => (one.open = true)));
+
 export const ZOOMS = [[1250, 0.8], [1000, 1], [500, 2], [360, 2.8], [250, 4]];
 
 // How far a page is wider than its window.

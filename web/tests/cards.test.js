@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { ZOOMS, beyond, launch, opener, overlaps, papers } from "./browser.js";
+import { ZOOMS, beyond, launch, opener, overlaps, papers, unfold } from "./browser.js";
 
 const QUELL = process.env.QUELL;
 // The tests run in target/web/tests.
@@ -60,7 +60,9 @@ test("card and book ask for nothing and run without an error", async () => {
 
 test("a card has a picture for every kind of distribution, with each scenario and each queue", async () => {
   const { page } = await open(card);
-  assert.equal(await page.locator("figure svg").count(), PICTURES.length);
+  // The matrix comes first.
+  assert.equal(await page.locator("figure svg").count(), 1 + PICTURES.length);
+  assert.match(await page.locator("figure svg title").first().textContent(), /^What each queue does/);
   for (const name of PICTURES) {
     const panels = JSON.parse(await page.locator(`#${name}-values`).textContent());
     const drawn = await page.locator(`figure[data-plot="${name}-values"] [data-series]`).evaluateAll((all) => all.map((one) => one.dataset.series));
@@ -76,6 +78,7 @@ test("a card has a picture for every kind of distribution, with each scenario an
 
 test("values under the pointer are those of card.json", async () => {
   const { page, wrong } = await open(card);
+  await unfold(page);
   for (const [name, of, factor] of [["delays", "delay_ms", 1], ["goodputs", "goodput_bps", 1e-6]]) {
     const scenarios = json.scenarios.filter((one) => one.results[0].distribution[of]);
     const panels = JSON.parse(await page.locator(`#${name}-values`).textContent());
@@ -167,6 +170,7 @@ test("the points of the graph are those of card.json, and ellipses have none", a
 
 test("a card can be read without its pictures, and by the keyboard", async () => {
   const { page } = await open(card);
+  await unfold(page);
   for (const name of PICTURES) {
     const figure = page.locator(`figure[data-plot="${name}-values"]`);
     await figure.locator("svg").focus();
@@ -183,16 +187,18 @@ test("a card can be read without its pictures, and by the keyboard", async () =>
   await page.close();
   // The table of the distributions, without a script.
   const plain = await open(card, { javaScriptEnabled: false });
-  assert.equal(await plain.page.locator("figure svg").count(), PICTURES.length);
-  const summary = plain.page.locator("summary", { hasText: "Distributions in numbers" });
-  await summary.focus();
-  await plain.page.keyboard.press("Enter");
-  const rows = await plain.page.locator("details tbody tr").allTextContents();
+  assert.equal(await plain.page.locator("figure svg").count(), 1 + PICTURES.length);
+  for (const title of ["Distributions", "Distributions in numbers"]) {
+    await plain.page.getByText(title, { exact: true }).first().focus();
+    await plain.page.keyboard.press("Enter");
+  }
+  const numbers = plain.page.locator("details details", { hasText: "Distributions in numbers" }).locator("tbody tr");
+  const rows = await numbers.allTextContents();
   const delays = json.scenarios.length * json.queues.length;
   assert.equal(rows.filter((row) => row.startsWith("delay ms")).length, delays);
   assert.ok(rows.some((row) => row.startsWith("goodput Mbit/s")));
   const median = json.scenarios[0].results[0].distribution.delay_ms[json.shares.indexOf(0.5)];
-  assert.equal(await plain.page.locator("details tbody tr").first().locator("td").nth(7).textContent(), median.toFixed(2));
+  assert.equal(await numbers.first().locator("td").nth(7).textContent(), median.toFixed(2));
   await plain.page.close();
 });
 
@@ -200,6 +206,7 @@ test("no label of card and book lies over another, from 80 to 400 %, and a phone
   for (const address of [card, book]) {
     for (const [width, zoom] of ZOOMS) {
       const { page } = await open(address, { viewport: { width, height: 800 }, deviceScaleFactor: zoom });
+      await unfold(page);
       assert.deepEqual(await page.evaluate(overlaps), [], `${address}, ${width} wide, ${zoom}`);
       const more = await page.evaluate(beyond);
       assert.ok(more <= 0, `${address}: ${more} beyond ${width}`);

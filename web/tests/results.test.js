@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { pathToFileURL } from "node:url";
-import { launch, opener, overlaps } from "./browser.js";
+import { launch, opener, overlaps, unfold } from "./browser.js";
 
 const QUELL = process.env.QUELL;
 const SCENARIO = `
@@ -66,9 +66,14 @@ after(async () => {
 test("a report asks for nothing and runs without an error", async () => {
   const { page, wrong } = await open(report);
   assert.equal(await page.title(), "browser, sim world, seed 1");
-  for (const heading of ["What was asked", "What came out", "What limits trust", "How to repeat it"]) {
-    assert.equal(await page.getByRole("heading", { name: heading }).count(), 1, heading);
-  }
+  // The answer, what people feel and a picture; everything else is folded.
+  const answer = await page.locator("li:visible").allTextContents();
+  assert.match(answer[0], /^Asked: 3 queues /);
+  assert.match(answer.at(-1), /^Trust: one seed/);
+  assert.equal(await page.locator("table:visible").count(), 1);
+  assert.equal(await page.locator("svg:visible").count(), 1);
+  const folded = ["What was asked", "All tables", "More pictures", "Every number of the applications", "What limits trust", "How to repeat it"];
+  for (const title of folded) assert.equal(await page.getByText(title, { exact: true }).count(), 1, title);
   assert.equal(await page.locator("figure svg").count(), 8);
   // Somebody else's script does not run.
   const ran = await page.evaluate(() => {
@@ -126,6 +131,7 @@ test("values under the pointer are those of the result", async () => {
 
 test("the keyboard walks over every picture", async () => {
   const { page } = await open(report);
+  await unfold(page);
   for (const figure of await page.locator("figure[data-plot]").all()) {
     await figure.locator("svg").focus();
     await page.keyboard.press("ArrowRight");
@@ -147,6 +153,7 @@ test("the keyboard walks over every picture", async () => {
 test("no label lies over another, from 80 to 400 %, and a phone scrolls pictures only", async () => {
   for (const [width, zoom] of [[1250, 0.8], [1000, 1], [500, 2], [360, 2.8], [250, 4]]) {
     const { page } = await open(report, { viewport: { width, height: 800 }, deviceScaleFactor: zoom });
+    await unfold(page);
     assert.deepEqual(await page.evaluate(overlaps), [], `${width} wide, ${zoom}`);
     const beyond = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
     assert.ok(beyond <= 0, `${beyond} beyond ${width}`);
