@@ -69,7 +69,7 @@ test("a report asks for nothing and runs without an error", async () => {
   // The answer, what people feel and a picture; everything else is folded.
   const answer = await page.locator("li:visible").allTextContents();
   assert.match(answer[0], /^Asked: 3 queues /);
-  assert.match(answer.at(-1), /^Trust: one seed/);
+  assert.match(answer.at(-1), /^Trust: the hosts of the simulator are models/);
   assert.equal(await page.locator("table:visible").count(), 1);
   assert.equal(await page.locator("svg:visible").count(), 1);
   const folded = ["What was asked", "All tables", "More pictures", "Every number of the applications", "What limits trust", "How to repeat it"];
