@@ -212,9 +212,9 @@ test("of two links each is looked at, and changed by its name", () =>
 
 test("without a scenario the first screen comes at once, and its minute and evenings", () =>
     withServed([], async (page) => {
-        await page.waitForSelector(".stage", { timeout: 2_000 });
+        await page.waitForSelector(".stage");
         const waits = () => page.locator(".result output").allTextContents();
-        await page.waitForFunction(() => [...document.querySelectorAll(".result output")].every((one) => / ms$/.test(one.textContent)));
+        await page.waitForFunction(() => [...document.querySelectorAll(".result output")].every((one) => / ms$/.test(one.textContent)), undefined, { timeout: 120_000 });
         const [above, below] = (await waits()).map(parseFloat);
         assert.ok(above > 50 && below < 5, `${above} and ${below} ms`);
         await page.waitForFunction(() => /^One download is enough/.test(document.querySelector(".say").textContent), undefined, { timeout: 60_000 });
