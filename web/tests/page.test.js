@@ -397,6 +397,7 @@ test("each slider and choice changes what is measured", { skip }, () =>
         // What cannot change starts the run anew: RTT, datagrams, queue, control, applications.
         await setRange(page, "Base RTT", 200);
         await becomes(async () => within(parseFloat(await groups.first().locator("td").nth(4).textContent()), 100, 1_000));
+        await page.locator("aside details").evaluateAll((all) => all.forEach((one) => (one.open = true)));
         await setRange(page, "Unresponsive UDP", 50);
         await becomes(async () => within((await rates()).udp.rate, 40e6, 60e6));
         await page.getByLabel("Queue", { exact: true }).selectOption("pie");

@@ -180,33 +180,6 @@ function UserControls({ store, who }: { store: Store; who: Who }) {
             <legend>{USER_NAMES[who]} user</legend>
             <Slide name={`${USER_NAMES[who]}: downloads`} value={user.downloads} min={0} max={10} shown={String(user.downloads)} onInput={(value) => change((user) => (user.downloads = value))} />
             <Slide name={`${USER_NAMES[who]}: web items per second`} value={user.items} min={0} max={MOST.items} step={ITEMS} shown={String(user.items)} onInput={(value) => change((user) => (user.items = value))} />
-            <label class="pick" title={control?.summary}>
-                Congestion control{" "}
-                <select
-                    aria-label={`${USER_NAMES[who]}: congestion control`}
-                    value={user.control}
-                    onChange={(event) =>
-                        change((user) => {
-                            user.control = event.currentTarget.value;
-                            const scalable = store.catalogue?.controls.find(({ name }) => name === user.control)?.scalable;
-                            // What the control expects of the network; another code point can be chosen after it.
-                            user.ecn = scalable ? "ect1" : "off";
-                        })
-                    }
-                >
-                    {(store.catalogue?.controls ?? [{ name: user.control }]).map(({ name }) => (
-                        <option key={name}>{name}</option>
-                    ))}
-                </select>
-            </label>
-            <label class="pick">
-                ECN{" "}
-                <select aria-label={`${USER_NAMES[who]}: ECN`} value={user.ecn} onChange={(event) => change((user) => (user.ecn = event.currentTarget.value as User["ecn"]))}>
-                    <option value="off">off</option>
-                    <option value="ect0">ECT(0)</option>
-                    <option value="ect1">ECT(1)</option>
-                </select>
-            </label>
             <div class="extras">
                 {EXTRAS.map((extra) => (
                     <label key={extra}>
@@ -222,6 +195,36 @@ function UserControls({ store, who }: { store: Store; who: Who }) {
                     </label>
                 ))}
             </div>
+            <details class="parameters">
+                <summary>More</summary>
+                <label class="pick" title={control?.summary}>
+                    Congestion control{" "}
+                    <select
+                        aria-label={`${USER_NAMES[who]}: congestion control`}
+                        value={user.control}
+                        onChange={(event) =>
+                            change((user) => {
+                                user.control = event.currentTarget.value;
+                                const scalable = store.catalogue?.controls.find(({ name }) => name === user.control)?.scalable;
+                                // What the control expects of the network; another code point can be chosen after it.
+                                user.ecn = scalable ? "ect1" : "off";
+                            })
+                        }
+                    >
+                        {(store.catalogue?.controls ?? [{ name: user.control }]).map(({ name }) => (
+                            <option key={name}>{name}</option>
+                        ))}
+                    </select>
+                </label>
+                <label class="pick">
+                    ECN{" "}
+                    <select aria-label={`${USER_NAMES[who]}: ECN`} value={user.ecn} onChange={(event) => change((user) => (user.ecn = event.currentTarget.value as User["ecn"]))}>
+                        <option value="off">off</option>
+                        <option value="ect0">ECT(0)</option>
+                        <option value="ect1">ECT(1)</option>
+                    </select>
+                </label>
+            </details>
         </fieldset>
     );
 }
@@ -250,15 +253,18 @@ export function Controls({ store }: { store: Store }) {
                 <legend>Link</legend>
                 <Slide name="Rate" value={mbit(bench)} min={2} max={1000} log shown={`${mbit(bench)} Mbit/s`} onInput={(value) => store.change((bench) => (bench.rate = `${value}mbit`))} />
                 <Slide name="Base RTT" value={milliseconds(bench)} min={1} max={200} log shown={`${milliseconds(bench)} ms`} onInput={(value) => store.change((bench) => (bench.rtt = `${value}ms`))} />
-                <Slide
-                    name="Unresponsive UDP"
-                    value={bench.udp}
-                    min={0}
-                    max={MOST.udp}
-                    step={5}
-                    shown={bench.udp === 0 ? "none" : `${bench.udp} % of the link`}
-                    onInput={(value) => store.change((bench) => (bench.udp = value))}
-                />
+                <details class="parameters">
+                    <summary>More</summary>
+                    <Slide
+                        name="Unresponsive UDP"
+                        value={bench.udp}
+                        min={0}
+                        max={MOST.udp}
+                        step={5}
+                        shown={bench.udp === 0 ? "none" : `${bench.udp} % of the link`}
+                        onInput={(value) => store.change((bench) => (bench.udp = value))}
+                    />
+                </details>
             </fieldset>
         </div>
     );
