@@ -92,6 +92,8 @@ test("the bytes in the picture are the backlog of each interval, behind every qu
                 const { count, columns } = run.packets();
                 for (let row = 0; row < count; row++) {
                     const [leave, wait] = [columns.time_ns[row], columns.delay_ns[row]];
+                    const mark = columns.marked_ns[row];
+                    assert.ok(columns.fate[row] === 1 ? leave - wait <= mark && mark <= leave : columns.fate[row] === 2 || Number.isNaN(mark), `marked at ${mark}`);
                     if (wait > 0) packets.push({ arrive: leave - wait, leave, length: columns.length_bytes[row], weight: columns.weight[row] });
                 }
                 const told = run.rows("queues");

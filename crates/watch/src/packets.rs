@@ -116,8 +116,8 @@ impl Packets {
 pub(crate) struct Seeing {
     recorder: Recorder,
     packets: Packets,
-    /// When packets that still wait were marked, by their flows and arrivals.
-    marks: BTreeMap<(u64, Time), Time>,
+    /// When packets that still wait were marked, by their flows and arrivals, and how many of one flow that came at once.
+    marks: BTreeMap<(u64, Time), (Time, u32)>,
 }
 
 impl Seeing {
@@ -129,8 +129,24 @@ impl Seeing {
         }
     }
 
+    /// When this queue marked a packet that leaves it.
+    fn take_mark<P: Packet>(&mut self, packet: &P) -> Option<Time> {
+        let key = (packet.flow(), packet.arrival());
+        // Others of its flow may have come at the same time.
+        if packet.ecn() != Ecn::Ce || self.marks.is_empty() {
+            return None;
+        }
+        let (at, left) = self.marks.get_mut(&key)?;
+        let at = *at;
+        *left -= 1;
+        if *left == 0 {
+            self.marks.remove(&key);
+        }
+        Some(at)
+    }
+
     fn see<P: Packet + Labelled>(&mut self, queue: QueueId, packet: &P, fate: f64, now: Time) {
-        let mark = self.marks.remove(&(packet.flow(), packet.arrival()));
+        let mark = self.take_mark(packet);
         self.packets.push(|| {
             [
                 now.as_nanos() as f64,
@@ -198,7 +214,9 @@ impl<P: Packet + Labelled> Observer<P> for Seeing {
     }
     fn marked(&mut self, queue: QueueId, packet: &P, reason: MarkReason, now: Time) {
         self.recorder.on_marked(queue, packet, reason, now);
-        self.marks.insert((packet.flow(), packet.arrival()), now);
+        let key = (packet.flow(), packet.arrival());
+        let (at, count) = self.marks.entry(key).or_insert((now, 0));
+        (*at, *count) = (now, *count + 1);
     }
     fn dropped(&mut self, packet: P, drop: Drop, now: Time) {
         self.recorder.on_dropped(&packet, &drop, now);
