@@ -3,7 +3,7 @@
 import type { LinkHistory, Window } from "../history.js";
 import { quantile } from "../history.js";
 import { recent } from "../recent.js";
-import { Panel, type Shown, type Side } from "./panel.js";
+import { Heads, Panel, type Shown, type Side } from "./panel.js";
 import { rate, share, span, time } from "./words.js";
 
 const WINDOW = 10e9;
@@ -51,15 +51,7 @@ function Table({ sides, name, heads, rows }: { sides: Side[]; name: string; head
     return (
         <div class="scroll" tabIndex={0} role="region" aria-label={`Figures of ${name}s`}>
             <table>
-                <thead>
-                    <tr>
-                        {[name, ...heads].map((head) => (
-                            <th key={head} scope="col">
-                                {head}
-                            </th>
-                        ))}
-                    </tr>
-                </thead>
+                <Heads names={[name, ...heads]} />
                 {sides.map((side) => (
                     <tbody key={side.place}>
                         {sides.length > 1 && (

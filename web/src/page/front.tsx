@@ -7,6 +7,7 @@ import type { Stage } from "../show.js";
 import { colour } from "./chart.js";
 import { FIRST } from "./controls.js";
 import { Copies, Whole } from "./copies.js";
+import { Heads } from "./panel.js";
 import { People } from "./people.js";
 import { paint, reach } from "./picture.js";
 import { Share } from "./share.js";
@@ -88,15 +89,7 @@ function Figures({ store, minute }: { store: Store; minute: readonly [Minute, Mi
     return (
         <div class="scroll" tabIndex={0} role="region" aria-label="Figures of the minute">
             <table id="minute-figures">
-                <thead>
-                    <tr>
-                        {["packets of", "mean wait, ms", "one in a hundred waits longer than, ms", "marked, %", "lost, %", "Mbit/s each"].map((name) => (
-                            <th key={name} scope="col">
-                                {name}
-                            </th>
-                        ))}
-                    </tr>
-                </thead>
+                <Heads names={["packets of", "mean wait, ms", "one in a hundred waits longer than, ms", "marked, %", "lost, %", "Mbit/s each"]} />
                 {minute.map((side, place) => (
                     <tbody key={place}>
                         <tr>

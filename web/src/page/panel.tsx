@@ -91,6 +91,21 @@ export function Name({ side: { queue, colour } }: { side: Side }) {
     );
 }
 
+/** The heads of the columns of a table. */
+export function Heads({ names }: { names: readonly string[] }) {
+    return (
+        <thead>
+            <tr>
+                {names.map((name) => (
+                    <th key={name} scope="col">
+                        {name}
+                    </th>
+                ))}
+            </tr>
+        </thead>
+    );
+}
+
 /** What colours and signs stand for. */
 export function Legend({ of }: { of: { name: string; colour: string; sign?: string }[] }) {
     return (

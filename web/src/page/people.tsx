@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 import type { FeltTable } from "../engine.js";
 import { BOUNDS, cell, evenings, household, LINES, PEOPLE, queues, SEEDS, type Household, type Person } from "../household.js";
 import { Field } from "./controls.js";
+import { Heads } from "./panel.js";
 import type { Store } from "./store.js";
 
 const NAMES = { down: "Down, Mbit/s", up: "Up, Mbit/s", trip: "A trip there and back, ms", room: "Room of the ordinary queue, ms" } as const;
@@ -23,15 +24,7 @@ function Told({ told: { words, rows }, home }: { told: FeltTable; home: Househol
                     <caption>
                         Mean of {SEEDS.length} evenings, and the least and the most of them. ~: no clear difference from the ordinary queue.
                     </caption>
-                    <thead>
-                        <tr>
-                            {["who", "feels", ...names].map((name) => (
-                                <th key={name} scope="col">
-                                    {name}
-                                </th>
-                            ))}
-                        </tr>
-                    </thead>
+                    <Heads names={["who", "feels", ...names]} />
                     <tbody>
                         {rows.map(({ who, what, unit, digits, values, clear }) => (
                             <tr key={`${who} ${what}`}>

@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import { quantile, type Event, type History } from "../../history.js";
 import { idleTime } from "../../idle.js";
 import { Chart, type Dot } from "../chart.js";
-import { Legend, Panel, Strips, type Figure, type Shown, type Side } from "../panel.js";
+import { Heads, Legend, Panel, Strips, type Figure, type Shown, type Side } from "../panel.js";
 import { USER_NAMES, groupColour, size, time, userOf } from "../words.js";
 
 /** Items of one window of ten packets: they need no second round. */
@@ -115,15 +115,7 @@ export function Slowest({ sides, onCause }: Shown & { onCause: Why }) {
         <Panel id="slowest" title="Which items were slowest, and why">
             <div class="scroll" tabIndex={0} role="region" aria-label="The slowest items">
                 <table>
-                    <thead>
-                        <tr>
-                            {["time", "size", "for", ...(sides.length > 1 ? ["queue"] : []), "why"].map((name) => (
-                                <th key={name} scope="col">
-                                    {name}
-                                </th>
-                            ))}
-                        </tr>
-                    </thead>
+                    <Heads names={["time", "size", "for", ...(sides.length > 1 ? ["queue"] : []), "why"]} />
                     <tbody>
                         {slowest.map(({ event, side }) => (
                             <tr key={`${side.place} ${event.group} ${event.flow} ${event.number}`}>
