@@ -14,6 +14,15 @@ const RECORDS: [&str; 5] = [
     "three-worlds.csv",
 ];
 
+/// Sources that decide what is kept of a run of a report card, besides the simulator.
+const OF_CARD: [&str; 5] = [
+    "directions.rs",
+    "losses.rs",
+    "packet_log.rs",
+    "rates.rs",
+    "run_figures.rs",
+];
+
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     let own = std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo says where the crate is");
@@ -78,6 +87,9 @@ fn main() {
     }
     list.push_str("]\n");
     fs::write(Path::new(&out).join("sources.rs"), list).expect("OUT_DIR can be written");
+    let own_card = |name: &str| sources.join("characterize").join(name);
+    let card = OF_CARD.map(own_card);
+    println!("cargo::rustc-env=QUELL_CARD_SOURCES={}", hash(own, &card));
     all.retain(|path| path.starts_with(sources.join("probe")));
     println!("cargo::rustc-env=QUELL_PROBE_SOURCES={}", hash(own, &all));
 }

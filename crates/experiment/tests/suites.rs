@@ -35,7 +35,7 @@ fn request(suite: Suite, profile: Profile) -> Request {
         only: Vec::new(),
         world: World::Sim,
         controls: Vec::new(),
-        seeds: 5,
+        seeds: Some(5),
     }
 }
 
@@ -179,7 +179,7 @@ fn a_suite_of_ones_own_gives_a_card_with_verdicts() {
     let mut request = request(Suite::read("my/shop.toml", text).unwrap(), profile);
     request.queue = "codel:ecn=true".to_owned();
     request.controls = vec!["reno".to_owned(), "cubic".to_owned()];
-    request.seeds = 2;
+    request.seeds = Some(2);
     let never = AtomicBool::new(false);
     let card = simulated(&request.prepare().unwrap(), NonZeroUsize::MIN, &never).unwrap();
     assert_eq!(card.suite, "shop");
@@ -242,7 +242,7 @@ fn prague_beside_cubic_has_the_shares_that_the_tests_of_2020_found() {
     request.queue = "dualpi2".to_owned();
     request.against = vec!["codel".to_owned(), "codel:ecn=false".to_owned()];
     request.only = vec!["s1-10".to_owned(), "s6-ecn".to_owned()];
-    request.seeds = 3;
+    request.seeds = Some(3);
     let never = AtomicBool::new(false);
     let card = simulated(
         &request.prepare().unwrap(),
@@ -278,7 +278,7 @@ fn of_two_links_the_slower_decides_what_prague_leaves_to_cubic() {
     );
     request.queue = "dualpi2".to_owned();
     request.only = vec!["s6-first".to_owned(), "s6-second".to_owned()];
-    request.seeds = 3;
+    request.seeds = Some(3);
     let never = AtomicBool::new(false);
     let prepared = request.prepare().unwrap();
     let card = simulated(&prepared, NonZeroUsize::new(2).unwrap(), &never).unwrap();

@@ -1,13 +1,11 @@
-//! Makes a card from the store of its cells alone: it has the same bytes whoever ran which of them, and when.
+//! Makes a card of its runs: it has the same bytes whoever ran which of them, and when.
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
 
 use quell_aqm::disciplines;
-use quell_lab::RunError;
-use quell_lab::at_once::each;
-use quell_lab::sim::{self, SimError};
-use quell_lab::sweep::{Key, PointRecord, Record, Store};
+use quell_lab::sweep::{Plan, Store};
+use quell_lab::{GuestOptions, RunError};
 
 use crate::characterize::card::{
     Card, Class, Distribution, LinkRecord, NotRun, Outcome, PathRecord, PhaseRecord, QueueRecord,
@@ -17,28 +15,31 @@ use crate::characterize::figures::{Named, SHARES, over, pooled, quantiles};
 use crate::characterize::judge::{not_judged, verdicts};
 use crate::characterize::measured::Measured;
 use crate::characterize::notes::notes;
-use crate::characterize::packet_log::{self, Extent, Means, Nobody, PacketLog, log_packets};
 use crate::characterize::prepared::{Cell, Prepared};
 use crate::characterize::profile::{Congestion, millis};
 use crate::characterize::request::Queue;
+use crate::characterize::runs::{self, Numbered};
+use crate::characterize::seeds;
 use crate::characterize::test_case::{Content, Run, TestCase};
 
-/// Makes the card from the cells in `store`, which are all there. Packets are logged on `jobs` threads.
+/// Makes the card from the runs in `store`: `fill` runs what it lacks of a plan, such as by [`quell_lab::sweep::run`]. Cards that share a store
+/// share the runs that they have in common.
 ///
 /// # Errors
 ///
-/// A cell cannot be read, or `stop` was set.
+/// A run failed or cannot be read, or an error of `fill`.
 pub fn card(
     prepared: &Prepared,
     store: &Store,
-    jobs: NonZeroUsize,
-    stop: &AtomicBool,
+    guest: &GuestOptions,
+    fill: &mut dyn FnMut(&Plan) -> Result<(), RunError>,
 ) -> Result<Card, RunError> {
-    let runs = runs(prepared, store)?;
-    of_runs(prepared, runs, jobs, stop)
+    of_seeds(prepared, &mut |numbered| {
+        runs::of_store(prepared, numbered, store, guest, fill)
+    })
 }
 
-/// Makes the card without a store: every cell runs now, in the simulator, on `jobs` threads.
+/// Makes the card without a store: every run is simulated now, on `jobs` threads.
 ///
 /// # Errors
 ///
@@ -48,53 +49,43 @@ pub fn simulated(
     jobs: NonZeroUsize,
     stop: &AtomicBool,
 ) -> Result<Card, RunError> {
-    let cells: Vec<(usize, u64)> = (0..prepared.cells.len())
-        .flat_map(|cell| (1..=prepared.request.seeds).map(move |seed| (cell, seed)))
-        .collect();
-    let run = |&(cell, seed): &(usize, u64)| -> Result<Measured, RunError> {
-        let cell = &prepared.cells[cell];
-        let scenario = prepared.resolved(cell)?;
-        let measured = sim::run(&scenario, seed, stop, &mut Nobody);
-        let measured = measured.map_err(failed)?;
-        if measured.summary.partial {
-            return Err(interrupted());
-        }
-        let back = prepared.back(cell)?;
-        Ok(Measured::new(
-            &measured.summary,
-            &measured.histograms,
-            &back,
-            cell.run().is_some_and(|run| run.ratio),
-        ))
-    };
-    let mut runs: Vec<Vec<Measured>> = vec![Vec::new(); prepared.cells.len()];
-    for ((cell, _), measured) in cells.iter().zip(each(&cells, jobs.get(), run)) {
-        runs[*cell].push(measured?);
-    }
-    of_runs(prepared, runs, jobs, stop)
+    of_seeds(prepared, &mut |numbered| {
+        runs::simulated(prepared, numbered, jobs, stop)
+    })
 }
 
-fn of_runs(
+/// Runs as many seeds of each cell as it needs.
+fn of_seeds(
     prepared: &Prepared,
-    mut runs: Vec<Vec<Measured>>,
-    jobs: NonZeroUsize,
-    stop: &AtomicBool,
+    run: &mut dyn FnMut(&[Numbered]) -> Result<Vec<Measured>, RunError>,
 ) -> Result<Card, RunError> {
+    let mut runs: Vec<Vec<Measured>> = vec![Vec::new(); prepared.cells.len()];
+    loop {
+        let wanted = seeds::wanted(prepared, &runs)?;
+        if wanted.is_empty() {
+            return of_runs(prepared, &runs);
+        }
+        for ((cell, _), measured) in wanted.iter().zip(run(&wanted)?) {
+            runs[*cell].push(measured);
+        }
+    }
+}
+
+fn of_runs(prepared: &Prepared, runs: &[Vec<Measured>]) -> Result<Card, RunError> {
     let request = &prepared.request;
-    let logs = packet_logs(prepared, &mut runs, jobs, stop)?;
     let mut card = Card {
         schema: SCHEMA,
         suite: request.suite.name().to_owned(),
         world: request.world.name().to_owned(),
         profile: PathRecord::new(prepared),
-        seeds: request.seeds,
+        seeds: runs.iter().map(Vec::len).max().unwrap_or(0) as u64,
         queues: prepared.queues.iter().map(QueueRecord::new).collect(),
         shares: SHARES.map(|share| share as f64 / 1e3).into(),
         scenarios: Vec::new(),
         parameters: Vec::new(),
         not_run: Vec::new(),
         verdicts: Vec::new(),
-        notes: notes(prepared)?,
+        notes: notes(prepared, runs)?,
     };
     for (number, cell) in prepared.cells.iter().enumerate() {
         let runs = &runs[number];
@@ -108,7 +99,7 @@ fn of_runs(
             });
             continue;
         }
-        let outcome = Outcome::new(prepared, cell, runs, logs[number].as_ref());
+        let outcome = Outcome::new(prepared, cell, runs);
         let same = |last: &&mut ScenarioRecord| {
             last.id == cell.test_case.id && last.control == cell.control
         };
@@ -182,7 +173,7 @@ impl NotRun {
 }
 
 impl Outcome {
-    fn new(prepared: &Prepared, cell: &Cell, runs: &[Measured], log: Option<&PacketLog>) -> Self {
+    fn new(prepared: &Prepared, cell: &Cell, runs: &[Measured]) -> Self {
         let whole: Vec<&Named> = runs.iter().map(|run| &run.whole).collect();
         let first = runs.first();
         let classes = first.map_or(0, |run| run.classes.len());
@@ -225,8 +216,8 @@ impl Outcome {
             links: records(runs, |run| &run.links),
             directions: records(runs, directions),
             phases: (0..phases).map(phase).collect(),
-            distribution: Distribution::new(runs, log),
-            losses: log.and_then(|log| log.losses),
+            distribution: Distribution::new(runs),
+            losses: first.and_then(|run| run.losses),
             warnings,
         }
     }
@@ -254,122 +245,11 @@ fn points(runs: &[&Named], goodput: &str) -> Vec<(f64, f64)> {
     runs.iter().filter_map(point).collect()
 }
 
-/// The measured runs of every cell, one for each seed, in the order of the cells.
-fn runs(prepared: &Prepared, store: &Store) -> Result<Vec<Vec<Measured>>, RunError> {
-    let record = Record::read(store.root())?;
-    let of = |(point, cell): (&PointRecord, &Cell)| {
-        let back = prepared.back(cell)?;
-        let ratio = cell.run().is_some_and(|run| run.ratio);
-        let keys = point.cells.iter().filter_map(|(_, key)| Key::parse(key));
-        let one = |key: Key| {
-            let summary = store.json(key, "summary.json")?;
-            let histograms = store.json(key, "histograms.json")?;
-            Ok(Measured::new(&summary, &histograms, &back, ratio))
-        };
-        keys.map(one).collect::<Result<Vec<_>, RunError>>()
-    };
-    if record.points.len() != prepared.cells.len() {
-        return Err(RunError::Failed(format!(
-            "{} has another plan; was it written meanwhile?",
-            store.root().display()
-        )));
-    }
-    record.points.iter().zip(&prepared.cells).map(of).collect()
-}
-
-/// The packet log of the first seed of every cell that needs one. Times to the steady rate, and losses of SYNs, become figures of the runs of
-/// all seeds.
-fn packet_logs(
-    prepared: &Prepared,
-    runs: &mut [Vec<Measured>],
-    jobs: NonZeroUsize,
-    stop: &AtomicBool,
-) -> Result<Vec<Option<PacketLog>>, RunError> {
-    let mut all: Vec<Option<PacketLog>> = vec![None; prepared.cells.len()];
-    if !packet_log::is_possible(prepared.request.world) {
-        return Ok(all);
-    }
-    let mut wanted = Vec::new();
-    for (number, cell) in prepared.cells.iter().enumerate() {
-        let Content::Runs(run) = &cell.test_case.content else {
-            continue;
-        };
-        for seed in 1..=prepared.request.seeds {
-            if (run.losses && seed == 1) || run.directions {
-                wanted.push((number, seed, Extent::Whole));
-            } else if run.start {
-                wanted.push((number, seed, Extent::Start));
-            }
-        }
-    }
-    let of = |number: usize, seed: u64| &runs[number][seed as usize - 1];
-    let found = each(&wanted, jobs.get(), |&(number, seed, what)| {
-        let scenario = prepared.resolved(&prepared.cells[number])?;
-        let log = log_packets(&scenario, seed, what, &means(of(number, seed)), stop);
-        log.map_err(failed)
-    });
-    for ((number, seed, _), log) in wanted.into_iter().zip(found) {
-        let Some(mut log) = log? else {
-            return Err(interrupted());
-        };
-        let asked = |of: fn(&Run) -> bool| prepared.cells[number].run().is_some_and(of);
-        let measured = &mut runs[number][seed as usize - 1];
-        if asked(|run| run.start) {
-            measured.started(&log);
-        }
-        if asked(|run| run.directions) {
-            measured.lost_syns(&log);
-        }
-        if !asked(|run| run.losses) {
-            (log.losses, log.goodput) = (None, Vec::new());
-        }
-        if seed == 1 {
-            all[number] = Some(log);
-        }
-    }
-    Ok(all)
-}
-
-/// The steady rates of a run, in bit/s.
-fn means(run: &Measured) -> Means {
-    let goodput = |named: &Named| named.get("goodput_bps").copied().unwrap_or(0.0);
-    Means {
-        all: goodput(&run.whole),
-        classes: run
-            .classes
-            .iter()
-            .map(|(_, named)| goodput(named))
-            .collect(),
-    }
-}
-
-impl Measured {
-    /// Adds the times to the steady rate.
-    fn started(&mut self, log: &PacketLog) {
-        let add = |named: &mut Named, time: Option<f64>| {
-            named.extend(time.map(|time| ("steady_after_s".to_owned(), time)));
-        };
-        add(&mut self.whole, log.steady_s);
-        for ((_, named), time) in self.classes.iter_mut().zip(&log.classes_steady_s) {
-            add(named, *time);
-        }
-    }
-}
-
-impl Measured {
-    /// Adds the losses of SYNs in each direction.
-    fn lost_syns(&mut self, log: &PacketLog) {
-        for ((_, named), ratio) in self.directions.iter_mut().zip(&log.syn_loss_ratios) {
-            named.extend(ratio.map(|ratio| ("syn_loss_ratio".to_owned(), ratio)));
-        }
-    }
-}
-
 impl Distribution {
-    fn new(runs: &[Measured], log: Option<&PacketLog>) -> Self {
+    fn new(runs: &[Measured]) -> Self {
         let delays = pooled(runs.iter().map(|run| &run.delays[..]));
         let delays = quantiles(&delays).into_iter();
-        let samples = log.map_or(&[][..], |log| &log.goodput);
+        let samples = runs.first().map_or(&[][..], |run| &run.goodput);
         // Bits per second are whole.
         let mut counts: Vec<(u64, u64)> = samples.iter().map(|&rate| (rate as u64, 1)).collect();
         counts.sort_unstable();
@@ -379,13 +259,4 @@ impl Distribution {
             goodput_bps: goodput.map(|rate| rate as f64).collect(),
         }
     }
-}
-
-/// The error of a card that was stopped.
-fn interrupted() -> RunError {
-    RunError::Failed("interrupted".to_owned())
-}
-
-fn failed(error: SimError) -> RunError {
-    RunError::Failed(error.to_string())
 }

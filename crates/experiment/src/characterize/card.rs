@@ -23,7 +23,7 @@ pub struct Card {
     pub world: String,
     /// The path.
     pub profile: PathRecord,
-    /// Seeds of each cell, from 1 on.
+    /// Seeds of each cell, from 1 on: the most that one has.
     pub seeds: u64,
     /// The queue, drop-tail, the others.
     pub queues: Vec<QueueRecord>,

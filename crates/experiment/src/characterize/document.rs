@@ -80,7 +80,7 @@ pub fn document(card: &Card) -> Document {
         suite => format!("Report card, suite {suite}"),
     };
     let mut blocks = head(card);
-    let explanation = "RFC 7928 has no thresholds. Open: the threshold lies within the 95 % interval. Cannot be judged: the queue's own \
+    let explanation = "RFC 7928 has no thresholds. Open: the threshold lies within the interval. Cannot be judged: the queue's own \
          limit is below the threshold, so no queue misses it.";
     blocks.push(Block::Section(
         "Verdicts, each against a named threshold; there is no grade".to_owned(),
@@ -181,9 +181,14 @@ fn head(card: &Card) -> Vec<Block> {
             path.held_packets,
         ),
     };
+    let fewest = outcomes(card).filter_map(|(_, one)| Some(one.whole.get("utilisation")?.n));
     let seeds = match card.seeds {
         1 => "one seed, so no intervals".to_owned(),
-        many => format!("means over {many} seeds, ± half of the 95 % interval"),
+        most => {
+            let fewest = fewest.min().filter(|fewest| *fewest as u64 != most);
+            let from = fewest.map_or(String::new(), |fewest| format!("{fewest} to "));
+            format!("means over {from}{most} seeds, ± half of the 95 % interval")
+        }
     };
     let text = format!(
         "{link}; {} s of each run behind {} s of warm-up; {seeds}; {} world. \

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use quell_lab::confidence::half_width;
+use quell_lab::confidence::{half_width, student_t};
 use quell_measure::Estimate;
 use serde::{Deserialize, Serialize};
 
 /// Confidence level of the intervals.
-const LEVEL: f64 = 0.95;
+pub(crate) const LEVEL: f64 = 0.95;
 
 /// Figures of one stretch of one run, by name.
 pub type Named = BTreeMap<String, f64>;
@@ -37,7 +37,7 @@ pub enum Beside {
 }
 
 impl Figure {
-    fn of(values: &[f64]) -> Option<Self> {
+    pub(crate) fn of(values: &[f64]) -> Option<Self> {
         let estimate = Estimate::new(values)?;
         Some(Self {
             mean: estimate.mean,
@@ -45,6 +45,14 @@ impl Figure {
             n: estimate.n,
             beside: None,
         })
+    }
+
+    /// The same with the interval of another confidence level.
+    pub(crate) fn at(&self, level: f64) -> Self {
+        let t = |level| student_t(level, self.n.checked_sub(1)?);
+        let wider = t(level).zip(t(LEVEL)).map(|(other, usual)| other / usual);
+        let half = self.half.zip(wider).map(|(half, wider)| half * wider);
+        Self { half, ..*self }
     }
 
     /// The ends of the interval; `None` of a single run, which has none.

@@ -9,6 +9,7 @@ use quell_units::parameter::Value as Parameter;
 use crate::characterize::card::{Card, NotRun, Outcome, ScenarioRecord};
 use crate::characterize::error::Error;
 use crate::characterize::figures::Figure;
+use crate::characterize::measured::Measured;
 use crate::characterize::prepared::{Cell, Prepared};
 use crate::characterize::profile::PACKET;
 use crate::characterize::queue::{marks, number, target};
@@ -24,14 +25,38 @@ pub(crate) fn verdicts(card: &Card, prepared: &Prepared) -> Result<Vec<Verdict>,
         for part in prepared.request.suite.parts() {
             for statement in &part.statements {
                 for (outcome, cell) in &cells {
-                    if part.has(&cell.test_case) {
-                        all.extend(verdict(part, statement, scenario, outcome, cell, prepared)?);
+                    if let Some(found) = found(statement, outcome) {
+                        all.extend(verdict(part, statement, found, cell, prepared)?);
                     }
                 }
             }
         }
     }
     Ok(all)
+}
+
+/// Whether a verdict on a cell with these runs is open.
+pub(crate) fn is_open(prepared: &Prepared, cell: &Cell, runs: &[Measured]) -> Result<bool, Error> {
+    for part in prepared.request.suite.parts() {
+        for statement in &part.statements {
+            let named = |run: &'_ Measured| match &statement.group {
+                None => run.whole.get(&statement.figure).copied(),
+                Some(group) => {
+                    let class = run.classes.iter().find(|(name, _)| name == group)?;
+                    class.1.get(&statement.figure).copied()
+                }
+            };
+            let values: Vec<f64> = runs.iter().filter_map(named).collect();
+            let verdict = match Figure::of(&values) {
+                Some(found) => verdict(part, statement, found, cell, prepared)?,
+                None => None,
+            };
+            if verdict.is_some_and(|verdict| verdict.ending == Ending::Open) {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
 }
 
 /// The outcomes of a scenario with their cells.
@@ -53,14 +78,13 @@ fn cells<'a>(
 fn verdict(
     part: &Part,
     statement: &Statement,
-    scenario: &ScenarioRecord,
-    outcome: &Outcome,
+    found: Figure,
     cell: &Cell,
     prepared: &Prepared,
 ) -> Result<Option<Verdict>, Error> {
-    let Some(found) = found(statement, outcome) else {
+    if !part.has(&cell.test_case) {
         return Ok(None);
-    };
+    }
     let values = Values::new(&part.definition, of_cell(cell, prepared));
     let holds = match &statement.filter {
         Some(filter) => values.value(filter)?.holds(),
@@ -71,19 +95,22 @@ fn verdict(
     let Some(threshold) = bound else {
         return Ok(None);
     };
-    let longest = longest_ms(prepared, cell);
-    let longest = longest.filter(|_| statement.figure.starts_with("delay_ms."));
+    let longest = match statement.figure.starts_with("delay_ms.") {
+        true => longest_ms(prepared, cell),
+        false => None,
+    };
+    let interval = found.at(prepared.request.level_of_verdict(found.n));
     Ok(Some(Verdict {
-        scenario: scenario.id.clone(),
-        control: scenario.control.clone(),
-        queue: outcome.queue.clone(),
+        scenario: cell.test_case.id.clone(),
+        control: cell.control.clone(),
+        queue: prepared.queues[cell.queue].name.clone(),
         what: values.text(&statement.what)?,
         source: statement.source.clone(),
         found,
         threshold,
         unit: unit(&statement.figure).to_owned(),
         at_most: statement.at_most,
-        ending: Ending::of_bounded(&found, threshold, statement.at_most, longest),
+        ending: Ending::of_bounded(&interval, threshold, statement.at_most, longest),
     }))
 }
 

@@ -4,7 +4,10 @@ use quell_measure::{Direction, GroupSummary, Histograms, Summary};
 
 use crate::characterize::directions::of_directions;
 use crate::characterize::figures::{Named, pooled, quantile};
+use crate::characterize::losses::Losses;
+use crate::characterize::packet_log::PacketLog;
 use crate::characterize::run_figures::{of_group, of_links, of_whole};
+use crate::characterize::test_case::Run;
 
 /// The figures of one run.
 #[derive(Debug, Clone, Default)]
@@ -21,6 +24,10 @@ pub struct Measured {
     pub phases: Vec<(f64, f64, Named)>,
     /// Sojourn times of the forward direction in ns, over several links of all queues on the way together, with their counts, ascending.
     pub delays: Vec<(u64, u64)>,
+    /// Losses one by one, where the card has them.
+    pub(crate) losses: Option<Losses>,
+    /// Samples of the goodput in bit/s, where the card has them.
+    pub(crate) goodput: Vec<f64>,
     /// Reasons to doubt the run.
     pub warnings: Vec<String>,
 }
@@ -74,7 +81,30 @@ impl Measured {
                 })
                 .collect(),
             delays,
+            losses: None,
+            goodput: Vec::new(),
             warnings: summary.warnings.clone(),
+        }
+    }
+
+    /// Adds what the packet log says of a run of these figures.
+    pub(crate) fn add(&mut self, log: PacketLog, run: &Run) {
+        let add = |named: &mut Named, figure: &str, value: Option<f64>| {
+            named.extend(value.map(|value| (figure.to_owned(), value)));
+        };
+        if run.start {
+            add(&mut self.whole, "steady_after_s", log.steady_s);
+            for ((_, named), time) in self.classes.iter_mut().zip(log.classes_steady_s) {
+                add(named, "steady_after_s", time);
+            }
+        }
+        if run.directions {
+            for ((_, named), ratio) in self.directions.iter_mut().zip(log.syn_loss_ratios) {
+                add(named, "syn_loss_ratio", ratio);
+            }
+        }
+        if run.losses {
+            (self.losses, self.goodput) = (Some(log.losses), log.goodput);
         }
     }
 }

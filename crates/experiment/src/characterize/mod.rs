@@ -6,7 +6,7 @@
 //! * [`card()`] makes a [`Card`]: the figures over the seeds, beside drop-tail, with [verdicts](verdict) against named thresholds.
 //! * [`document`]: the card as a page, with [distributions] and the [graph] of delay against goodput.
 //!
-//! A characterization is a sweep of `quell_lab::sweep`: it resumes, runs in parallel, and keeps what is done.
+//! Its runs are cells of `quell_lab::sweep`: a characterization resumes, runs in parallel, and keeps what is done.
 
 mod build_card;
 pub mod card;
@@ -28,7 +28,9 @@ mod queue;
 pub mod rates;
 pub mod request;
 mod run_figures;
+mod runs;
 mod schema;
+mod seeds;
 pub mod sheet;
 pub mod suite;
 pub mod test_case;

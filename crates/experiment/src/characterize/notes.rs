@@ -3,6 +3,7 @@
 use quell_lab::World;
 
 use crate::characterize::error::Error;
+use crate::characterize::measured::Measured;
 use crate::characterize::prepared::{Cell, Prepared};
 use crate::characterize::profile::{Profile, millis};
 use crate::characterize::rates::STEADY;
@@ -10,11 +11,14 @@ use crate::characterize::request::Request;
 use crate::characterize::suite::{Part, Values, of_path};
 use crate::expression::Template;
 
-/// The notes, in the order of the card.
-pub(crate) fn notes(prepared: &Prepared) -> Result<Vec<String>, Error> {
+/// The notes, in the order of the card. `runs` are those of each cell.
+pub(crate) fn notes(prepared: &Prepared, runs: &[Vec<Measured>]) -> Result<Vec<String>, Error> {
     let request = &prepared.request;
     let profile = &request.profile;
     let mut notes = Vec::new();
+    if request.seeds.is_none() {
+        notes.push(of_seeds(prepared, runs));
+    }
     let has_usual = |cell: &Cell| {
         let own = cell.run().is_none_or(|run| run.buffer.is_some());
         !own && cell.test_case.rtt.is_none()
@@ -57,6 +61,33 @@ pub(crate) fn notes(prepared: &Prepared) -> Result<Vec<String>, Error> {
         Some(format!("{} has {note}.", queue.name))
     }));
     Ok(notes)
+}
+
+/// How many seeds each test case took, in the order of the queues.
+fn of_seeds(prepared: &Prepared, runs: &[Vec<Measured>]) -> String {
+    let queues: Vec<&str> = prepared.queues.iter().map(|one| &*one.name).collect();
+    let mut taken: Vec<(String, Vec<String>)> = Vec::new();
+    for (cell, runs) in prepared.cells.iter().zip(runs) {
+        let name = cell.test_case.id.clone();
+        let name = cell
+            .control
+            .iter()
+            .fold(name, |all, one| format!("{all} {one}"));
+        let seeds = runs.len().to_string();
+        match taken.last_mut().filter(|(last, _)| *last == name) {
+            Some((_, all)) => all.push(seeds),
+            None => taken.push((name, vec![seeds])),
+        }
+    }
+    let taken = taken
+        .into_iter()
+        .map(|(name, all)| format!("{name} {}", all.join("/")));
+    format!(
+        "Seeds, of {}: {}. A scenario has 3 or 4 with a queue where mean delay, P99 and utilisation are then known within 10 %, 10 where a \
+         verdict is still open after 5, else 5. A verdict may be looked at after each, so its interval is that of 99.9 % with 3 and 4, 99.5 % with 5, 95.7 % with 10.",
+        queues.join("/"),
+        taken.collect::<Vec<_>>().join(", "),
+    )
 }
 
 /// A note of a suite.

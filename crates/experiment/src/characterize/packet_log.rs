@@ -1,47 +1,41 @@
-//! The packet log: a run is simulated once more, and each packet is seen, because a result does not hold single losses.
+//! A run of a card in the simulator, and its packet log: what single packets say, which a result does not hold.
 //!
-//! Losses and samples of the goodput are those of the first seed. The time to the steady rate is that of every seed, from runs that end
-//! when it is known. Losses of SYNs in each direction are also those of every seed, from whole runs.
+//! A card shows losses and samples of the goodput of the first seed, and of every seed the time to the steady rate and the losses of SYNs in
+//! each direction.
 
+use std::mem::replace;
 use std::sync::atomic::AtomicBool;
 
 use quell_aqm::observer::{Drop, MarkReason, Observer, QueueId};
 use quell_aqm::{Departure, Packet as _};
+use quell_lab::scenario::Direction;
 use quell_lab::scenario::contract::{Listener, Row, Unwritten};
-use quell_lab::sim::{Recording, Running, SimError};
-use quell_lab::{Scenario, World};
-use quell_measure::{Labelled as _, Recorder};
+use quell_lab::sim::{self, Recording, Running, SimError};
+use quell_lab::{RunError, Scenario, World};
+use quell_measure::{GroupSummary, Histograms, Labelled as _, Recorder, Summary};
 use quell_sim::Packet;
 use quell_units::{Rate, Time};
+use serde::{Deserialize, Serialize};
 
 use crate::characterize::directions::Syns;
 use crate::characterize::losses::{Gaps, Losses};
 use crate::characterize::rates::Rates;
+use crate::characterize::run_figures::delivered;
 
-/// How much of a run is simulated again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Extent {
-    /// The whole run.
-    Whole,
-    /// The run until every class has its steady rate.
-    Start,
-}
-
-/// Mean goodputs of a run after its warm-up, in bit/s.
-#[derive(Debug, Clone)]
-pub(crate) struct Means {
-    /// Goodput of all classes of the forward direction together.
-    pub(crate) all: f64,
-    /// Goodput of each class.
-    pub(crate) classes: Vec<f64>,
+/// A run as it is kept.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Kept {
+    pub(crate) summary: Summary,
+    pub(crate) histograms: Histograms,
+    /// The packet log, where packets were logged.
+    pub(crate) log: Option<PacketLog>,
 }
 
 /// The figures that single packets give.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct PacketLog {
-    /// Losses of the whole run; `None` where only its start was simulated.
-    pub(crate) losses: Option<Losses>,
-    /// Samples of the goodput of the whole run, in bit/s.
+    pub(crate) losses: Losses,
+    /// Samples of the goodput, in bit/s.
     pub(crate) goodput: Vec<f64>,
     /// Time at which all classes together had their steady rate, in s.
     pub(crate) steady_s: Option<f64>,
@@ -51,77 +45,99 @@ pub(crate) struct PacketLog {
     pub(crate) syn_loss_ratios: Vec<Option<f64>>,
 }
 
-/// Whether the packets of a world can be logged.
-pub(crate) fn is_possible(world: World) -> bool {
-    world == World::Sim
-}
-
-/// Simulates `scenario` with `seed`, and logs its packets. `None` if it was stopped.
+/// Simulates `scenario` with `seed`, and logs its packets if that is wanted.
 ///
 /// # Errors
 ///
-/// The simulation failed.
-pub(crate) fn log_packets(
+/// The simulation failed, or was stopped.
+pub(crate) fn simulate(
     scenario: &Scenario,
     seed: u64,
-    wanted: Extent,
-    means: &Means,
+    is_logged: bool,
     stop: &AtomicBool,
-) -> Result<Option<PacketLog>, SimError> {
+) -> Result<Kept, RunError> {
+    let failed = |error: SimError| RunError::Failed(error.to_string());
+    let mut kept = match is_logged {
+        true => logged(scenario, seed, stop).map_err(failed)?,
+        false => {
+            let run = sim::run(scenario, seed, stop, &mut Nobody).map_err(failed)?;
+            Kept {
+                summary: run.summary,
+                histograms: run.histograms,
+                log: None,
+            }
+        }
+    };
+    if kept.summary.partial {
+        return Err(RunError::Failed("interrupted".to_owned()));
+    }
+    // Warnings of the check name lines of the scenario as it runs.
+    let text = scenario.to_toml();
+    let loaded = Scenario::load("scenario.toml", &text, &[], Some(World::Sim));
+    let loaded = loaded.map_err(|problems| RunError::Failed(problems.to_string()))?;
+    let warnings = loaded.warnings.iter().map(ToString::to_string);
+    kept.summary.warnings.splice(0..0, warnings);
+    Ok(kept)
+}
+
+fn logged(scenario: &Scenario, seed: u64, stop: &AtomicBool) -> Result<Kept, SimError> {
     let rtt = scenario.groups.iter().map(|group| group.rtt).max();
     let (rtt, warmup) = (rtt.unwrap_or(Time::ZERO), scenario.run.warmup);
     let rate = scenario.links[0].forward.rate;
-    let running = Running::new(scenario, seed, |recorder| Logger {
+    let rates = || Rates::new(scenario.groups.len(), rtt);
+    let mut running = Running::new(scenario, seed, |recorder| Logger {
         recorder,
         gaps: Gaps::new(rtt, rate, warmup),
-        rates: Rates::new(scenario.groups.len(), rtt),
+        rates: rates(),
         syns: Syns::new(warmup),
+    })?;
+    while running.advance(stop, &mut Nobody)? {}
+    let (now, end) = (running.now(), running.end());
+    let observers = running.simulator_mut().observers_mut();
+    let logs = observers.map(|one| {
+        let gaps = replace(&mut one.gaps, Gaps::new(rtt, rate, warmup));
+        (
+            gaps,
+            replace(&mut one.rates, rates()),
+            one.syns.loss_ratio(),
+        )
     });
-    let mut running = running?;
-    while running.advance(stop, &mut Nobody)? {
-        let now = running.now();
-        let mut observers = running.simulator_mut().observers_mut();
-        // The forward direction is the first.
-        let is_known = observers.next().is_some_and(|one| one.knows(means, now));
-        if wanted == Extent::Start && is_known {
-            break;
+    let mut logs: Vec<_> = logs.collect();
+    let run = running.finish(&mut Nobody)?;
+    let (groups, summary) = (&scenario.groups, &run.summary);
+    let measured = summary.duration_s - summary.warmup_s;
+    let goodput = |group: &GroupSummary| delivered(group, measured);
+    let classes = summary.figures.groups.iter();
+    let all = classes.clone().zip(groups);
+    let forward = all.filter(|(_, group)| group.direction == Direction::Forward);
+    let mean = forward.map(|(class, _)| goodput(class)).sum();
+    let syn_loss_ratios = logs.iter().map(|(_, _, lost)| *lost).collect();
+    // The forward direction is the first.
+    let log = logs.first_mut().map(|(gaps, rates, _)| {
+        let steady = |class, mean| {
+            let at: Option<Time> = rates.steady(class, mean, now);
+            at.map(|at| at.as_nanos() as f64 / 1e9)
+        };
+        PacketLog {
+            losses: gaps.losses(groups.iter().map(|group| u64::from(group.count)).sum()),
+            goodput: rates.samples(warmup, end),
+            steady_s: steady(None, mean),
+            classes_steady_s: classes
+                .enumerate()
+                .map(|(number, class)| steady(Some(number), goodput(class)))
+                .collect(),
+            syn_loss_ratios,
         }
-    }
-    let end = running.end();
-    if end < scenario.run.duration {
-        return Ok(None);
-    }
-    let now = running.now();
-    let mut observers: Vec<&mut Logger> = running.simulator_mut().observers_mut().collect();
-    let syn_loss_ratios = observers.iter().map(|one| one.syns.loss_ratio()).collect();
-    let Some(watch) = observers.first_mut() else {
-        return Ok(None);
-    };
-    let steady = |class, mean| {
-        let at: Option<Time> = watch.rates.steady(class, mean, now);
-        at.map(|at| at.as_nanos() as f64 / 1e9)
-    };
-    let classes = means.classes.iter().enumerate();
-    let classes_steady_s = classes
-        .map(|(class, &mean)| steady(Some(class), mean))
-        .collect();
-    let steady_s = steady(None, means.all);
-    let flows = scenario.groups.iter().map(|group| u64::from(group.count));
-    let is_whole = wanted == Extent::Whole;
-    Ok(Some(PacketLog {
-        steady_s,
-        classes_steady_s,
-        syn_loss_ratios,
-        goodput: match is_whole {
-            true => watch.rates.samples(warmup, end),
-            false => Vec::new(),
-        },
-        losses: is_whole.then(|| watch.gaps.losses(flows.sum())),
-    }))
+    });
+    Ok(Kept {
+        summary: run.summary,
+        histograms: run.histograms,
+        log,
+    })
 }
 
 /// A listener that ignores everything.
-pub(crate) struct Nobody;
+struct Nobody;
 
 impl Listener for Nobody {
     fn progress(&mut self, _now: Time) {}
@@ -137,18 +153,6 @@ struct Logger {
     gaps: Gaps,
     rates: Rates,
     syns: Syns,
-}
-
-impl Logger {
-    /// Whether every class had its steady rate before `now`.
-    fn knows(&self, means: &Means, now: Time) -> bool {
-        let is_known = |class, mean: f64| {
-            let at = self.rates.steady(class, mean, now);
-            mean <= 0.0 || at.is_some()
-        };
-        let mut classes = means.classes.iter().enumerate();
-        is_known(None, means.all) && classes.all(|(class, &mean)| is_known(Some(class), mean))
-    }
 }
 
 impl Recording for Logger {

@@ -1,18 +1,17 @@
 //! The sweep that answers a request: a sweep file and its scenarios.
 //!
-//! A characterization is a sweep of `quell_lab::sweep`, so it resumes, runs in parallel and keeps what is done.
+//! The runs of a characterization are cells of `quell_lab::sweep`, so it resumes, runs in parallel and keeps what is done.
 
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
 use quell_lab::scenario::Direction;
-use quell_lab::sweep::Plan;
-use quell_lab::{GuestOptions, RunError, Scenario, World};
+use quell_lab::{RunError, Scenario, World};
 
 use crate::characterize::error::Error;
 use crate::characterize::queue::{numbers, scaled, with};
-use crate::characterize::request::{DROP_TAIL, Queue, Request};
+use crate::characterize::request::{DROP_TAIL, LOOKS, Queue, Request};
 use crate::characterize::suite::{Values, of_path};
 use crate::characterize::test_case::{Content, Run, TestCase};
 use crate::characterize::traffic::Made;
@@ -20,7 +19,7 @@ use crate::characterize::traffic::Made;
 /// The sweep file of a characterization, in its folder.
 pub const SWEEP: &str = "sweep.toml";
 /// Start of the sweep file, by which the folder of a characterization is recognised.
-const HEAD: &str = "# A characterization by quell.";
+const HEAD: &str = "# A characterization by quell";
 
 /// One scenario with one queue.
 #[derive(Debug, Clone)]
@@ -295,10 +294,10 @@ impl Prepared {
     fn sweep(&self) -> String {
         let request = &self.request;
         let mut text = format!(
-            "{HEAD} `quell sweep` runs parts of it elsewhere: quell sweep sweep.toml --store store --shard 1/2\n\n\
+            "{HEAD}, as a sweep. Of the virtual world it runs parts elsewhere: quell sweep sweep.toml --store store --shard 1/2\n\n\
              schema = 1\nname = \"characterize\"\nworld = \"{}\"\nseeds = {{ from = 1, count = {} }}\n",
             request.world.name(),
-            request.seeds
+            request.seeds.unwrap_or(LOOKS[0].0)
         );
         for cell in &self.cells {
             let set: Vec<String> = cell
@@ -317,7 +316,7 @@ impl Prepared {
     }
 
     /// A name that no other cell has.
-    fn label(&self, cell: &Cell) -> String {
+    pub(crate) fn label(&self, cell: &Cell) -> String {
         let queue = &self.queues[cell.queue].name;
         let variant = cell
             .variant
@@ -329,15 +328,6 @@ impl Prepared {
             .chain([queue.clone()])
             .chain(variant);
         parts.collect::<Vec<_>>().join(" ")
-    }
-
-    /// The plan of the sweep that [`Prepared::write`] has written.
-    ///
-    /// # Errors
-    ///
-    /// The errors of [`Plan::read`].
-    pub fn plan(&self, folder: &Path, guest: &GuestOptions) -> Result<Plan, RunError> {
-        Plan::read(&folder.join(SWEEP), None, guest)
     }
 
     /// Every scenario file, below the folder, with its text.

@@ -6,6 +6,7 @@ use quell_lab::scenario::Override;
 use quell_lab::{Scenario, World};
 
 use crate::characterize::error::Error;
+use crate::characterize::figures::LEVEL;
 use crate::characterize::profile::{PACKET, Profile};
 use crate::characterize::queue::{entry, is_given, marks, numbers, scaled, with};
 use crate::characterize::suite::Suite;
@@ -16,6 +17,9 @@ use crate::characterize::traffic::{FIRST, SECOND, choice};
 const NEWRENO: &str = "reno:growth=acks";
 /// The queue that every card compares with.
 pub const DROP_TAIL: &str = "fifo";
+/// Numbers of seeds after which a cell is looked at, where the card chooses how many it has, each with its part of the 5 % that a verdict may
+/// be wrong. Early looks have little of it (O'Brien and Fleming, Biometrics 1979), so that the last one is nearly that of a card of 10 seeds.
+pub(crate) const LOOKS: [(u64, f64); 4] = [(3, 0.001), (4, 0.001), (5, 0.005), (10, 0.043)];
 /// The key of the queue where there is one link, and that of its other direction.
 const LINK: &str = "link.queue";
 const BACK: &str = "link.reverse.queue";
@@ -42,8 +46,8 @@ pub struct Request {
     pub world: World,
     /// Congestion controls of standard flows, `NAME[:KEY=VALUE,…]`; NewReno if empty.
     pub controls: Vec<String>,
-    /// Runs of each cell, with seeds from 1 on.
-    pub seeds: u64,
+    /// Runs of each cell, with seeds from 1 on; `None` for as many as its figures and verdicts need.
+    pub seeds: Option<u64>,
 }
 
 /// A queue of a card.
@@ -58,6 +62,13 @@ pub struct Queue {
 }
 
 impl Request {
+    /// Confidence level of the interval that decides a verdict on so many seeds.
+    pub(crate) fn level_of_verdict(&self, seeds: usize) -> f64 {
+        let mut looks = LOOKS.iter().filter(|_| self.seeds.is_none());
+        let look = looks.find(|(look, _)| *look >= seeds as u64);
+        look.map_or(LEVEL, |(_, wrong)| 1.0 - wrong)
+    }
+
     /// The test cases, in the order of the card.
     pub(crate) fn test_cases(&self) -> Result<Vec<Arc<TestCase>>, Error> {
         let mut test_cases = self.suite.test_cases();

@@ -1,7 +1,8 @@
 //! Verdicts: figures of the queue against thresholds, each with its source. There is no grade of the whole: RFC 7928 has no
 //! thresholds, and different users want different things.
 //!
-//! A threshold is met or missed where the whole 95 % interval lies on one side of it. A bound on a delay that the queue's own limit
+//! A threshold is met or missed where the whole interval lies on one side of it: that of 95 %, or a wider one where a card
+//! that chooses its seeds looks several times. A bound on a delay that the queue's own limit
 //! implies, whatever the queue does, is not judged.
 
 use serde::{Deserialize, Serialize};

@@ -38,7 +38,7 @@ fn card(kind: &str) -> Card {
         only: SCENARIOS.map(str::to_owned).into(),
         world: World::Sim,
         controls: Vec::new(),
-        seeds: 3,
+        seeds: Some(3),
     };
     let never = AtomicBool::new(false);
     simulated(&request.prepare().unwrap(), NonZeroUsize::MIN, &never).unwrap()

@@ -14,16 +14,15 @@ use crate::arguments::queue_lists::queues;
 use crate::arguments::{ArgumentError, Jobs, Patience, TimeBounds, Where};
 use crate::output::page::complain;
 
-/// Seeds from which on the RFC's repetitions have an interval worth printing.
-const SEEDS: u64 = 5;
 /// The longest profile file.
 const LONGEST_FILE: usize = 64 << 10;
 
 /// `quell characterize QUEUE`.
 #[derive(Debug, Args)]
 pub(crate) struct Characterize {
-    /// Queue with its parameters, such as dualpi2 or pie:target=5ms,ecn=true
-    pub(crate) queue: String,
+    /// Queue with its parameters, such as dualpi2 or pie:target=5ms,ecn=true; several have a card each
+    #[arg(required = true, value_name = "QUEUE")]
+    pub(crate) queues: Vec<String>,
     /// Other queues to show beside it and drop-tail, such as codel,fq_codel; may be repeated
     #[arg(long, value_name = "LIST")]
     pub(crate) against: Vec<String>,
@@ -39,18 +38,21 @@ pub(crate) struct Characterize {
     /// Congestion controls of the standard flows, such as reno,cubic [default: NewReno as in RFC 5681]
     #[arg(long, value_name = "LIST")]
     pub(crate) cc: Vec<String>,
-    /// Runs of each scenario, with seeds from 1 on
-    #[arg(long, value_name = "N", default_value_t = SEEDS, value_parser = clap::value_parser!(u64).range(1..=1_000))]
-    pub(crate) seeds: u64,
+    /// Runs of each scenario, with seeds from 1 on [default: 3 to 10, as many as its figures and verdicts need]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000))]
+    pub(crate) seeds: Option<u64>,
     /// What to measure of each run, such as 20s; a warm-up of a sixth comes before [default: 60s]
     #[arg(long, value_name = "TIME")]
     pub(crate) duration: Option<String>,
     /// World to run in: sim or virtual
     #[arg(long, value_enum, default_value_t = Where::Sim)]
     pub(crate) world: Where,
-    /// Folder of the card and its cells; cells that it has do not run again [default: results/characterize-QUEUE]
+    /// Folder of the card; of several queues, around their folders characterize-QUEUE [default: results/characterize-QUEUE]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+    /// Store of the simulated runs, which cards share; runs that it has do not run again [default: results/characterize]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) store: Option<PathBuf>,
     /// Print only the card, as JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -64,8 +66,8 @@ pub(crate) struct Characterize {
 }
 
 impl Characterize {
-    /// What is asked for.
-    pub(crate) fn request(&self) -> Result<Request, ArgumentError> {
+    /// What is asked for, of each queue.
+    pub(crate) fn requests(&self) -> Result<Vec<Request>, ArgumentError> {
         let world = World::from(self.world);
         if world == World::Live {
             return Err(ArgumentError::CardOfLive);
@@ -94,13 +96,13 @@ impl Characterize {
             lists => queues(option, lists),
         };
         let against = list("--against", &self.against)?;
-        for queue in [&self.queue].into_iter().chain(&against) {
+        for queue in self.queues.iter().chain(&against) {
             Override::queue(queue).map_err(|why| {
                 ArgumentError::Refused(why.to_string().replace("--queue ", "").into())
             })?;
         }
-        Ok(Request {
-            queue: self.queue.trim().to_owned(),
+        let request = Request {
+            queue: String::new(),
             against,
             profile,
             suite: suite(&self.suite)?,
@@ -108,7 +110,12 @@ impl Characterize {
             world,
             controls: list("--cc", &self.cc)?,
             seeds: self.seeds,
-        })
+        };
+        let of = |queue: &String| Request {
+            queue: queue.trim().to_owned(),
+            ..request.clone()
+        };
+        Ok(self.queues.iter().map(of).collect())
     }
 }
 

@@ -24,7 +24,7 @@ fn request(suite: Suite) -> Request {
         only: Vec::new(),
         world: World::Sim,
         controls: Vec::new(),
-        seeds: 1,
+        seeds: Some(1),
     }
 }
 
