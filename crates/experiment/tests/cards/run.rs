@@ -1,10 +1,9 @@
 //! Runs many scenarios on every processor.
 
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use quell_lab::scenario::contract::{Listener, Row, Unwritten};
-use quell_lab::{Scenario, World, sim};
+use quell_lab::{Scenario, World, at_once, sim};
 use quell_measure::Summary;
 
 struct Nobody;
@@ -18,24 +17,8 @@ impl Listener for Nobody {
 
 /// What `work` makes of each item, in the order of the items.
 pub(crate) fn each<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
-    let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| {
-                while let Some((number, item)) = {
-                    let number = next.fetch_add(1, Ordering::Relaxed);
-                    items.get(number).map(|item| (number, item))
-                } {
-                    let result = work(item);
-                    done.lock().unwrap().push((number, result));
-                }
-            });
-        }
-    });
-    let mut done = done.into_inner().unwrap();
-    done.sort_by_key(|(number, _)| *number);
-    done.into_iter().map(|(_, result)| result).collect()
+    at_once::each(items, threads, work)
 }
 
 /// The summary of a scenario with its first seed.

@@ -81,6 +81,7 @@ Examples:
   quell characterize dualpi2
   quell characterize pie:target=5ms --against codel,fq_codel
   quell characterize codel --only mild,rtt --cc reno,cubic
+  quell characterize codel:target=3ms codel:target=5ms codel:target=9ms
   quell characterize dualpi2 --suite access --out results/home
   quell characterize red --profile 10mbit --json | jq .verdicts
 

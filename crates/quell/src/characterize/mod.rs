@@ -66,14 +66,7 @@ pub(crate) fn characterize(arguments: &Characterize, page: &mut Page) -> Result<
         if arguments.json {
             page.line(text);
         } else if several {
-            let ended = |ending| {
-                let verdicts = card.verdicts.iter();
-                let own = verdicts.filter(|one| one.queue == card.queue());
-                own.filter(|one| one.ending == ending).count().to_string()
-            };
-            let counts = [Ending::Met, Ending::Missed, Ending::Open].map(ended);
-            let [met, missed, open] = counts;
-            table.row([card.queue().to_owned(), met, missed, open, shown]);
+            table.row(row(&card, shown));
         } else {
             let document = document::document(&card);
             page.paragraph(0, &document.title);
@@ -87,6 +80,16 @@ pub(crate) fn characterize(arguments: &Characterize, page: &mut Page) -> Result<
         page.blocks(&[Block::Table(table)]);
     }
     Ok(())
+}
+
+/// A card among several: its queue, how its verdicts ended, and where it is.
+fn row(card: &Card, folder: String) -> [String; 5] {
+    let ended = |ending| {
+        let own = card.verdicts.iter().filter(|one| one.queue == card.queue());
+        own.filter(|one| one.ending == ending).count().to_string()
+    };
+    let [met, missed, open] = [Ending::Met, Ending::Missed, Ending::Open].map(ended);
+    [card.queue().to_owned(), met, missed, open, folder]
 }
 
 /// The card of the runs in a store, or in the simulator of runs that are not kept if the store cannot be written.

@@ -50,6 +50,13 @@ impl Place {
         String::from_utf8(output.stdout).unwrap()
     }
 
+    /// Runs in a store.
+    fn runs(&self, store: &str) -> usize {
+        let parts = fs::read_dir(self.path().join(store).join("cells")).unwrap();
+        let runs = parts.map(|part| fs::read_dir(part.unwrap().path()).unwrap().count());
+        runs.sum()
+    }
+
     fn card(&self, folder: &str) -> Vec<u8> {
         fs::read(self.path().join(folder).join("card.json")).unwrap()
     }
@@ -144,6 +151,7 @@ fn an_interrupted_card_goes_on_and_equals_the_uninterrupted_one() {
     let place = Place::new();
     let words = "codel --only mild,rtt,params --profile 10mbit --duration 6s --seeds 4";
     let whole = place.ok(&format!("{words} --jobs 1 --out whole"));
+    let words = format!("{words} --store cut/store");
     let child = place
         .command(&format!("{words} --jobs 2 --out cut"))
         .stderr(Stdio::piped())
@@ -168,6 +176,75 @@ fn an_interrupted_card_goes_on_and_equals_the_uninterrupted_one() {
     // Another number of jobs, and nothing left to run.
     place.ok(&format!("{words} --jobs 1 --out cut"));
     assert!(place.card("cut") == place.card("whole"));
+}
+
+/// Test cases that say the same of a queue are one run, and cards take each other's from their store, also at once. Without a store a card
+/// is the same.
+#[test]
+fn cards_share_the_runs_that_they_have_in_common() {
+    let place = Place::new();
+    let words = "--only multi-same,multi-params --profile 10mbit --duration 2s --seeds 2";
+    place.ok(&format!("fifo {words} --out fifo"));
+    // Drop-tail has no parameter to double.
+    assert_eq!(place.runs("results/characterize"), 2);
+    let start = |queue: &str| {
+        let mut command = place.command(&format!("{queue} {words} --out {queue}"));
+        command.stdout(Stdio::null()).spawn().unwrap()
+    };
+    for mut child in ["pie", "codel"].map(start) {
+        assert!(child.wait().unwrap().success());
+    }
+    assert_eq!(place.runs("results/characterize"), 2 + 2 * 4);
+    place.ok(&format!("pie {words} --out other --store other/store"));
+    assert_eq!(place.runs("other/store"), 2 + 4);
+    fs::write(place.path().join("taken"), "").unwrap();
+    let output = place.output(&format!("pie {words} --out unkept --store taken"));
+    assert!(output.status.success());
+    let note = "note: the runs are not kept: ";
+    assert!(errors(&output).contains(note), "{}", errors(&output));
+    for folder in ["other", "unkept"] {
+        assert!(place.card(folder) == place.card("pie"), "{folder}");
+    }
+}
+
+#[test]
+fn a_card_chooses_its_seeds_by_its_figures_alone() {
+    let place = Place::new();
+    let words = "codel --only friendly,rtt-100,params --profile 10mbit --duration 12s";
+    let text = place.ok(&format!("{words} --jobs 1 --out one"));
+    place.ok(&format!("{words} --jobs 2 --out two --store two/store"));
+    assert!(place.card("one") == place.card("two"));
+    assert!(text.contains("- Seeds, of codel/fifo: friendly "), "{text}");
+    let card: serde_json::Value = serde_json::from_slice(&place.card("one")).unwrap();
+    let results = card["scenarios"].as_array().unwrap().iter();
+    let results = results.flat_map(|one| one["results"].as_array().unwrap());
+    let seeds = results.map(|one| one["whole"]["utilisation"]["n"].as_u64().unwrap());
+    let seeds: Vec<u64> = seeds.collect();
+    assert!(seeds.iter().all(|n| [3, 4, 5, 10].contains(n)), "{seeds:?}");
+    assert!(seeds.iter().any(|n| *n < 5), "{seeds:?}");
+    assert_eq!(card["seeds"].as_u64().as_ref(), seeds.iter().max());
+    // An open verdict has had every seed.
+    for verdict in card["verdicts"].as_array().unwrap() {
+        let (ending, n) = (&verdict["ending"], &verdict["found"]["n"]);
+        assert!(ending != "open" || n == 10, "{verdict}");
+    }
+    assert_eq!(card["verdicts"].as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn twenty_parameter_sets_of_a_queue_have_a_card_each() {
+    let place = Place::new();
+    let sets: Vec<String> = (5..25).map(|ms| format!("codel:target={ms}ms")).collect();
+    let words = "--only friendly --profile 10mbit --duration 2s --seeds 2 --out all";
+    let text = place.ok(&format!("{} {words}", sets.join(" ")));
+    for set in &sets {
+        let folder = format!("all/characterize-{}", set.replace([':', '='], "-"));
+        let card: serde_json::Value = serde_json::from_slice(&place.card(&folder)).unwrap();
+        assert_eq!(card["queues"][0]["name"], **set);
+        let is_row = |line: &str| line.starts_with(set) && line.ends_with(&folder);
+        assert!(text.lines().any(is_row), "{set}: {text}");
+    }
+    assert_eq!(place.runs("results/characterize"), 2 + 2 * sets.len());
 }
 
 #[test]
