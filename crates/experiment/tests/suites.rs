@@ -11,20 +11,12 @@ use quell_experiment::characterize::measured::Measured;
 use quell_experiment::characterize::test_case::Content;
 use quell_experiment::characterize::verdict::Ending;
 use quell_experiment::characterize::{Prepared, Profile, Request, Suite, simulated};
-use quell_lab::scenario::contract::{Listener, Row, Unwritten};
 use quell_lab::{Scenario, World, sim};
 use quell_measure::Summary;
 use quell_units::parameter::Value;
 use quell_units::{Rate, Time};
 
-struct Nobody;
-
-impl Listener for Nobody {
-    fn progress(&mut self, _now: Time) {}
-    fn row(&mut self, _row: Row) -> Result<(), Unwritten> {
-        Ok(())
-    }
-}
+use crate::cards::run::Nobody;
 
 fn request(suite: Suite, profile: Profile) -> Request {
     Request {

@@ -34,7 +34,7 @@ pub fn card(
     guest: &GuestOptions,
     fill: &mut dyn FnMut(&Plan) -> Result<(), RunError>,
 ) -> Result<Card, RunError> {
-    of_seeds(prepared, &mut |numbered| {
+    of_seeds(prepared, |numbered| {
         runs::of_store(prepared, numbered, store, guest, fill)
     })
 }
@@ -49,7 +49,7 @@ pub fn simulated(
     jobs: NonZeroUsize,
     stop: &AtomicBool,
 ) -> Result<Card, RunError> {
-    of_seeds(prepared, &mut |numbered| {
+    of_seeds(prepared, |numbered| {
         runs::simulated(prepared, numbered, jobs, stop)
     })
 }
@@ -57,7 +57,7 @@ pub fn simulated(
 /// Runs as many seeds of each cell as it needs.
 fn of_seeds(
     prepared: &Prepared,
-    run: &mut dyn FnMut(&[Numbered]) -> Result<Vec<Measured>, RunError>,
+    mut run: impl FnMut(&[Numbered]) -> Result<Vec<Measured>, RunError>,
 ) -> Result<Card, RunError> {
     let mut runs: Vec<Vec<Measured>> = vec![Vec::new(); prepared.cells.len()];
     loop {

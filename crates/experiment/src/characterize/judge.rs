@@ -39,7 +39,7 @@ pub(crate) fn verdicts(card: &Card, prepared: &Prepared) -> Result<Vec<Verdict>,
 pub(crate) fn is_open(prepared: &Prepared, cell: &Cell, runs: &[Measured]) -> Result<bool, Error> {
     for part in prepared.request.suite.parts() {
         for statement in &part.statements {
-            let named = |run: &'_ Measured| match &statement.group {
+            let named = |run: &Measured| match &statement.group {
                 None => run.whole.get(&statement.figure).copied(),
                 Some(group) => {
                     let class = run.classes.iter().find(|(name, _)| name == group)?;
@@ -47,10 +47,10 @@ pub(crate) fn is_open(prepared: &Prepared, cell: &Cell, runs: &[Measured]) -> Re
                 }
             };
             let values: Vec<f64> = runs.iter().filter_map(named).collect();
-            let verdict = match Figure::of(&values) {
-                Some(found) => verdict(part, statement, found, cell, prepared)?,
-                None => None,
+            let Some(found) = Figure::of(&values) else {
+                continue;
             };
+            let verdict = verdict(part, statement, found, cell, prepared)?;
             if verdict.is_some_and(|verdict| verdict.ending == Ending::Open) {
                 return Ok(true);
             }

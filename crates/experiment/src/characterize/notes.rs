@@ -84,7 +84,8 @@ fn of_seeds(prepared: &Prepared, runs: &[Vec<Measured>]) -> String {
         .map(|(name, all)| format!("{name} {}", all.join("/")));
     format!(
         "Seeds, of {}: {}. A scenario has 3 or 4 with a queue where mean delay, P99 and utilisation are then known within 10 %, 10 where a \
-         verdict is still open after 5, else 5. A verdict may be looked at after each, so its interval is that of 99.9 % with 3 and 4, 99.5 % with 5, 95.7 % with 10.",
+         verdict is still open after 5, else 5. A verdict may be looked at after each, so its interval is that of 99.9 % with 3 and 4, 99.5 % \
+         with 5, 95.7 % with 10.",
         queues.join("/"),
         taken.collect::<Vec<_>>().join(", "),
     )

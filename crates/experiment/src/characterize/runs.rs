@@ -99,19 +99,14 @@ pub(crate) fn of_store(
     let mut found = Vec::with_capacity(numbered.len());
     if world == World::Sim {
         for (stored, wanted) in sweep::stored(&plan, store)?.into_iter().zip(&wanted) {
-            let why = match stored {
-                Stored::Figures(text) => match serde_json::from_str(&text) {
-                    Ok(kept) => {
-                        found.push(kept);
-                        continue;
-                    }
-                    Err(error) => error.to_string(),
-                },
-                Stored::Failed(why) => why,
-                Stored::Summary(_) | Stored::Missing => "it did not run".to_owned(),
+            let kept = match stored {
+                Stored::Figures(text) => serde_json::from_str(&text).map_err(|why| why.to_string()),
+                Stored::Failed(why) => Err(why),
+                Stored::Summary(_) | Stored::Missing => Err("it did not run".to_owned()),
             };
             let (name, seed) = (&wanted.name, wanted.seed);
-            return Err(RunError::Failed(format!("{name} seed {seed}: {why}")));
+            let failed = |why| RunError::Failed(format!("{name} seed {seed}: {why}"));
+            found.push(kept.map_err(failed)?);
         }
     } else {
         let points = Record::read(store.root())?.points;
@@ -123,6 +118,10 @@ pub(crate) fn of_store(
                 log: None,
             });
         }
+    }
+    if found.len() != numbered.len() {
+        let why = format!("{} was written meanwhile", store.root().display());
+        return Err(RunError::Failed(why));
     }
     let of = |(&(cell, _), kept)| Ok(prepared.measured(&prepared.cells[cell], kept)?);
     numbered.iter().zip(found).map(of).collect()

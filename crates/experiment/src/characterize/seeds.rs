@@ -84,4 +84,10 @@ mod tests {
         assert!(!is_precise(&runs(&[100.0])));
         assert!(is_precise(&[]));
     }
+
+    #[test]
+    fn the_looks_at_a_verdict_share_five_percent() {
+        let errors: f64 = LOOKS.iter().map(|(_, wrong)| wrong).sum();
+        assert!((errors - 0.05).abs() < 1e-12);
+    }
 }

@@ -5,7 +5,7 @@
 mod controls;
 mod matrix;
 mod queues;
-mod run;
+pub(crate) mod run;
 
 use std::fs;
 use std::path::Path;

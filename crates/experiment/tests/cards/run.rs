@@ -6,7 +6,8 @@ use quell_lab::scenario::contract::{Listener, Row, Unwritten};
 use quell_lab::{Scenario, World, at_once, sim};
 use quell_measure::Summary;
 
-struct Nobody;
+/// A listener that ignores everything.
+pub(crate) struct Nobody;
 
 impl Listener for Nobody {
     fn progress(&mut self, _now: quell_units::Time) {}
