@@ -54,11 +54,12 @@ pub(crate) fn characterize(arguments: &Characterize, page: &mut Page) -> Result<
     ]);
     for (prepared, folder) in &all {
         let store = match world {
-            World::Sim => &shared,
+            // What a power failure takes is soon simulated again; waiting for the disk takes longer.
+            World::Sim => Store::for_a_while(&shared),
             // Another plan there would be another card.
-            World::Virtual | World::Live => &folder.join("store"),
+            World::Virtual | World::Live => Store::at(&folder.join("store")),
         };
-        let card = made(prepared, &Store::at(store), jobs, &guest, &interrupt);
+        let card = made(prepared, &store, jobs, &guest, &interrupt);
         let card = card.map_err(|error| interrupt.explain(Failure::run(error)))?;
         let text = json(&card).map_err(Failure::failed)?;
         write(&card, &text, folder).map_err(Failure::run)?;
