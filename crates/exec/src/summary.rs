@@ -96,12 +96,6 @@ pub(crate) fn warnings(
                 of.lateness.p99
             ));
         }
-        if of.checksum_missing > 0 {
-            warnings.push(format!(
-                "{} packets {name} arrived without a checksum: offloads are on",
-                of.checksum_missing
-            ));
-        }
     }
     let refused = Counts::get(&counts.refused);
     if refused > 0 {

@@ -199,8 +199,8 @@ pub struct Noise {
 /// A link between two ports.
 #[derive(Debug)]
 pub struct LinkConfig {
-    /// Largest IP packet, in bytes. A longer frame is lost and counted: segmentation offload must be
-    /// off at the hosts.
+    /// Largest IP packet, in bytes. A longer frame is lost and counted, unless it is a super-packet of TCP whose segments
+    /// are no longer.
     pub mtu: u16,
     /// The instant of CLOCK_MONOTONIC that all times count from; see [`monotonic`](crate::monotonic).
     pub epoch: Time,

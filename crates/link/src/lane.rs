@@ -21,12 +21,13 @@ pub(crate) struct Lane<O> {
 }
 
 impl<O: Observer<Descriptor>> Lane<O> {
-    pub(crate) fn new(path: Chain<O>) -> Self {
+    /// `joins` says whether the egress port takes super-packets of TCP.
+    pub(crate) fn new(path: Chain<O>, joins: bool) -> Self {
         Self {
             ingress: Ingress::new(),
             stamps: Stamps::default(),
             path,
-            egress: Egress::new(),
+            egress: Egress::new(joins),
             counts: DirectionReport::default(),
         }
     }

@@ -31,8 +31,8 @@
 //! ```
 //!
 //! Goals: exact decisions, no loss that the discipline did not decide, honest figures about itself,
-//! no busy waiting. Not goals: routing or bridging between more than two ports; splitting
-//! super-packets, which the hosts must not send.
+//! no busy waiting. Super-packets of TCP are wire packets to the queue. Not goals: routing or bridging
+//! between more than two ports; super-packets of other protocols.
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 mod config;

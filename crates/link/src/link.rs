@@ -123,9 +123,10 @@ impl<O: Observer<Descriptor>> Link<O> {
         let chain = |direction: Direction, members| {
             Chain::new(direction, members, &groups, &spans(direction))
         };
+        let joins = [ports[1].describe_offloads()?, ports[0].describe_offloads()?];
         let lanes = [
-            Lane::new(chain(Direction::Forward, forward)),
-            Lane::new(chain(Direction::Reverse, reverse)),
+            Lane::new(chain(Direction::Forward, forward), joins[0]),
+            Lane::new(chain(Direction::Reverse, reverse), joins[1]),
         ];
         Ok(Self {
             announce: None,
@@ -285,7 +286,6 @@ impl<O: Observer<Descriptor>> Link<O> {
         let lane = &mut self.lanes[direction.index()];
         let frame = received.frame;
         lane.counts.received += 1;
-        lane.counts.checksum_missing += u64::from(received.checksum_missing);
         let mut ip = match frame::parse(self.pool.bytes(frame)) {
             Contents::Ip(ip) => ip,
             Contents::Bypass(why) => {
@@ -322,8 +322,18 @@ impl<O: Observer<Descriptor>> Link<O> {
         });
         let packet = Descriptor::new(frame, &ip, group);
         if let Some(announce) = self.announce {
-            let bytes = &self.pool.bytes(frame)[packet.ip_offset()..];
-            announce(lane.path.observer_at_entry(group), &packet, bytes);
+            // What is recorded has its checksum, and what goes on has what its host left to do.
+            let mut checksum = self.pool.offload(frame).checksum(self.pool.bytes(frame));
+            let bytes = self.pool.bytes_mut(frame);
+            let exchange = |bytes: &mut [u8], checksum: &mut Option<(usize, [u8; 2])>| {
+                if let Some((at, sum)) = checksum {
+                    bytes[*at..*at + 2].swap_with_slice(sum);
+                }
+            };
+            exchange(bytes, &mut checksum);
+            let observer = lane.path.observer_at_entry(group);
+            announce(observer, &packet, &bytes[packet.ip_offset()..]);
+            exchange(bytes, &mut checksum);
         }
         lane.path.arrive(packet, at, &mut self.pool)
     }

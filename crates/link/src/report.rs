@@ -19,9 +19,9 @@ pub struct Bypassed {
 /// Frames that something other than the discipline lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Lost {
-    /// Frames that a full ingress socket dropped. They do not count as received.
+    /// Frames that a full ingress socket dropped, a super-packet as one. They do not count as received.
     pub socket: u64,
-    /// Frames longer than the MTU allows. They count as received.
+    /// Frames longer than the MTU allows, and not to be cut into TCP segments. They count as received.
     pub truncated: u64,
     /// Frames that the egress interface refused permanently.
     pub refused: u64,
@@ -102,7 +102,7 @@ impl Inside {
 /// One direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DirectionReport {
-    /// Frames read from the ingress port.
+    /// Packets read from the ingress port.
     pub received: u64,
     /// Frames that left through the egress port, those that bypassed the queue included.
     pub transmitted: u64,
@@ -132,8 +132,6 @@ pub struct DirectionReport {
     /// arriving at the end of that time. The stamp is taken on the sender's processor, a little before
     /// the socket has the frame.
     pub late_arrivals: u64,
-    /// Frames without a checksum, which the host left to hardware: offload is on there.
-    pub checksum_missing: u64,
     /// The number of temporary refusals by the egress port; the frame was kept.
     pub retried: u64,
     /// The lateness of frames that were handed to the egress port after their release: packets of groups, or

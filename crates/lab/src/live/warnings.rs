@@ -29,15 +29,6 @@ pub(super) fn warnings(
     for warning in report.warnings() {
         warnings.push(with_names(plan, warning));
     }
-    for direction in Direction::BOTH {
-        let name = direction.name();
-        let missing = linked.report.direction(direction).checksum_missing;
-        if missing > 0 {
-            warnings.push(format!(
-                "{missing} packets of the {name} direction arrived without a checksum: a host has offloads on"
-            ));
-        }
-    }
     warnings
 }
 

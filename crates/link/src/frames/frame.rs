@@ -100,7 +100,7 @@ pub fn parse(frame: &[u8]) -> Contents {
 }
 
 /// The start of the payload behind the innermost tag, and its type.
-fn network_layer(frame: &[u8]) -> Option<(usize, u16)> {
+pub(super) fn network_layer(frame: &[u8]) -> Option<(usize, u16)> {
     let mut offset = 12;
     for _ in 0..=MAX_TAGS {
         let ether_type = word(frame, offset)?;

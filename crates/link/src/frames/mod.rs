@@ -10,6 +10,7 @@ pub mod ecn_field;
 mod flow_key;
 pub mod frame;
 mod header_checksum;
+mod offload;
 mod pool;
 pub mod value_field;
 
@@ -17,6 +18,7 @@ pub(crate) use addressed::Addressed;
 pub(crate) use classifier::Classifier;
 pub use classifier::Side;
 pub use descriptor::Descriptor;
+pub(crate) use offload::{DESCRIPTION, Joined, MOST_HEADERS, SuperPacket};
 pub use pool::FrameId;
 pub(crate) use pool::HEADROOM;
 pub(crate) use pool::{Frame, OutOfMemory, Pool, slot};

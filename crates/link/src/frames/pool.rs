@@ -4,16 +4,20 @@
 //! its 8-byte handle moves. Both ports of a link share one pool, so a frame that came in at one
 //! goes out at the other without a copy.
 //!
-//! A slot begins with [`HEADROOM`] unused bytes: the kernel delivers the outer VLAN tag beside the
-//! frame, and putting it back moves the two addresses four bytes to the front instead of the
+//! A slot begins with [`HEADROOM`] bytes. The last ten of them describe what a host has left to its
+//! interface ([`Offload`]). The kernel delivers the outer VLAN tag beside the
+//! frame, and putting it back moves the description and the two addresses four bytes to the front instead of the
 //! payload to the back. The free list is last in, first out, so that a link with a short queue
 //! works in few slots that stay in the cache; untouched slots cost no memory.
 
 use std::alloc::{Layout, alloc_zeroed};
 use std::fmt;
 
+use super::offload::{DESCRIPTION, Offload};
+
 /// Bytes before each received frame.
 pub(crate) const HEADROOM: usize = 16;
+const _: () = assert!(HEADROOM >= 4 + DESCRIPTION);
 
 /// The part of a frame in front of the IP packet that a slot has room for: addresses, type, and the
 /// tags that the kernel leaves in place.
@@ -186,6 +190,21 @@ impl Pool {
         let start = self.offset(frame.id) + usize::from(frame.start);
         &mut self.bytes[start..start + usize::from(frame.len)]
     }
+    /// What is left to the interface that sends `frame`, as stands in front of it.
+    pub(crate) fn offload(&self, frame: Frame) -> Offload {
+        let start = self.described(frame);
+        let bytes = self.bytes[start..].first_chunk();
+        bytes.map_or(Offload::default(), Offload::read)
+    }
+    /// Writes what is left to the interface that sends `frame`.
+    pub(crate) fn describe(&mut self, frame: Frame, offload: &Offload) {
+        let start = self.described(frame);
+        offload.write(&mut self.bytes[start..start + DESCRIPTION]);
+    }
+    /// The start of the description in front of `frame` in the slab.
+    pub(crate) fn described(&self, frame: Frame) -> usize {
+        self.offset(frame.id) + usize::from(frame.start) - DESCRIPTION
+    }
     /// Puts a VLAN tag that the kernel delivered beside `frame` back behind the addresses, as the
     /// outermost tag (IEEE 802.1Q clause 9.3).
     pub(crate) fn insert_tag(&mut self, frame: Frame, protocol: u16, control: u16) -> Frame {
@@ -193,6 +212,7 @@ impl Pool {
         if usize::from(frame.len) < ADDRESSES || frame.start < 4 || frame.len > u16::MAX - 4 {
             return frame;
         }
+        let offload = self.offload(frame);
         let frame = Frame {
             start: frame.start - 4,
             len: frame.len + 4,
@@ -202,6 +222,7 @@ impl Pool {
         bytes.copy_within(4..4 + ADDRESSES, 0);
         bytes[12..14].copy_from_slice(&protocol.to_be_bytes());
         bytes[14..16].copy_from_slice(&control.to_be_bytes());
+        self.describe(frame, &offload.moved(4));
         frame
     }
 }

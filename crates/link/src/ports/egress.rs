@@ -16,9 +16,12 @@ use std::os::fd::BorrowedFd;
 
 use quell_units::Time;
 
-use super::messages::{BATCH, Messages, Part};
-use crate::frames::{Frame, Pool};
+use super::messages::{BATCH, Messages, Part, Piece};
+use crate::frames::{DESCRIPTION, Frame, Joined, MOST_HEADERS, Pool};
 use crate::time::{Clock, LatenessHistogram};
+
+/// The description and the headers of a super-packet.
+const JOINED_HEADERS: usize = DESCRIPTION + MOST_HEADERS;
 
 const SHORTEST_PAUSE: Time = Time::from_micros(50);
 const LONGEST_PAUSE: Time = Time::from_millis(10);
@@ -61,6 +64,12 @@ pub(crate) enum Blocked {
 #[derive(Debug)]
 pub(crate) struct Egress {
     messages: Messages,
+    /// The interface takes super-packets of TCP.
+    joins: bool,
+    /// The messages of one call, what they consist of, and the headers of those that are super-packets.
+    parts: Vec<Part>,
+    pieces: Vec<Piece>,
+    headers: Box<[u8]>,
     waiting: VecDeque<Outgoing>,
     blocked: Option<Blocked>,
     pause: Time,
@@ -75,9 +84,14 @@ pub(crate) struct Egress {
 }
 
 impl Egress {
-    pub(crate) fn new() -> Self {
+    /// Nothing waits; `joins` says whether the interface takes super-packets of TCP.
+    pub(crate) fn new(joins: bool) -> Self {
         Self {
             messages: Messages::new(),
+            joins,
+            parts: Vec::with_capacity(BATCH),
+            pieces: Vec::with_capacity(2 * BATCH),
+            headers: vec![0; BATCH * JOINED_HEADERS].into_boxed_slice(),
             waiting: VecDeque::with_capacity(BATCH),
             blocked: None,
             pause: SHORTEST_PAUSE,
@@ -139,25 +153,73 @@ impl Egress {
             _ => self.blocked = None,
         }
         while !self.waiting.is_empty() && self.blocked.is_none() {
-            let mut parts = [Part::default(); BATCH];
-            let count = self.waiting.len().min(BATCH);
-            for (part, outgoing) in parts.iter_mut().zip(&self.waiting) {
-                let frame = outgoing.frame;
-                *part = Part {
-                    offset: pool.offset(frame.id) + usize::from(frame.start),
-                    len: usize::from(frame.len),
-                    release: outgoing
-                        .release
-                        .filter(|_| outgoing.ahead)
-                        .map(|release| clock.monotonic(release)),
-                };
-            }
-            let sent = self.messages.send(socket, pool.slab(), &parts[..count]);
+            self.gather(pool, clock);
+            let sent = self.messages.send(
+                socket,
+                pool.slab(),
+                &mut self.headers,
+                &self.parts,
+                &self.pieces,
+            );
             let now = clock.now();
             match sent {
-                Ok(sent) => self.accepted(sent, now, pool),
+                Ok(sent) => {
+                    let packets = self.parts[..sent].iter().map(|part| part.packets).sum();
+                    self.accepted(packets, now, pool);
+                }
                 Err(error) => self.refused(&error, now, pool),
             }
+        }
+    }
+
+    /// Makes messages of the first frames that wait. Segments of TCP that leave at once are one message.
+    fn gather(&mut self, pool: &Pool, clock: &Clock) {
+        self.parts.clear();
+        self.pieces.clear();
+        let mut next = 0;
+        while let Some(outgoing) = self.waiting.get(next)
+            && self.parts.len() < BATCH
+        {
+            let first = outgoing.frame;
+            let release = outgoing.release.filter(|_| outgoing.ahead);
+            let mut joined = Joined::begin(pool.bytes(first), &pool.offload(first))
+                .filter(|_| self.joins && release.is_none());
+            if let Some(joined) = &mut joined {
+                let behind = self.waiting.iter().skip(next + 1);
+                let fits = |other: &&Outgoing| {
+                    let frame = other.frame;
+                    !other.ahead && joined.add(pool.bytes(frame), &pool.offload(frame))
+                };
+                behind.take_while(fits).for_each(drop);
+            }
+            let before = self.pieces.len();
+            let mut packets = 1;
+            match joined.filter(|joined| joined.segments() > 1) {
+                None => self.pieces.push(Piece::Slab {
+                    offset: pool.described(first),
+                    len: usize::from(first.len) + DESCRIPTION,
+                }),
+                Some(joined) => {
+                    packets = joined.segments();
+                    let offset = self.parts.len() * JOINED_HEADERS;
+                    let len = joined.write(&mut self.headers[offset..]);
+                    self.pieces.push(Piece::Beside { offset, len });
+                    let segments = self.waiting.range(next..next + packets);
+                    self.pieces.extend(segments.map(|outgoing| {
+                        let Frame { id, len, start } = outgoing.frame;
+                        Piece::Slab {
+                            offset: pool.offset(id) + usize::from(start) + joined.headers(),
+                            len: usize::from(len) - joined.headers(),
+                        }
+                    }));
+                }
+            }
+            self.parts.push(Part {
+                pieces: self.pieces.len() - before,
+                packets,
+                release: release.map(|release| clock.monotonic(release)),
+            });
+            next += packets;
         }
     }
 
@@ -216,7 +278,7 @@ mod tests {
     use super::*;
 
     fn with_frames(count: usize) -> (Egress, Pool) {
-        let (mut egress, mut pool) = (Egress::new(), Pool::new(8, 1_500).unwrap());
+        let (mut egress, mut pool) = (Egress::new(true), Pool::new(8, 1_500).unwrap());
         for _ in 0..count {
             let frame = Frame {
                 id: pool.take().unwrap(),

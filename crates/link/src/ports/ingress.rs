@@ -3,16 +3,15 @@
 use std::io;
 use std::os::fd::BorrowedFd;
 
-use super::messages::{BATCH, Messages};
-use crate::frames::{Frame, FrameId, HEADROOM, Pool};
+use super::messages::{Auxiliary, BATCH, Messages};
+use crate::frames::{DESCRIPTION, Frame, FrameId, HEADROOM, Pool, SuperPacket};
 
-/// A received frame.
+/// A received packet.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Received {
     pub(crate) frame: Frame,
-    /// Receive stamp of CLOCK_REALTIME in nanoseconds.
+    /// Receive stamp of CLOCK_REALTIME in nanoseconds, the same for all segments of a super-packet.
     pub(crate) stamp: Option<i64>,
-    pub(crate) checksum_missing: bool,
 }
 
 /// Frames that may still be in the socket after a batch.
@@ -29,6 +28,9 @@ pub(crate) enum Remains {
 /// The least number of frames to ask for.
 const FEWEST: usize = 32;
 
+/// Bytes of a super-packet that its slot does not hold: with what a slot holds, more than any frame has.
+const BESIDE: usize = 1 << 16;
+
 /// The receiving half of a port.
 #[derive(Debug)]
 pub(crate) struct Ingress {
@@ -36,9 +38,14 @@ pub(crate) struct Ingress {
     /// Slots for the next frames. The last one is filled first: it came back last and is still in the
     /// cache.
     slots: Vec<FrameId>,
+    /// What does not fit into the slot of each frame of a batch. The system gives the memory as super-packets come.
+    beside: Vec<u8>,
     /// The number of frames to ask for: preparing a whole batch for a single frame costs more than the
     /// frame.
     wanted: usize,
+    /// Of the last batch, which had so many frames, the next one to hand on.
+    next: usize,
+    filled: usize,
     truncated: u64,
 }
 
@@ -47,22 +54,32 @@ impl Ingress {
         Self {
             messages: Messages::new(),
             slots: Vec::with_capacity(BATCH),
+            beside: vec![0; BATCH * BESIDE],
             wanted: FEWEST,
+            next: 0,
+            filled: 0,
             truncated: 0,
         }
     }
-    /// Frames that were longer than a slot, and are lost.
+    /// Frames that were longer than a packet may be, and are lost.
     pub(crate) fn truncated(&self) -> u64 {
         self.truncated
     }
 
-    /// Appends one received batch to `frames`.
+    /// Appends one received batch to `packets`, super-packets cut into segments.
     pub(crate) fn receive(
         &mut self,
         socket: BorrowedFd<'_>,
         pool: &mut Pool,
-        frames: &mut Vec<Received>,
+        packets: &mut Vec<Received>,
     ) -> io::Result<Remains> {
+        if self.next < self.filled {
+            // What the pool had no room for.
+            return Ok(match self.hand_on(pool, packets) {
+                true => Remains::Perhaps,
+                false => Remains::NoSlot,
+            });
+        }
         while self.slots.len() < self.wanted {
             let Some(id) = pool.take() else { break };
             self.slots.push(id);
@@ -71,54 +88,112 @@ impl Ingress {
         if asked == 0 {
             return Ok(Remains::NoSlot);
         }
-        let room = pool.room();
+        let room = pool.room() + DESCRIPTION;
         let mut places = [(0, 0); BATCH];
         for (place, &id) in places.iter_mut().zip(self.slots.iter().rev()) {
-            *place = (pool.offset(id) + HEADROOM, room);
+            *place = (pool.offset(id) + HEADROOM - DESCRIPTION, room);
         }
-        let received =
-            match self
-                .messages
-                .receive(socket, pool.slab(), places[..asked].iter().copied())
-            {
-                Ok(received) => received,
-                Err(error) => {
-                    return match error.kind() {
-                        io::ErrorKind::WouldBlock => Ok(Remains::Nothing),
-                        io::ErrorKind::Interrupted => Ok(Remains::Perhaps),
-                        _ => Err(error),
-                    };
-                }
-            };
-        for index in 0..received {
-            let Some(id) = self.slots.pop() else { break };
-            let (len, too_long) = self.messages.received(index);
-            if too_long {
-                self.truncated += 1;
-                pool.give_back(id);
-                continue;
+        let places = places[..asked].iter().copied();
+        let received = self
+            .messages
+            .receive(socket, pool.slab(), &mut self.beside, places);
+        (self.next, self.filled) = match received {
+            Ok(received) => (0, received),
+            Err(error) => {
+                return match error.kind() {
+                    io::ErrorKind::WouldBlock => Ok(Remains::Nothing),
+                    io::ErrorKind::Interrupted => Ok(Remains::Perhaps),
+                    io::ErrorKind::InvalidInput => {
+                        // A super-packet that the kernel cannot describe, and has dropped.
+                        self.truncated += 1;
+                        Ok(Remains::Perhaps)
+                    }
+                    _ => Err(error),
+                };
             }
-            let auxiliary = self.messages.auxiliary(index);
-            let mut frame = Frame {
-                id,
-                len: len as u16,
-                start: HEADROOM as u8,
-            };
-            if let Some((protocol, control)) = auxiliary.tag {
-                frame = pool.insert_tag(frame, protocol, control);
-            }
-            frames.push(Received {
-                frame,
-                stamp: auxiliary.stamp,
-                checksum_missing: auxiliary.checksum_missing,
-            });
-        }
-        let remains = match received {
+        };
+        let received = self.filled;
+        self.wanted = (4 * received).clamp(FEWEST, BATCH);
+        let all = self.hand_on(pool, packets);
+        Ok(match received {
+            _ if !all => Remains::NoSlot,
             _ if received < asked => Remains::Nothing,
             _ if asked < self.wanted => Remains::NoSlot,
             _ => Remains::Perhaps,
-        };
-        self.wanted = (4 * received).clamp(FEWEST, BATCH);
-        Ok(remains)
+        })
     }
+
+    /// Appends the frames of the last batch to `packets`, as far as the pool has slots for their segments; returns whether that is all.
+    fn hand_on(&mut self, pool: &mut Pool, packets: &mut Vec<Received>) -> bool {
+        while let (true, Some(&id)) = (self.next < self.filled, self.slots.last()) {
+            let index = self.next;
+            let (len, too_long) = self.messages.received(index);
+            let len = len.saturating_sub(DESCRIPTION);
+            let frame = Frame {
+                id,
+                len: len.min(pool.room()) as u16,
+                start: HEADROOM as u8,
+            };
+            let Auxiliary { stamp, tag } = self.messages.auxiliary(index);
+            let first = packets.len();
+            let offload = pool.offload(frame);
+            if offload.is_super_packet() {
+                let whole = SuperPacket::of(pool.bytes(frame), &offload)
+                    .filter(|whole| whole.headers() + whole.segment() <= pool.room());
+                let most = pool.slots() / 4;
+                let cut_up = whole.map(|whole| (whole, whole.count(len)));
+                if let Some((whole, count)) = cut_up.filter(|(_, count)| *count <= most) {
+                    if pool.free() + 1 < count {
+                        return false;
+                    }
+                    let beside = &self.beside[index * BESIDE..][..len - usize::from(frame.len)];
+                    let segments = (0..count).map(|at| cut(&whole, at, frame, beside, pool));
+                    packets.extend(segments.map(|frame| Received { frame, stamp }));
+                }
+            } else if len == usize::from(frame.len) && !too_long {
+                packets.push(Received { frame, stamp });
+            }
+            self.slots.pop();
+            self.next += 1;
+            if packets.len() == first {
+                self.truncated += 1;
+                pool.give_back(id);
+            }
+            if let Some((protocol, control)) = tag {
+                for packet in &mut packets[first..] {
+                    packet.frame = pool.insert_tag(packet.frame, protocol, control);
+                }
+            }
+        }
+        true
+    }
+}
+
+/// Segment `index` of the super-packet that begins with `frame` and goes on in `beside`. The first one stays where it is, and the others, which
+/// come after it, go into slots of their own.
+fn cut(whole: &SuperPacket, index: usize, frame: Frame, beside: &[u8], pool: &mut Pool) -> Frame {
+    let (headers, room) = (whole.headers(), usize::from(frame.len));
+    let begin = headers + index * whole.segment();
+    let end = (begin + whole.segment()).min(room + beside.len());
+    let id = match index {
+        0 => frame.id,
+        _ => pool.take().expect("there are enough slots"),
+    };
+    let segment = Frame {
+        id,
+        len: (headers + end - begin) as u16,
+        start: HEADROOM as u8,
+    };
+    if index > 0 {
+        let split = end.clamp(begin, room.max(begin));
+        let (from, to) = (pool.offset(frame.id) + HEADROOM, pool.offset(id) + HEADROOM);
+        let slab = pool.slab();
+        slab.copy_within(from + begin.min(split)..from + split, to + headers);
+        let rest = &beside[split.saturating_sub(room)..end.saturating_sub(room)];
+        slab[to + headers + split - begin..][..rest.len()].copy_from_slice(rest);
+    }
+    let is_last = end == room + beside.len();
+    let offload = whole.cut(index, end - begin, is_last, pool.bytes_mut(segment));
+    pool.describe(segment, &offload);
+    segment
 }

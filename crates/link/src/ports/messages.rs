@@ -13,12 +13,19 @@ pub(crate) const BATCH: usize = 256;
 /// Room for the control messages of one frame: a stamp (32 bytes) and the auxiliary data (40).
 const CONTROL: usize = 128;
 
-/// A frame to send: where it lies in the slab, and the instant of CLOCK_MONOTONIC in nanoseconds at
-/// which the interface releases it; `None` for immediately.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// Bytes of a message: a part of the slab, or of the memory beside it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Piece {
+    Slab { offset: usize, len: usize },
+    Beside { offset: usize, len: usize },
+}
+
+/// A message to send: how many pieces it consists of, how many wire packets it is, and the instant of CLOCK_MONOTONIC in
+/// nanoseconds at which the interface releases it; `None` for immediately.
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Part {
-    pub(crate) offset: usize,
-    pub(crate) len: usize,
+    pub(crate) pieces: usize,
+    pub(crate) packets: usize,
     pub(crate) release: Option<u64>,
 }
 
@@ -45,7 +52,7 @@ impl Control {
 /// Headers, vectors and control buffers of one batch.
 pub(crate) struct Messages {
     headers: Box<[libc::mmsghdr]>,
-    vectors: Box<[libc::iovec]>,
+    vectors: Vec<libc::iovec>,
     controls: Box<[Control]>,
 }
 
@@ -66,76 +73,90 @@ pub(crate) struct Auxiliary {
     pub(crate) stamp: Option<i64>,
     /// Type and control word of the VLAN tag that the kernel took off.
     pub(crate) tag: Option<(u16, u16)>,
-    /// The checksum above IP was left to hardware.
-    pub(crate) checksum_missing: bool,
 }
 
 impl Messages {
     pub(crate) fn new() -> Self {
-        // SAFETY: all zeroes is valid for these plain C structs: null pointers and lengths of 0.
-        let (header, vector) = unsafe {
-            (
-                std::mem::zeroed::<libc::mmsghdr>(),
-                std::mem::zeroed::<libc::iovec>(),
-            )
-        };
+        // SAFETY: all zeroes is valid for this plain C struct: null pointers and lengths of 0.
+        let header = unsafe { std::mem::zeroed::<libc::mmsghdr>() };
         Self {
             headers: vec![header; BATCH].into_boxed_slice(),
-            vectors: vec![vector; BATCH].into_boxed_slice(),
+            vectors: Vec::with_capacity(2 * BATCH),
             controls: vec![Control([0; CONTROL]); BATCH].into_boxed_slice(),
         }
     }
 
-    /// Lets message `i` of each `(offset, len)` in `places` be that part of `slab`, with as many
-    /// bytes of its control buffer as `control` says for it.
+    /// Aims the vectors at these pieces of `memory`, and the first `count` headers, which say how many vectors and how many bytes of
+    /// their control buffer are theirs, at those.
     fn aim(
         &mut self,
-        slab: &mut [u8],
-        places: impl ExactSizeIterator<Item = (usize, usize)>,
-        control: impl Fn(usize) -> usize,
-    ) -> u32 {
-        let base = slab.as_mut_ptr();
-        let count = places.len().min(BATCH);
-        let vectors = self.vectors.as_mut_ptr();
-        for (index, (offset, len)) in places.take(BATCH).enumerate() {
-            assert!(offset + len <= slab.len(), "every frame lies in the slab");
-            // SAFETY: the offset is within the slab, as just checked; the index is below BATCH,
-            // the length of the array.
-            let vector = unsafe {
-                *vectors.add(index) = libc::iovec {
-                    iov_base: base.add(offset).cast(),
-                    iov_len: len,
-                };
-                vectors.add(index)
+        mut memory: [&mut [u8]; 2],
+        pieces: impl Iterator<Item = Piece>,
+        count: usize,
+        shape: impl Fn(usize) -> (usize, usize),
+    ) {
+        self.vectors.clear();
+        self.vectors.extend(pieces.map(|piece| {
+            let (memory, offset, len) = match piece {
+                Piece::Slab { offset, len } => (&mut memory[0], offset, len),
+                Piece::Beside { offset, len } => (&mut memory[1], offset, len),
             };
+            libc::iovec {
+                iov_base: memory[offset..offset + len].as_mut_ptr().cast(),
+                iov_len: len,
+            }
+        }));
+        let vectors = self.vectors.as_mut_ptr();
+        let mut first = 0;
+        for index in 0..count {
+            let (vectors_here, control) = shape(index);
+            assert!(
+                first + vectors_here <= self.vectors.len(),
+                "every message has its vectors"
+            );
             let header = &mut self.headers[index].msg_hdr;
-            header.msg_iov = vector;
-            header.msg_iovlen = 1;
+            // SAFETY: the first of the vectors lies within them, as just checked.
+            header.msg_iov = unsafe { vectors.add(first) };
+            header.msg_iovlen = vectors_here as _;
             header.msg_flags = 0;
-            (header.msg_control, header.msg_controllen) = match control(index).min(CONTROL) {
+            (header.msg_control, header.msg_controllen) = match control.min(CONTROL) {
                 0 => (std::ptr::null_mut(), 0),
                 len => ((&raw mut self.controls[index]).cast(), len as _),
             };
+            first += vectors_here;
         }
-        count as u32
     }
 
-    /// Receives into the parts `(offset, len)` of `slab`, which do not overlap; returns how many
-    /// were filled.
+    /// Receives into the parts `(offset, len)` of `slab`, which do not overlap, and what is longer into the equal parts of `beside`,
+    /// one for each message of a batch, if there is any; returns how many were filled.
     pub(crate) fn receive(
         &mut self,
         socket: BorrowedFd<'_>,
         slab: &mut [u8],
+        beside: &mut [u8],
         places: impl ExactSizeIterator<Item = (usize, usize)>,
     ) -> io::Result<usize> {
-        let count = self.aim(slab, places, |_| CONTROL);
-        // SAFETY: the first `count` headers point to parts of the slab, borrowed for this call, and
-        // to our own vectors and control buffers, with their lengths.
+        let count = places.len().min(BATCH);
+        let room = beside.len() / BATCH;
+        let vectors = if room == 0 { 1 } else { 2 };
+        let pieces = places.take(count).enumerate();
+        let pieces = pieces.flat_map(|(index, (offset, len))| {
+            let beside = Piece::Beside {
+                offset: index * room,
+                len: room,
+            };
+            [Piece::Slab { offset, len }, beside]
+                .into_iter()
+                .take(vectors)
+        });
+        self.aim([slab, beside], pieces, count, |_| (vectors, CONTROL));
+        // SAFETY: the first `count` headers point to our own control buffers and to our own vectors, with
+        // their lengths, and these to parts of the memory borrowed for this call.
         let filled = unsafe {
             libc::recvmmsg(
                 socket.as_raw_fd(),
                 self.headers.as_mut_ptr(),
-                count,
+                count as u32,
                 libc::MSG_DONTWAIT,
                 std::ptr::null_mut(),
             )
@@ -143,29 +164,33 @@ impl Messages {
         usize::try_from(filled).map_err(|_| io::Error::last_os_error())
     }
 
-    /// Sends these parts of `slab`, at most [`BATCH`]; returns how many were accepted.
+    /// Sends these messages, at most [`BATCH`], of `pieces` of `slab` and `beside` in this order; returns how many were accepted.
     pub(crate) fn send(
         &mut self,
         socket: BorrowedFd<'_>,
         slab: &mut [u8],
+        beside: &mut [u8],
         parts: &[Part],
+        pieces: &[Piece],
     ) -> io::Result<usize> {
         for (control, part) in self.controls.iter_mut().zip(parts) {
             if let Some(release) = part.release {
                 control.set_release(release);
             }
         }
-        let places = parts.iter().map(|part| (part.offset, part.len));
-        let count = self.aim(slab, places, |index| {
-            parts[index].release.map_or(0, |_| RELEASE_CONTROL)
+        let count = parts.len().min(BATCH);
+        self.aim([slab, beside], pieces.iter().copied(), count, |index| {
+            let part = parts[index];
+            let control = part.release.map_or(0, |_| RELEASE_CONTROL);
+            (part.pieces, control)
         });
-        // SAFETY: as for `receive`; the kernel only reads the parts of the slab and the control
+        // SAFETY: as for `receive`; the kernel only reads the parts of the memory and the control
         // buffers, whose first bytes were just written.
         let sent = unsafe {
             libc::sendmmsg(
                 socket.as_raw_fd(),
                 self.headers.as_mut_ptr(),
-                count,
+                count as u32,
                 libc::MSG_DONTWAIT,
             )
         };
@@ -209,7 +234,6 @@ fn parse_control(mut rest: &[u8]) -> Auxiliary {
             // the headers, tag control word and tag type (16 bits each).
             (libc::SOL_PACKET, libc::PACKET_AUXDATA) if data.len() >= 20 => {
                 let status = int(data, 0);
-                found.checksum_missing = status & libc::TP_STATUS_CSUMNOTREADY != 0;
                 if status & libc::TP_STATUS_VLAN_VALID != 0 {
                     let protocol = if status & libc::TP_STATUS_VLAN_TPID_VALID != 0 {
                         short(data, 18)
@@ -278,16 +302,14 @@ mod tests {
             message(libc::SOL_PACKET, libc::PACKET_AUXDATA, &data)
         };
         let (valid, typed) = (libc::TP_STATUS_VLAN_VALID, libc::TP_STATUS_VLAN_TPID_VALID);
-        for (status, tag, checksum_missing) in [
-            (0, None, false),
-            (valid, Some((0x8100, 7)), false),
-            (valid | typed, Some((0x88a8, 7)), false),
-            (libc::TP_STATUS_CSUMNOTREADY, None, true),
+        for (status, tag) in [
+            (0, None),
+            (valid, Some((0x8100, 7))),
+            (valid | typed, Some((0x88a8, 7))),
         ] {
             let expected = Auxiliary {
                 stamp: Some(3_000_000_005),
                 tag,
-                checksum_missing,
             };
             let tag = auxiliary(status, 7, 0x88a8);
             assert_eq!(

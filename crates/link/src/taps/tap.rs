@@ -69,9 +69,9 @@ impl Tap {
     pub fn drain(&mut self, seen: &mut Vec<Seen>) -> io::Result<()> {
         loop {
             let places = (0..BATCH).map(|index| (index * HEADERS, HEADERS));
-            let received = self
-                .messages
-                .receive(self.port.as_fd(), &mut self.slab, places);
+            let received =
+                self.messages
+                    .receive(self.port.as_fd(), &mut self.slab, &mut [], places);
             let received = match received {
                 Ok(received) => received,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),

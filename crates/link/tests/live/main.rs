@@ -7,4 +7,5 @@ mod ahead;
 mod frames;
 mod packets;
 mod support;
+mod tcp;
 mod values;

@@ -143,7 +143,6 @@ impl Topology {
                 ] {
                     write_if_there(&format!("/proc/sys/net/ipv6/conf/eth0/{key}"), value);
                 }
-                checksum_offload_off("eth0");
                 // A burst before the first answer of ARP waits; Linux's default drops most of it.
                 for family in ["ipv4", "ipv6"] {
                     let limit = format!("/proc/sys/net/{family}/neigh/eth0/unres_qlen_bytes");
@@ -269,31 +268,6 @@ fn write_if_there(path: &str, value: &str) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         outcome => outcome.unwrap(),
     }
-}
-
-/// Checksums of packets from `interface` are computed before they leave.
-pub fn checksum_offload_off(interface: &str) {
-    const SIOCETHTOOL: u64 = 0x8946;
-    const ETHTOOL_STXCSUM: u32 = 0x17;
-    #[repr(C)]
-    struct Value {
-        command: u32,
-        data: u32,
-    }
-    let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
-    let mut value = Value {
-        command: ETHTOOL_STXCSUM,
-        data: 0,
-    };
-    // SAFETY: all zeroes is a valid request.
-    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
-    for (to, from) in request.ifr_name.iter_mut().zip(interface.bytes()) {
-        *to = from as libc::c_char;
-    }
-    request.ifr_ifru.ifru_data = (&raw mut value).cast();
-    // SAFETY: the request and the value it points to live through the call.
-    let done = unsafe { libc::ioctl(socket.as_raw_fd(), SIOCETHTOOL, &raw mut request) };
-    assert_eq!(done, 0, "{}", io::Error::last_os_error());
 }
 
 fn try_option(socket: &impl AsRawFd, level: i32, option: i32, value: i32) -> bool {
