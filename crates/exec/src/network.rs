@@ -391,7 +391,7 @@ fn wait_until_gone(interface: &str) {
 
 /// Brings an interface up; `quietly`, where it would announce an address of its own.
 pub(crate) fn bring_up(interface: &str, quietly: bool) -> Result<()> {
-    offload::turn_off(interface)?;
+    offload::turn_off(interface, &offload::LINK_TAKES)?;
     let mut netlink = Netlink::open()?;
     if quietly {
         netlink.have_no_address(interface_index(interface)?);

@@ -199,7 +199,7 @@ fn veth(far: &Namespace) -> Finding {
     };
     let made = Netlink::open()
         .and_then(|mut netlink| netlink.add_veth(&end("probe-a", 1), &end("probe-b", 2), far));
-    match made.and_then(|()| offload::turn_off("probe-a")) {
+    match made.and_then(|()| offload::turn_off("probe-a", &[])) {
         Ok(()) => Finding::good(need, "made, offloads off"),
         Err(error) => Finding::bad(need, error, "modprobe veth".to_owned()),
     }

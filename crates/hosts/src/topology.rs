@@ -66,15 +66,17 @@ pub struct TopologyConfig {
     pub ipv6: bool,
     /// Whether all TCP of both hosts asks for AccECN, which no kernel before Linux 7.0 lets one connection do alone.
     pub accurate_ecn: bool,
-    /// Whether TCP of the sender and of the receiver host builds super-segments. The kernel splits them before they
-    /// reach the wire; what is left of them are bursts.
+    /// Whether TCP of the sender and of the receiver host builds super-segments. The kernel or the link splits them before a
+    /// queue sees them; what is left of them are bursts.
     pub gso: [bool; 2],
+    /// Offloads that stay on at every interface, because what carries frames between the link's ports takes them.
+    pub offloads: &'static [&'static str],
     /// A queue of this kernel behind the link, on the way to the receiver; IPv4 only.
     pub kernel_queue: Option<KernelQueue>,
 }
 
 impl Default for TopologyConfig {
-    /// Ethernet packets, one group without ECN, windows up to 16 MiB, IPv4 only, super-segments as Linux has them.
+    /// Ethernet packets, one group without ECN, windows up to 16 MiB, IPv4 only, super-segments as Linux has them, no offloads.
     fn default() -> Self {
         Self {
             mtu: 1500,
@@ -83,6 +85,7 @@ impl Default for TopologyConfig {
             ipv6: false,
             accurate_ecn: false,
             gso: [true; 2],
+            offloads: &[],
             kernel_queue: None,
         }
     }
@@ -186,7 +189,7 @@ impl Topology {
         if let Some(router) = &router {
             inside(router, &|| {
                 let without = sysctl::prepare_router()?;
-                add_wire(&FROM_LINK_TO_LINK, config.mtu, &link, without)
+                add_wire(&FROM_LINK_TO_LINK, config, &link, without)
             })?;
         }
         let [sender_gso, receiver_gso] = config.gso;
@@ -204,7 +207,7 @@ impl Topology {
         }
         inside(&link, &|| {
             let mut ports = LINK_PORTS.iter();
-            ports.try_for_each(|port| bring_up(port, of_link))
+            ports.try_for_each(|port| bring_up(port, config.offloads, of_link))
         })?;
         let fq = inside(&link, &add_fq).is_ok();
         let from_receiver = |group: &GroupAddresses| pairs_from_sender(group).map(swap);
@@ -275,7 +278,7 @@ fn prepare_host(
     if config.accurate_ecn {
         sysctl::request_accurate_ecn()?;
     }
-    add_wire(wire, config.mtu, there, without)?;
+    add_wire(wire, config, there, without)?;
     if !gso {
         // A connection learns the limit from its route, so before there is one.
         Netlink::open()?.set_largest_burst(interface_index(HOST_PORT)?, 1)?;
@@ -374,17 +377,23 @@ const RECEIVER_TO_ROUTER: Wire = Wire {
 };
 
 /// A veth pair between the calling thread's namespace and `namespace`; the end here is up afterwards.
-fn add_wire(wire: &Wire, mtu: u32, namespace: &Namespace, without: ReadOnly) -> Result<()> {
+fn add_wire(
+    wire: &Wire,
+    config: &TopologyConfig,
+    namespace: &Namespace,
+    without: ReadOnly,
+) -> Result<()> {
     let mut netlink = Netlink::open()?;
+    let mtu = config.mtu;
     let end = |(name, mac)| VethEnd { name, mac, mtu };
     netlink.add_veth(&end(wire.here), &end(wire.there), namespace)?;
     netlink.set_up(interface_index("lo")?)?;
-    bring_up(wire.here.0, without)
+    bring_up(wire.here.0, config.offloads, without)
 }
 
 /// Both directions of every group through the router, in the calling thread's namespace.
 fn route(groups: &[GroupAddresses], without: ReadOnly) -> Result<()> {
-    bring_up(OUT, without)?;
+    bring_up(OUT, &[], without)?;
     let mut netlink = Netlink::open()?;
     let (back, out) = (interface_index(FROM_LINK)?, interface_index(OUT)?);
     for group in groups {
@@ -399,8 +408,8 @@ fn route(groups: &[GroupAddresses], without: ReadOnly) -> Result<()> {
     Ok(())
 }
 
-fn bring_up(interface: &str, without: ReadOnly) -> Result<()> {
-    offload::turn_off(interface)?;
+fn bring_up(interface: &str, stay: &[&str], without: ReadOnly) -> Result<()> {
+    offload::turn_off(interface, stay)?;
     let mut netlink = Netlink::open()?;
     if without.announces() {
         netlink.have_no_address(interface_index(interface)?);

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use quell_app::{Report, Transport};
 use quell_hosts::cc::{self, Control, Modules};
 use quell_hosts::kernel_queue::KernelQueue;
+use quell_hosts::offload;
 use quell_hosts::topology::{
     GroupAddresses, GroupConfig as TopologyGroup, Topology, TopologyConfig,
 };
@@ -103,6 +104,10 @@ impl<'a> Plan<'a> {
                 ipv6: false,
                 accurate_ecn: is_all_prague(&scenario),
                 gso: Direction::BOTH.map(|direction| offloads(&scenario, direction)),
+                offloads: match kernel_queue {
+                    Some(_) => &[],
+                    None => &offload::LINK_TAKES,
+                },
                 kernel_queue: kernel_queue.cloned(),
             },
             controls,

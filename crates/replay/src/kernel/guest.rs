@@ -113,7 +113,7 @@ fn make_network(script: &Script) -> Result<(), ReplayError> {
     let here = Namespace::current().doing("find the network namespace")?;
     netlink.add_veth(&end(HOST, LOCAL_MAC), &end(WIRE, WIRE_MAC), &here)?;
     for name in [HOST, WIRE] {
-        offload::turn_off(name)?;
+        offload::turn_off(name, &[])?;
         netlink.set_up(interface_index(name)?)?;
     }
     for name in [HOST, WIRE] {
