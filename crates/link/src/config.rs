@@ -222,6 +222,9 @@ pub struct LinkConfig {
     pub changes: Vec<(Time, LinkChange)>,
     /// The highest rate of a direction by [`Link::change`](crate::Link::change); zero if that is no faster than the planned rates.
     pub fastest: Rate,
+    /// Whether super-packets of TCP carry only zeros, as those of hosts whose data has no content: their payload is then not
+    /// read from the socket but written anew.
+    pub zeros: bool,
     /// Slots of the frame pool, at least [`LinkConfig::FEWEST_FRAMES`]: as many as the queues, the
     /// delay lines and a few batches hold. When all are in use, frames wait in the sockets.
     pub frames: u32,
@@ -258,6 +261,7 @@ impl LinkConfig {
             noise: Noise::default(),
             changes: Vec::new(),
             fastest: Rate::ZERO,
+            zeros: false,
             frames: 1 << 16,
             receive_buffer: Bytes::new(64 << 20),
             wakeup: None,

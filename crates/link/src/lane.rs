@@ -21,10 +21,10 @@ pub(crate) struct Lane<O> {
 }
 
 impl<O: Observer<Descriptor>> Lane<O> {
-    /// `joins` says whether the egress port takes super-packets of TCP.
-    pub(crate) fn new(path: Chain<O>, joins: bool) -> Self {
+    /// `zeros` is [`LinkConfig::zeros`](crate::LinkConfig::zeros); `joins` says whether the egress port takes super-packets of TCP.
+    pub(crate) fn new(path: Chain<O>, zeros: bool, joins: bool) -> Self {
         Self {
-            ingress: Ingress::new(),
+            ingress: Ingress::new(zeros),
             stamps: Stamps::default(),
             path,
             egress: Egress::new(joins),

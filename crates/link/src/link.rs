@@ -125,8 +125,8 @@ impl<O: Observer<Descriptor>> Link<O> {
         };
         let joins = [ports[1].describe_offloads()?, ports[0].describe_offloads()?];
         let lanes = [
-            Lane::new(chain(Direction::Forward, forward), joins[0]),
-            Lane::new(chain(Direction::Reverse, reverse), joins[1]),
+            Lane::new(chain(Direction::Forward, forward), config.zeros, joins[0]),
+            Lane::new(chain(Direction::Reverse, reverse), config.zeros, joins[1]),
         ];
         Ok(Self {
             announce: None,

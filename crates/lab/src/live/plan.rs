@@ -206,6 +206,11 @@ impl<'a> Plan<'a> {
         }
         config.changes = self.scenario.changes.iter().flat_map(changes).collect();
         config.fastest = self.prepared.map_or(Rate::ZERO, Prepared::fastest);
+        // Only sessions and programs say something.
+        config.zeros =
+            self.scenario.groups.iter().all(|group| {
+                group.app.config().session().is_none() && programs_of(group).is_none()
+            });
         config.frames = pool_frames(&self.scenario, self.in_flight);
         Ok(config)
     }

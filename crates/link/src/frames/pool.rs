@@ -146,6 +146,12 @@ impl Pool {
         }
         id
     }
+    /// Whether `count` slots are free; if not, that is counted as [`Pool::take`] counts it.
+    pub(crate) fn has(&mut self, count: usize) -> bool {
+        let is_there = self.free.len() >= count;
+        self.exhausted += u64::from(!is_there);
+        is_there
+    }
     /// Gives a slot back. Each slot taken is given back once.
     ///
     /// # Panics

@@ -38,8 +38,9 @@ pub(crate) struct Ingress {
     /// Slots for the next frames. The last one is filled first: it came back last and is still in the
     /// cache.
     slots: Vec<FrameId>,
-    /// What does not fit into the slot of each frame of a batch. The system gives the memory as super-packets come.
+    /// What does not fit into the slot of each frame of a batch, unless that is `zeros`. The system gives the memory as super-packets come.
     beside: Vec<u8>,
+    zeros: bool,
     /// The number of frames to ask for: preparing a whole batch for a single frame costs more than the
     /// frame.
     wanted: usize,
@@ -50,11 +51,13 @@ pub(crate) struct Ingress {
 }
 
 impl Ingress {
-    pub(crate) fn new() -> Self {
+    /// Nothing has arrived; `zeros` is [`LinkConfig::zeros`](crate::LinkConfig::zeros).
+    pub(crate) fn new(zeros: bool) -> Self {
         Self {
             messages: Messages::new(),
             slots: Vec::with_capacity(BATCH),
-            beside: vec![0; BATCH * BESIDE],
+            beside: vec![0; if zeros { 0 } else { BATCH * BESIDE }],
+            zeros,
             wanted: FEWEST,
             next: 0,
             filled: 0,
@@ -142,12 +145,17 @@ impl Ingress {
                     .filter(|whole| whole.headers() + whole.segment() <= pool.room());
                 let most = pool.slots() / 4;
                 let cut_up = whole.map(|whole| (whole, whole.count(len)));
-                if let Some((whole, count)) = cut_up.filter(|(_, count)| *count <= most) {
-                    if pool.free() + 1 < count {
+                let is_there = self.zeros || !too_long;
+                if let Some((whole, count)) = cut_up.filter(|(_, count)| is_there && *count <= most)
+                {
+                    if !pool.has(count - 1) {
                         return false;
                     }
-                    let beside = &self.beside[index * BESIDE..][..len - usize::from(frame.len)];
-                    let segments = (0..count).map(|at| cut(&whole, at, frame, beside, pool));
+                    let beside = match self.zeros {
+                        true => None,
+                        false => Some(&self.beside[index * BESIDE..][..BESIDE]),
+                    };
+                    let segments = (0..count).map(|at| cut(&whole, at, (frame, len), beside, pool));
                     packets.extend(segments.map(|frame| Received { frame, stamp }));
                 }
             } else if len == usize::from(frame.len) && !too_long {
@@ -169,12 +177,18 @@ impl Ingress {
     }
 }
 
-/// Segment `index` of the super-packet that begins with `frame` and goes on in `beside`. The first one stays where it is, and the others, which
-/// come after it, go into slots of their own.
-fn cut(whole: &SuperPacket, index: usize, frame: Frame, beside: &[u8], pool: &mut Pool) -> Frame {
+/// Segment `index` of the super-packet of `len` bytes that begins with `frame` and goes on in `beside`, or with zeros. The first one stays where
+/// it is, and the others, which come after it, go into slots of their own.
+fn cut(
+    whole: &SuperPacket,
+    index: usize,
+    (frame, len): (Frame, usize),
+    beside: Option<&[u8]>,
+    pool: &mut Pool,
+) -> Frame {
     let (headers, room) = (whole.headers(), usize::from(frame.len));
     let begin = headers + index * whole.segment();
-    let end = (begin + whole.segment()).min(room + beside.len());
+    let end = (begin + whole.segment()).min(len);
     let id = match index {
         0 => frame.id,
         _ => pool.take().expect("there are enough slots"),
@@ -184,16 +198,20 @@ fn cut(whole: &SuperPacket, index: usize, frame: Frame, beside: &[u8], pool: &mu
         len: (headers + end - begin) as u16,
         start: HEADROOM as u8,
     };
-    if index > 0 {
-        let split = end.clamp(begin, room.max(begin));
-        let (from, to) = (pool.offset(frame.id) + HEADROOM, pool.offset(id) + HEADROOM);
-        let slab = pool.slab();
-        slab.copy_within(from + begin.min(split)..from + split, to + headers);
-        let rest = &beside[split.saturating_sub(room)..end.saturating_sub(room)];
-        slab[to + headers + split - begin..][..rest.len()].copy_from_slice(rest);
+    let (from, to) = (pool.offset(frame.id) + HEADROOM, pool.offset(id) + HEADROOM);
+    let payload = to + headers..to + headers + end - begin;
+    let slab = pool.slab();
+    match beside {
+        _ if index == 0 => {}
+        None => slab[payload].fill(0),
+        Some(beside) => {
+            let split = end.min(room).max(begin);
+            slab.copy_within(from + begin..from + split, payload.start);
+            let rest = &beside[split.max(room) - room..end.max(room) - room];
+            slab[payload.end - rest.len()..payload.end].copy_from_slice(rest);
+        }
     }
-    let is_last = end == room + beside.len();
-    let offload = whole.cut(index, end - begin, is_last, pool.bytes_mut(segment));
+    let offload = whole.cut(index, end - begin, end == len, pool.bytes_mut(segment));
     pool.describe(segment, &offload);
     segment
 }

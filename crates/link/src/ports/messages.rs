@@ -157,7 +157,8 @@ impl Messages {
                 socket.as_raw_fd(),
                 self.headers.as_mut_ptr(),
                 count as u32,
-                libc::MSG_DONTWAIT,
+                // Lengths are those of the frames, and not of what there was room for.
+                libc::MSG_DONTWAIT | libc::MSG_TRUNC,
                 std::ptr::null_mut(),
             )
         };
