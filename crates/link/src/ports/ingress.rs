@@ -115,15 +115,15 @@ impl Ingress {
                 };
             }
         };
-        let received = self.filled;
-        self.wanted = (4 * received).clamp(FEWEST, BATCH);
         let all = self.hand_on(pool, packets);
-        Ok(match received {
+        let remains = match self.filled {
             _ if !all => Remains::NoSlot,
-            _ if received < asked => Remains::Nothing,
+            received if received < asked => Remains::Nothing,
             _ if asked < self.wanted => Remains::NoSlot,
             _ => Remains::Perhaps,
-        })
+        };
+        self.wanted = (4 * self.filled).clamp(FEWEST, BATCH);
+        Ok(remains)
     }
 
     /// Appends the frames of the last batch to `packets`, as far as the pool has slots for their segments; returns whether that is all.
@@ -214,4 +214,58 @@ fn cut(
     let offload = whole.cut(index, end - begin, end == len, pool.bytes_mut(segment));
     pool.describe(segment, &offload);
     segment
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::fd::AsFd as _;
+    use std::os::unix::net::UnixDatagram;
+
+    /// A socket that holds these messages.
+    fn holding(messages: impl Iterator<Item = Vec<u8>>) -> [UnixDatagram; 2] {
+        let (from, to) = UnixDatagram::pair().unwrap();
+        messages.for_each(|message| assert_eq!(from.send(&message).unwrap(), message.len()));
+        [from, to]
+    }
+
+    #[test]
+    fn a_full_batch_leaves_more_in_the_socket_and_the_next_one_asks_for_more() {
+        let [_from, to] = holding((0..40).map(|_| vec![0; DESCRIPTION + 60]));
+        let (mut ingress, mut pool) = (Ingress::new(true), Pool::new(300, 1_500).unwrap());
+        for (count, remains) in [(32, Remains::Perhaps), (8, Remains::Nothing)] {
+            let mut packets = Vec::new();
+            let found = ingress.receive(to.as_fd(), &mut pool, &mut packets);
+            assert_eq!((packets.len(), found.unwrap()), (count, remains));
+        }
+    }
+
+    #[test]
+    fn a_super_packet_waits_for_slots_and_loses_nothing() {
+        // TCP over IPv4 in segments of 1 000 bytes, whose sum begins behind 34 bytes.
+        let words = [54_u16, 1_000, 34, 16].map(u16::to_ne_bytes);
+        let mut frame = [&[1, 1][..], &words.concat(), &[2; 12], &[8, 0, 0x45]].concat();
+        frame.resize(DESCRIPTION + 46, 0);
+        frame.extend([5 << 4, 0, 0, 0, 0, 0, 0, 0]);
+        let payload: Vec<u8> = (0..5_500_u32).map(|at| (at * at / 9) as u8).collect();
+        frame.extend(&payload);
+        let [_from, to] = holding([frame].into_iter());
+        let (mut ingress, mut pool) = (Ingress::new(false), Pool::new(40, 1_500).unwrap());
+        let others: Vec<_> = (0..5).filter_map(|_| pool.take()).collect();
+        let mut packets = Vec::new();
+        let mut receive = |pool: &mut Pool, packets: &mut Vec<Received>| {
+            ingress.receive(to.as_fd(), pool, packets).unwrap()
+        };
+        assert_eq!(receive(&mut pool, &mut packets), Remains::NoSlot);
+        assert_eq!((packets.len(), pool.exhausted()), (0, 1));
+        others.into_iter().for_each(|id| pool.give_back(id));
+        assert_eq!(receive(&mut pool, &mut packets), Remains::Perhaps);
+        let segments = packets.iter().map(|packet| &pool.bytes(packet.frame)[54..]);
+        let segments: Vec<&[u8]> = segments.collect();
+        assert_eq!(
+            segments.iter().map(|segment| segment.len()).max(),
+            Some(1_000)
+        );
+        assert_eq!((segments.len(), segments.concat()), (6, payload));
+    }
 }
