@@ -21,13 +21,13 @@ pub(crate) struct Lane<O> {
 }
 
 impl<O: Observer<Descriptor>> Lane<O> {
-    /// `zeros` is [`LinkConfig::zeros`](crate::LinkConfig::zeros); `joins` says whether the egress port takes super-packets of TCP.
-    pub(crate) fn new(path: Chain<O>, zeros: bool, joins: bool) -> Self {
+    /// `zeros` is [`LinkConfig::zeros`](crate::LinkConfig::zeros).
+    pub(crate) fn new(path: Chain<O>, zeros: bool) -> Self {
         Self {
             ingress: Ingress::new(zeros),
             stamps: Stamps::default(),
             path,
-            egress: Egress::new(joins),
+            egress: Egress::new(),
             counts: DirectionReport::default(),
         }
     }

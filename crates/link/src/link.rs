@@ -123,10 +123,10 @@ impl<O: Observer<Descriptor>> Link<O> {
         let chain = |direction: Direction, members| {
             Chain::new(direction, members, &groups, &spans(direction))
         };
-        let joins = [ports[1].describe_offloads()?, ports[0].describe_offloads()?];
+        ports.iter().try_for_each(Port::describe_offloads)?;
         let lanes = [
-            Lane::new(chain(Direction::Forward, forward), config.zeros, joins[0]),
-            Lane::new(chain(Direction::Reverse, reverse), config.zeros, joins[1]),
+            Lane::new(chain(Direction::Forward, forward), config.zeros),
+            Lane::new(chain(Direction::Reverse, reverse), config.zeros),
         ];
         Ok(Self {
             announce: None,

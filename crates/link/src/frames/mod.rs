@@ -18,7 +18,7 @@ pub(crate) use addressed::Addressed;
 pub(crate) use classifier::Classifier;
 pub use classifier::Side;
 pub use descriptor::Descriptor;
-pub(crate) use offload::{DESCRIPTION, Joined, MOST_HEADERS, SuperPacket};
+pub(crate) use offload::{DESCRIPTION, SuperPacket};
 pub use pool::FrameId;
 pub(crate) use pool::HEADROOM;
 pub(crate) use pool::{Frame, OutOfMemory, Pool, slot};

@@ -13,7 +13,15 @@ use super::frame::network_layer;
 /// Bytes of the description.
 pub(crate) const DESCRIPTION: usize = 10;
 /// The most bytes in front of the payload of a super-packet that is taken.
-pub(crate) const MOST_HEADERS: usize = 192;
+const MOST_HEADERS: usize = 192;
+
+// Offsets in the description, the last four of 16 bits: flags, kind of super-packet (0 for a wire packet), bytes of headers, payload of a
+// segment (also of a wire packet that was cut), first byte of the sum, and from there to the checksum.
+const KIND: usize = 1;
+const HEADER_LEN: usize = 2;
+const SEGMENT: usize = 4;
+const SUM_START: usize = 6;
+const SUM_OFFSET: usize = 8;
 
 const NEEDS_CHECKSUM: u8 = 1;
 const TCP_OVER_IPV4: u8 = 1;
@@ -26,69 +34,35 @@ const FIN: u8 = 0x01;
 const PSH: u8 = 0x08;
 const CWR: u8 = 0x80;
 
-/// What is left to the interface.
+/// What is left to the interface: the description itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Offload {
-    flags: u8,
-    /// Kind of super-packet; 0 for a wire packet.
-    kind: u8,
-    header_len: u16,
-    /// Payload of a segment in bytes, also in the description of a wire packet that was cut from a super-packet.
-    segment: u16,
-    /// Offset of the first byte of the sum, and from there to the checksum.
-    sum_start: u16,
-    sum_offset: u16,
-}
+pub(crate) struct Offload(pub(crate) [u8; DESCRIPTION]);
 
 impl Offload {
-    /// Reads a description.
-    pub(crate) fn read(bytes: &[u8; DESCRIPTION]) -> Self {
-        let [flags, kind, a, b, c, d, e, f, g, h] = *bytes;
-        let [header_len, segment, sum_start, sum_offset] =
-            [[a, b], [c, d], [e, f], [g, h]].map(u16::from_ne_bytes);
-        Self {
-            flags,
-            kind,
-            header_len,
-            segment,
-            sum_start,
-            sum_offset,
-        }
+    fn word(&self, at: usize) -> usize {
+        usize::from(u16::from_ne_bytes([self.0[at], self.0[at + 1]]))
     }
-    /// Writes it.
-    pub(crate) fn write(&self, bytes: &mut [u8]) {
-        let words = [
-            self.header_len,
-            self.segment,
-            self.sum_start,
-            self.sum_offset,
-        ];
-        bytes[..2].copy_from_slice(&[self.flags, self.kind]);
-        for (to, word) in bytes[2..].chunks_exact_mut(2).zip(words) {
-            to.copy_from_slice(&word.to_ne_bytes());
-        }
+    fn with(mut self, at: usize, word: usize) -> Self {
+        self.0[at..at + 2].copy_from_slice(&(word as u16).to_ne_bytes());
+        self
     }
     /// Whether the frame has to be cut.
     pub(crate) fn is_super_packet(&self) -> bool {
-        self.kind != 0
+        self.0[KIND] != 0
     }
     /// The description once `bytes` more stand in front of everything else.
-    pub(crate) fn moved(self, bytes: u16) -> Self {
-        let moved = |offset: u16| match offset {
-            0 => 0,
-            offset => offset + bytes,
+    pub(crate) fn moved(self, bytes: usize) -> Self {
+        let moved = |all: Self, at| match all.word(at) {
+            0 => all,
+            offset => all.with(at, offset + bytes),
         };
-        Self {
-            header_len: moved(self.header_len),
-            sum_start: moved(self.sum_start),
-            ..self
-        }
+        moved(moved(self, HEADER_LEN), SUM_START)
     }
     /// The checksum of `frame` and its offset, if it is left to do.
     pub(crate) fn checksum(&self, frame: &[u8]) -> Option<(usize, [u8; 2])> {
-        let start = usize::from(self.sum_start);
-        let at = start + usize::from(self.sum_offset);
-        if self.flags & NEEDS_CHECKSUM == 0 || at + 2 > frame.len() {
+        let start = self.word(SUM_START);
+        let at = start + self.word(SUM_OFFSET);
+        if self.0[0] & NEEDS_CHECKSUM == 0 || at + 2 > frame.len() {
             return None;
         }
         // skb_checksum_help() of net/core/dev.c: a sum of zero is written as its other zero.
@@ -100,91 +74,87 @@ impl Offload {
     }
 }
 
-/// The headers of a TCP super-packet, from which those of each segment follow.
+/// A TCP super-packet, or the first of its segments with those that leave together with it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SuperPacket {
-    headers: [u8; MOST_HEADERS],
+    bytes: [u8; MOST_HEADERS],
     ip: usize,
     tcp: usize,
-    /// Offset of the payload.
-    payload: usize,
+    /// Bytes in front of the payload.
+    pub(crate) headers: usize,
+    /// Payload of a segment in bytes; the last one may have less.
+    pub(crate) segment: usize,
+    /// Of a segment.
     offload: Offload,
+    /// Segments and bytes of payload; nothing fits behind the last one where it `is_full`.
+    pub(crate) segments: usize,
+    payload: usize,
+    is_full: bool,
 }
 
 impl SuperPacket {
-    /// Reads the headers of `frame`, of which at least these are there. `None` where the super-packet is of another kind than the link can cut.
-    pub(crate) fn of(frame: &[u8], offload: &Offload) -> Option<Self> {
+    /// Of the frame with these first bytes, which are `len` in all. `None` where it is of another kind than the link can cut.
+    pub(crate) fn of(frame: &[u8], len: usize, offload: &Offload) -> Option<Self> {
         let (ip, _) = network_layer(frame)?;
-        let tcp = usize::from(offload.sum_start);
+        let (tcp, segment) = (offload.word(SUM_START), offload.word(SEGMENT));
         let least = match frame.get(ip)? >> 4 {
             4 => 20,
             6 => 40,
             _ => return None,
         };
-        let payload = tcp + usize::from(*frame.get(tcp + 12)? >> 4) * 4;
-        let is_tcp = matches!(offload.kind & !WITH_CWR, 0 | TCP_OVER_IPV4 | TCP_OVER_IPV6);
-        let is_whole = offload.flags & NEEDS_CHECKSUM != 0 && offload.sum_offset == 16;
-        if !is_tcp || !is_whole || offload.segment == 0 || tcp < ip + least || payload < tcp + 20 {
+        let headers = tcp + usize::from(*frame.get(tcp + 12)? >> 4) * 4;
+        let kind = offload.0[KIND] & !WITH_CWR;
+        let is_tcp = matches!(kind, 0 | TCP_OVER_IPV4 | TCP_OVER_IPV6);
+        let has_sum = offload.0[0] & NEEDS_CHECKSUM != 0 && offload.word(SUM_OFFSET) == 16;
+        if !(is_tcp && has_sum) || segment == 0 || tcp < ip + least || headers < tcp + 20 {
             return None;
         }
-        let mut headers = [0; MOST_HEADERS];
-        headers
-            .get_mut(..payload)?
-            .copy_from_slice(frame.get(..payload)?);
-        let offload = Offload {
-            kind: 0,
-            header_len: payload as u16,
-            ..*offload
-        };
+        let mut bytes = [0; MOST_HEADERS];
+        let read = frame.get(..headers)?;
+        bytes.get_mut(..headers)?.copy_from_slice(read);
+        let mut offload = offload.with(HEADER_LEN, headers);
+        offload.0[KIND] = 0;
+        let payload = len - headers;
         Some(Self {
-            headers,
+            is_full: payload != segment || bytes[tcp + 13] & (FIN | PSH) != 0,
+            segments: payload.div_ceil(segment).max(1),
+            bytes,
             ip,
             tcp,
-            payload,
+            headers,
+            segment,
             offload,
+            payload,
         })
-    }
-    /// Bytes in front of the payload.
-    pub(crate) fn headers(&self) -> usize {
-        self.payload
-    }
-    /// Payload of a segment in bytes; the last one may have less.
-    pub(crate) fn segment(&self) -> usize {
-        usize::from(self.offload.segment)
-    }
-    /// Segments of a super-packet whose frame has `len` bytes.
-    pub(crate) fn count(&self, len: usize) -> usize {
-        let payload = len.saturating_sub(self.payload);
-        payload.div_ceil(self.segment()).max(1)
     }
     /// Writes the headers of the segment `index`, with so many bytes of payload, to the beginning of `frame`. Returns what is left to do
     /// for it.
-    pub(crate) fn cut(
-        &self,
-        index: usize,
-        payload: usize,
-        is_last: bool,
-        frame: &mut [u8],
-    ) -> Offload {
-        let headers = &mut frame[..self.payload];
-        headers.copy_from_slice(&self.headers[..self.payload]);
+    pub(crate) fn cut(&self, index: usize, payload: usize, frame: &mut [u8]) -> Offload {
+        let headers = &mut frame[..self.headers];
+        headers.copy_from_slice(&self.bytes[..self.headers]);
         if headers[self.ip] >> 4 == 4 {
-            change(headers, self.ip + 4, |id: u16| {
-                id.wrapping_add(index as u16)
-            });
+            change(headers, self.ip + 4, |id| id.wrapping_add(index as u16));
         }
-        let sent = (index * self.segment()) as u32;
-        let sequence = u32::from_be_bytes(word_pair(headers, self.tcp + 4)).wrapping_add(sent);
-        headers[self.tcp + 4..][..4].copy_from_slice(&sequence.to_be_bytes());
-        let not_here = if is_last { 0 } else { FIN | PSH } | if index == 0 { 0 } else { CWR };
-        headers[self.tcp + 13] &= !not_here;
+        let field = &mut headers[self.tcp + 4..self.tcp + 8];
+        let first = field
+            .iter()
+            .fold(0, |number, byte| number << 8 | u32::from(*byte));
+        let sequence = first.wrapping_add((index * self.segment) as u32);
+        field.copy_from_slice(&sequence.to_be_bytes());
+        let ends = if index + 1 == self.segments {
+            0
+        } else {
+            FIN | PSH
+        };
+        let begins = if index == 0 { 0 } else { CWR };
+        headers[self.tcp + 13] &= !(ends | begins);
         self.measure(headers, payload);
         self.offload
     }
     /// Writes lengths and sums for so many bytes of payload; the checksum of TCP is that of its pseudo header.
     fn measure(&self, headers: &mut [u8], payload: usize) {
         let (ip, tcp) = (self.ip, self.tcp);
-        let above = (self.payload - tcp + payload) as u16;
+        let above = (self.headers - tcp + payload) as u16;
         let addresses = if headers[ip] >> 4 == 4 {
             change(headers, ip + 2, |_| (tcp - ip) as u16 + above);
             change(headers, ip + 10, |_| 0);
@@ -198,93 +168,42 @@ impl SuperPacket {
         let pseudo = sum(&headers[addresses]) + 6 + u64::from(above);
         change(headers, tcp + 16, |_| folded(pseudo));
     }
-}
-
-/// Segments that leave at once, as a super-packet.
-#[derive(Debug)]
-pub(crate) struct Joined {
-    whole: SuperPacket,
-    segments: usize,
-    /// Bytes of payload.
-    payload: usize,
-    /// Nothing fits behind the last segment.
-    is_full: bool,
-}
-
-impl Joined {
-    /// Begins with the wire packet `frame`; `None` if it is none that was cut from a super-packet.
-    pub(crate) fn begin(frame: &[u8], offload: &Offload) -> Option<Self> {
-        let whole = SuperPacket::of(frame, offload)?;
-        let payload = frame.len() - whole.payload;
-        Some(Self {
-            is_full: payload != whole.segment() || frame[whole.tcp + 13] & (FIN | PSH) != 0,
-            whole,
-            segments: 1,
-            payload,
-        })
-    }
-    /// Adds `frame` if it is what cutting would give next.
-    pub(crate) fn add(&mut self, frame: &[u8], offload: &Offload) -> bool {
-        let headers = self.whole.payload;
-        let payload = frame.len().saturating_sub(headers);
+    /// Adds the wire packet `frame` behind its segments, if it is what cutting would give next.
+    pub(crate) fn join(&mut self, frame: &[u8], offload: &Offload) -> bool {
+        let payload = frame.len().saturating_sub(self.headers);
         if self.is_full
-            || *offload != self.whole.offload
-            || !(1..=self.whole.segment()).contains(&payload)
-            || headers + self.payload + payload > usize::from(u16::MAX)
+            || *offload != self.offload
+            || !(1..=self.segment).contains(&payload)
+            || self.headers + self.payload + payload > usize::from(u16::MAX)
         {
             return false;
         }
-        let mut expected = [0; MOST_HEADERS];
-        self.whole
-            .cut(self.segments, payload, false, &mut expected[..headers]);
-        let flags = self.whole.tcp + 13;
+        let flags = self.tcp + 13;
         let ends = frame[flags] & (FIN | PSH);
+        let mut expected = [0; MOST_HEADERS];
+        self.cut(self.segments, payload, &mut expected);
         expected[flags] |= ends;
-        if expected[..headers] != frame[..headers] {
+        if expected[..self.headers] != frame[..self.headers] {
             return false;
         }
         self.segments += 1;
         self.payload += payload;
-        self.whole.headers[flags] |= ends;
-        self.is_full = ends != 0 || payload < self.whole.segment();
+        self.bytes[flags] |= ends;
+        self.is_full = ends != 0 || payload < self.segment;
         true
     }
-    /// Segments so far.
-    pub(crate) fn segments(&self) -> usize {
-        self.segments
+    /// Writes the headers of the whole to the beginning of `frame`, and returns its description.
+    pub(crate) fn write(&self, frame: &mut [u8]) -> Offload {
+        let headers = &mut frame[..self.headers];
+        headers.copy_from_slice(&self.bytes[..self.headers]);
+        self.measure(headers, self.payload);
+        let mut offload = self.offload;
+        let is_v4 = headers[self.ip] >> 4 == 4;
+        offload.0[KIND] = if is_v4 { TCP_OVER_IPV4 } else { TCP_OVER_IPV6 };
+        // CWR and this flag are the same bit.
+        offload.0[KIND] |= headers[self.tcp + 13] & CWR & WITH_CWR;
+        offload
     }
-    /// Bytes in front of the payload of each segment.
-    pub(crate) fn headers(&self) -> usize {
-        self.whole.payload
-    }
-    /// Writes the description of the super-packet and its headers; returns how many bytes these are.
-    pub(crate) fn write(&self, to: &mut [u8]) -> usize {
-        let SuperPacket {
-            headers, ip, tcp, ..
-        } = &self.whole;
-        let kind = match headers[*ip] >> 4 {
-            4 => TCP_OVER_IPV4,
-            _ => TCP_OVER_IPV6,
-        };
-        let with_cwr = if headers[tcp + 13] & CWR == 0 {
-            0
-        } else {
-            WITH_CWR
-        };
-        let offload = Offload {
-            kind: kind | with_cwr,
-            ..self.whole.offload
-        };
-        offload.write(&mut to[..DESCRIPTION]);
-        let to = &mut to[DESCRIPTION..][..self.whole.payload];
-        to.copy_from_slice(&headers[..self.whole.payload]);
-        self.whole.measure(to, self.payload);
-        DESCRIPTION + to.len()
-    }
-}
-
-fn word_pair(bytes: &[u8], at: usize) -> [u8; 4] {
-    [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]
 }
 
 fn change(bytes: &mut [u8], at: usize, new: impl FnOnce(u16) -> u16) {
@@ -311,223 +230,120 @@ fn folded(mut sum: u64) -> u16 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use etherparse::{IpHeaders, IpNumber, Ipv4Header, Ipv6Header, PacketBuilder, TcpHeader};
     use proptest::prelude::*;
 
-    /// A super-packet of TCP, as a host would hand it over: with numbers, flags and options that it may have.
-    #[derive(Debug, Clone)]
-    struct Sent {
-        v6: bool,
-        tags: usize,
-        options: usize,
-        numbers: [u32; 3],
-        flags: u8,
-        segment: usize,
-        payload: Vec<u8>,
-    }
+    type Packet = (Vec<u8>, Offload);
 
-    impl Sent {
-        /// The wire packet with this part of the payload, by RFC 791, 8200 and 9293 with complete checksums: what a host sends without
-        /// offloads. `index` counts packets, whose flags are `flags`.
-        fn packet(&self, index: usize, part: &[u8], flags: u8) -> Vec<u8> {
-            let mut packet = vec![2; 12];
-            packet.extend([0x81, 0, 0, 7].repeat(self.tags));
-            packet.extend(if self.v6 { [0x86, 0xdd] } else { [8, 0] });
-            let ip = packet.len();
-            let above = 20 + self.options * 4 + part.len();
-            if self.v6 {
-                packet.extend([0x60, 0x20, 0, 9]);
-                packet.extend((above as u16).to_be_bytes());
-                packet.extend([6, 64]);
-                packet.extend([0xfd; 32]);
-            } else {
-                packet.extend([0x45, 2]);
-                packet.extend((20 + above as u16).to_be_bytes());
-                packet.extend(
-                    (self.numbers[0] as u16)
-                        .wrapping_add(index as u16)
-                        .to_be_bytes(),
-                );
-                packet.extend([0x40, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
-                let sum = !folded(sum(&packet[ip..]));
-                packet[ip + 10..ip + 12].copy_from_slice(&sum.to_be_bytes());
-            }
-            let tcp = packet.len();
-            packet.extend([0x9c, 0x40, 0x13, 0x89]);
-            let sequence = self.numbers[1].wrapping_add((index * self.segment) as u32);
-            packet.extend(sequence.to_be_bytes());
-            packet.extend(self.numbers[2].to_be_bytes());
-            packet.extend([(5 + self.options as u8) << 4, flags, 1, 2, 0, 0, 0, 0]);
-            packet.extend([1].repeat(self.options * 4));
-            packet.extend(part);
-            let addresses = if self.v6 { ip + 8..tcp } else { ip + 12..tcp };
-            let pseudo = sum(&packet[addresses]) + 6 + above as u64;
-            // Zero has two forms, of which the other one is sent.
-            let checksum = match !folded(pseudo + sum(&packet[tcp..])) {
-                0 => u16::MAX,
-                checksum => checksum,
-            };
-            packet[tcp + 16..tcp + 18].copy_from_slice(&checksum.to_be_bytes());
-            packet
-        }
-        /// Its packets: "tcp_gso_segment": FIN and PSH in the last one, CWR in the first one.
-        fn packets(&self) -> Vec<Vec<u8>> {
-            let parts: Vec<_> = self.payload.chunks(self.segment).collect();
-            let last = parts.len() - 1;
-            let flags = |index: usize| {
-                let ends = if index == last {
-                    self.flags
-                } else {
-                    self.flags & !(FIN | PSH)
-                };
-                if index == 0 { ends } else { ends & !CWR }
-            };
-            let parts = parts.iter().enumerate();
-            let packets = parts.map(|(index, part)| self.packet(index, part, flags(index)));
-            packets.collect()
-        }
-        fn offload(&self) -> Offload {
-            let start = 14 + self.tags * 4 + if self.v6 { 40 } else { 20 };
-            Offload {
-                flags: NEEDS_CHECKSUM,
-                kind: if self.v6 {
-                    TCP_OVER_IPV6
-                } else {
-                    TCP_OVER_IPV4
-                },
-                header_len: 0,
-                segment: self.segment as u16,
-                sum_start: start as u16,
-                sum_offset: 16,
-            }
-        }
-    }
+    /// What a host sends: over IPv6 or not, identification and sequence number, FIN, PSH and CWR, payload of a segment, payload.
+    type Sent = (bool, u32, [bool; 3], usize, Vec<u8>);
 
     fn sent() -> impl Strategy<Value = Sent> {
         let payload = prop::collection::vec(any::<u8>(), 1..6_000);
-        let shape = (any::<bool>(), 0_usize..3, 0_usize..11, 40_usize..1_460);
-        (shape, any::<[u32; 3]>(), any::<u8>(), payload).prop_map(
-            |((v6, tags, options, segment), numbers, flags, payload)| Sent {
-                v6,
-                tags,
-                options,
-                numbers,
-                flags,
-                segment,
-                payload,
-            },
+        (
+            any::<bool>(),
+            any::<u32>(),
+            any::<[bool; 3]>(),
+            40_usize..1_460,
+            payload,
         )
     }
 
-    /// Cuts a frame, as the receiving half of a port does.
-    fn cut(frame: &[u8], offload: &Offload) -> Vec<(Vec<u8>, Offload)> {
-        let whole = SuperPacket::of(frame, offload).unwrap();
-        let parts = frame[whole.headers()..].chunks(whole.segment());
-        let count = whole.count(frame.len());
-        assert_eq!(count, parts.len());
-        let segment = |(index, part): (usize, &[u8])| {
-            let mut segment = vec![0; whole.headers()];
-            let offload = whole.cut(index, part.len(), index + 1 == count, &mut segment);
-            segment.extend(part);
-            (segment, offload)
+    /// A packet of a host without offloads that carries `part`, complete, `index` segments behind the first one.
+    fn packet(sent: &Sent, index: usize, part: &[u8], is_first: bool, is_last: bool) -> Vec<u8> {
+        let (v6, number, [fin, psh, cwr], segment, _) = sent;
+        let mut v4 = Ipv4Header::new(0, 64, IpNumber::TCP, [10; 4], [9; 4]).unwrap();
+        v4.identification = (*number as u16).wrapping_add(index as u16);
+        let ip = match v6 {
+            true => IpHeaders::Ipv6(
+                Ipv6Header {
+                    hop_limit: 64,
+                    ..Default::default()
+                },
+                Default::default(),
+            ),
+            false => IpHeaders::Ipv4(v4, Default::default()),
         };
-        parts.enumerate().map(segment).collect()
+        let sequence = number.wrapping_add((index * segment) as u32);
+        let mut tcp = TcpHeader::new(40_000, 5_001, sequence, 100);
+        (tcp.fin, tcp.psh, tcp.cwr) = (*fin && is_last, *psh && is_last, *cwr && is_first);
+        tcp.set_options_raw(&[1, 1, 8, 10, 0, 1, 2, 3, 4, 5, 6, 7])
+            .unwrap();
+        let packet = PacketBuilder::ethernet2([2; 6], [3; 6])
+            .ip(ip)
+            .tcp_header(tcp);
+        let mut bytes = Vec::new();
+        packet.write(&mut bytes, part).unwrap();
+        bytes
+    }
+
+    /// Cuts a frame, as the receiving half of a port does.
+    fn cut(frame: &[u8], offload: &Offload) -> Vec<Packet> {
+        let whole = SuperPacket::of(frame, frame.len(), offload).unwrap();
+        let parts = frame[whole.headers..].chunks(whole.segment).enumerate();
+        let segment = |(index, part): (usize, &[u8])| {
+            let mut segment = frame[..whole.headers].to_vec();
+            let offload = whole.cut(index, part.len(), &mut segment);
+            ([&segment, part].concat(), offload)
+        };
+        parts.map(segment).collect()
     }
 
     /// What stands on the wire.
-    fn finished(mut frame: Vec<u8>, offload: &Offload) -> Vec<u8> {
-        if let Some((at, sum)) = offload.checksum(&frame) {
-            frame[at..at + 2].copy_from_slice(&sum);
-        }
+    fn finished((frame, offload): &Packet) -> Vec<u8> {
+        let mut frame = frame.clone();
+        let (at, sum) = offload.checksum(&frame).unwrap();
+        frame[at..at + 2].copy_from_slice(&sum);
         frame
     }
 
-    /// Joins what leaves, as the sending half of a port does, and cuts it again, as the receiving host's kernel would. Returns the
-    /// packets and the number of frames that they left in.
-    fn joined(packets: &[(Vec<u8>, Offload)]) -> (Vec<Vec<u8>>, usize) {
-        let (mut wire, mut frames, mut next) = (Vec::new(), 0, 0);
-        while let Some((first, offload)) = packets.get(next) {
-            let mut joined = Joined::begin(first, offload).unwrap();
-            let behind = packets[next + 1..].iter();
-            let count = 1 + behind
-                .take_while(|(frame, offload)| joined.add(frame, offload))
-                .count();
-            assert_eq!(count, joined.segments());
-            let mut frame = vec![0; DESCRIPTION + MOST_HEADERS];
-            let len = joined.write(&mut frame);
-            frame.truncate(len);
-            for (packet, _) in &packets[next..next + count] {
-                frame.extend(&packet[joined.headers()..]);
+    /// Joins what leaves, as the sending half of a port does, and cuts it again, as the next kernel would. Returns the packets and
+    /// the number of frames that they left in.
+    fn joined(mut rest: &[Packet]) -> (Vec<Vec<u8>>, usize) {
+        let (mut wire, mut frames) = (Vec::new(), 0);
+        while let [(first, offload), behind @ ..] = rest {
+            let mut whole = SuperPacket::of(first, first.len(), offload).unwrap();
+            let fits = |(frame, offload): &&Packet| whole.join(frame, offload);
+            behind.iter().take_while(fits).for_each(drop);
+            let (here, later) = rest.split_at(whole.segments);
+            let mut frame = first[..whole.headers].to_vec();
+            let offload = whole.write(&mut frame);
+            for (packet, _) in here {
+                frame.extend(&packet[whole.headers..]);
             }
-            let whole = Offload::read(frame.first_chunk().unwrap());
-            let cut = cut(&frame[DESCRIPTION..], &whole).into_iter();
-            wire.extend(cut.map(|(packet, offload)| finished(packet, &offload)));
-            (next, frames) = (next + count, frames + 1);
+            wire.extend(cut(&frame, &offload).iter().map(finished));
+            (rest, frames) = (later, frames + 1);
         }
         (wire, frames)
     }
 
     proptest! {
-        /// Segments of a super-packet are the packets of a host without offloads, byte for byte; and joined again they are one frame.
+        /// Segments are the packets of a host without offloads, byte for byte. Whatever the queue does to them then, drops, marks,
+        /// another order, joining changes nothing of what is on the wire.
         #[test]
-        fn a_super_packet_is_the_wire_packets_that_it_stands_for(sent in sent()) {
-            let whole = sent.packet(0, &sent.payload, sent.flags);
-            let segments = cut(&whole, &sent.offload());
-            let wire: Vec<_> = segments.iter().map(|(frame, offload)| finished(frame.clone(), offload)).collect();
-            prop_assert_eq!(&wire, &sent.packets());
-            let (again, frames) = joined(&segments);
-            prop_assert_eq!(&again, &wire);
-            prop_assert_eq!(frames, 1);
-        }
-
-        /// Whatever the queue does to each packet, joining changes nothing of what is on the wire: drops, marks, another order.
-        #[test]
-        fn joining_is_invisible(first in sent(), second in sent(), fates in prop::collection::vec(0_u8..6, 400)) {
-            let mut segments = Vec::new();
-            let whole = |sent: &Sent| sent.packet(0, &sent.payload, sent.flags);
-            for sent in [&first, &second, &first] {
-                segments.extend(cut(&whole(sent), &sent.offload()));
+        fn a_super_packet_is_the_wire_packets_that_it_stands_for(sent in sent(), fates in prop::collection::vec(0_u8..6, 150)) {
+            let (v6, _, _, segment, payload) = &sent;
+            let start = if *v6 { 54 } else { 34 };
+            let offload = Offload([NEEDS_CHECKSUM, TCP_OVER_IPV4, 0, 0, 0, 0, 0, 0, 0, 0]);
+            let offload = offload.with(SEGMENT, *segment).with(SUM_START, start).with(SUM_OFFSET, 16);
+            let segments = cut(&packet(&sent, 0, payload, true, true), &offload);
+            let wire: Vec<_> = segments.iter().map(finished).collect();
+            let last = segments.len() - 1;
+            for (index, part) in payload.chunks(*segment).enumerate() {
+                prop_assert_eq!(&wire[index], &packet(&sent, index, part, index == 0, index == last));
             }
-            let mut leaving: Vec<(Vec<u8>, Offload)> = Vec::new();
-            for ((mut frame, offload), fate) in segments.into_iter().zip(fates.into_iter().cycle()) {
-                match fate {
-                    0 => continue,
-                    1 => {
-                        let (ip, _) = network_layer(&frame).unwrap();
-                        crate::frames::ecn_field::set(&mut frame[ip..], quell_units::Ecn::Ce);
-                    }
-                    _ => {}
+            prop_assert_eq!(joined(&segments), (wire, 1));
+            let mut leaving: Vec<Packet> = Vec::new();
+            for (mut packet, fate) in segments.into_iter().zip(fates) {
+                if fate == 1 {
+                    crate::frames::ecn_field::set(&mut packet.0[14..], quell_units::Ecn::Ce);
                 }
                 let place = leaving.len() - usize::from(fate == 2 && !leaving.is_empty());
-                leaving.insert(place, (frame, offload));
+                leaving.insert(place, packet);
+                leaving.truncate(leaving.len() - usize::from(fate == 0));
             }
-            let alone: Vec<_> = leaving.iter().map(|(frame, offload)| finished(frame.clone(), offload)).collect();
-            let (wire, _) = joined(&leaving);
-            prop_assert_eq!(wire, alone);
+            let alone: Vec<_> = leaving.iter().map(finished).collect();
+            prop_assert_eq!(joined(&leaving).0, alone);
         }
-
-        /// Any bytes give an answer.
-        #[test]
-        fn any_frame_is_cut_or_refused(frame in prop::collection::vec(any::<u8>(), 0..200), description in any::<[u8; DESCRIPTION]>()) {
-            let offload = Offload::read(&description);
-            let _ = offload.checksum(&frame);
-            if let Some(whole) = SuperPacket::of(&frame, &offload) {
-                prop_assert!(whole.headers() <= frame.len() && whole.segment() > 0);
-            }
-        }
-    }
-
-    #[test]
-    fn a_description_reads_as_it_was_written_and_moves_with_a_tag() {
-        let bytes: [u8; DESCRIPTION] = [1, 1, 66, 0, 0xa8, 5, 34, 0, 16, 0].map(|byte: u8| byte);
-        let offload = Offload::read(&bytes);
-        let mut written = [0; DESCRIPTION];
-        offload.write(&mut written);
-        assert_eq!(written, bytes);
-        let moved = offload.moved(4);
-        assert_eq!(
-            (moved.sum_start, moved.sum_offset, moved.header_len),
-            (38, 16, 70)
-        );
-        assert_eq!(Offload::default().moved(4), Offload::default());
     }
 }

@@ -200,12 +200,12 @@ impl Pool {
     pub(crate) fn offload(&self, frame: Frame) -> Offload {
         let start = self.described(frame);
         let bytes = self.bytes[start..].first_chunk();
-        bytes.map_or(Offload::default(), Offload::read)
+        bytes.map_or(Offload::default(), |bytes| Offload(*bytes))
     }
     /// Writes what is left to the interface that sends `frame`.
     pub(crate) fn describe(&mut self, frame: Frame, offload: &Offload) {
         let start = self.described(frame);
-        offload.write(&mut self.bytes[start..start + DESCRIPTION]);
+        self.bytes[start..start + DESCRIPTION].copy_from_slice(&offload.0);
     }
     /// The start of the description in front of `frame` in the slab.
     pub(crate) fn described(&self, frame: Frame) -> usize {

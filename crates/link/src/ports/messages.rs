@@ -13,13 +13,6 @@ pub(crate) const BATCH: usize = 256;
 /// Room for the control messages of one frame: a stamp (32 bytes) and the auxiliary data (40).
 const CONTROL: usize = 128;
 
-/// Bytes of a message: a part of the slab, or of the memory beside it.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Piece {
-    Slab { offset: usize, len: usize },
-    Beside { offset: usize, len: usize },
-}
-
 /// A message to send: how many pieces it consists of, how many wire packets it is, and the instant of CLOCK_MONOTONIC in
 /// nanoseconds at which the interface releases it; `None` for immediately.
 #[derive(Debug, Clone, Copy)]
@@ -86,45 +79,24 @@ impl Messages {
         }
     }
 
-    /// Aims the vectors at these pieces of `memory`, and the first `count` headers, which say how many vectors and how many bytes of
-    /// their control buffer are theirs, at those.
-    fn aim(
-        &mut self,
-        mut memory: [&mut [u8]; 2],
-        pieces: impl Iterator<Item = Piece>,
-        count: usize,
-        shape: impl Fn(usize) -> (usize, usize),
-    ) {
-        self.vectors.clear();
-        self.vectors.extend(pieces.map(|piece| {
-            let (memory, offset, len) = match piece {
-                Piece::Slab { offset, len } => (&mut memory[0], offset, len),
-                Piece::Beside { offset, len } => (&mut memory[1], offset, len),
-            };
-            libc::iovec {
-                iov_base: memory[offset..offset + len].as_mut_ptr().cast(),
-                iov_len: len,
-            }
-        }));
+    /// Gives each message as many of the vectors as it has pieces, and as many bytes of its control buffer: `shape` has both.
+    fn aim(&mut self, shape: impl Iterator<Item = (usize, usize)>) -> u32 {
         let vectors = self.vectors.as_mut_ptr();
-        let mut first = 0;
-        for index in 0..count {
-            let (vectors_here, control) = shape(index);
-            assert!(
-                first + vectors_here <= self.vectors.len(),
-                "every message has its vectors"
-            );
+        let (mut count, mut first) = (0, 0);
+        for ((pieces, control), index) in shape.zip(0..BATCH) {
+            assert!(first + pieces <= self.vectors.len(), "each has its own");
             let header = &mut self.headers[index].msg_hdr;
-            // SAFETY: the first of the vectors lies within them, as just checked.
+            // SAFETY: the first one lies within the vectors, as just checked.
             header.msg_iov = unsafe { vectors.add(first) };
-            header.msg_iovlen = vectors_here as _;
+            header.msg_iovlen = pieces as _;
             header.msg_flags = 0;
             (header.msg_control, header.msg_controllen) = match control.min(CONTROL) {
                 0 => (std::ptr::null_mut(), 0),
                 len => ((&raw mut self.controls[index]).cast(), len as _),
             };
-            first += vectors_here;
+            (count, first) = (count + 1, first + pieces);
         }
+        count
     }
 
     /// Receives into the parts `(offset, len)` of `slab`, which do not overlap, and what is longer into the equal parts of `beside`,
@@ -136,27 +108,24 @@ impl Messages {
         beside: &mut [u8],
         places: impl ExactSizeIterator<Item = (usize, usize)>,
     ) -> io::Result<usize> {
-        let count = places.len().min(BATCH);
-        let room = beside.len() / BATCH;
-        let vectors = if room == 0 { 1 } else { 2 };
-        let pieces = places.take(count).enumerate();
-        let pieces = pieces.flat_map(|(index, (offset, len))| {
-            let beside = Piece::Beside {
-                offset: index * room,
-                len: room,
-            };
-            [Piece::Slab { offset, len }, beside]
-                .into_iter()
-                .take(vectors)
-        });
-        self.aim([slab, beside], pieces, count, |_| (vectors, CONTROL));
+        let (count, room) = (places.len(), beside.len() / BATCH);
+        self.vectors.clear();
+        for ((offset, len), index) in places.zip(0..BATCH) {
+            self.vectors.push(vector(&mut slab[offset..offset + len]));
+            if room > 0 {
+                let part = &mut beside[index * room..][..room];
+                self.vectors.push(vector(part));
+            }
+        }
+        let pieces = if room > 0 { 2 } else { 1 };
+        let count = self.aim(std::iter::repeat_n((pieces, CONTROL), count));
         // SAFETY: the first `count` headers point to our own control buffers and to our own vectors, with
         // their lengths, and these to parts of the memory borrowed for this call.
         let filled = unsafe {
             libc::recvmmsg(
                 socket.as_raw_fd(),
                 self.headers.as_mut_ptr(),
-                count as u32,
+                count,
                 // Lengths are those of the frames, and not of what there was room for.
                 libc::MSG_DONTWAIT | libc::MSG_TRUNC,
                 std::ptr::null_mut(),
@@ -165,33 +134,32 @@ impl Messages {
         usize::try_from(filled).map_err(|_| io::Error::last_os_error())
     }
 
-    /// Sends these messages, at most [`BATCH`], of `pieces` of `slab` and `beside` in this order; returns how many were accepted.
+    /// Sends these messages, at most [`BATCH`], of the pieces `(offset, len)` of `slab` in this order; returns how many were accepted.
     pub(crate) fn send(
         &mut self,
         socket: BorrowedFd<'_>,
         slab: &mut [u8],
-        beside: &mut [u8],
         parts: &[Part],
-        pieces: &[Piece],
+        pieces: &[(usize, usize)],
     ) -> io::Result<usize> {
         for (control, part) in self.controls.iter_mut().zip(parts) {
             if let Some(release) = part.release {
                 control.set_release(release);
             }
         }
-        let count = parts.len().min(BATCH);
-        self.aim([slab, beside], pieces.iter().copied(), count, |index| {
-            let part = parts[index];
-            let control = part.release.map_or(0, |_| RELEASE_CONTROL);
-            (part.pieces, control)
-        });
-        // SAFETY: as for `receive`; the kernel only reads the parts of the memory and the control
+        self.vectors.clear();
+        let pieces = pieces.iter();
+        let vectors = pieces.map(|&(offset, len)| vector(&mut slab[offset..offset + len]));
+        self.vectors.extend(vectors);
+        let control = |part: &Part| part.release.map_or(0, |_| RELEASE_CONTROL);
+        let count = self.aim(parts.iter().map(|part| (part.pieces, control(part))));
+        // SAFETY: as for `receive`; the kernel only reads the parts of the slab and the control
         // buffers, whose first bytes were just written.
         let sent = unsafe {
             libc::sendmmsg(
                 socket.as_raw_fd(),
                 self.headers.as_mut_ptr(),
-                count as u32,
+                count,
                 libc::MSG_DONTWAIT,
             )
         };
@@ -211,6 +179,13 @@ impl Messages {
     pub(crate) fn auxiliary(&self, index: usize) -> Auxiliary {
         let present = self.headers[index].msg_hdr.msg_controllen.min(CONTROL);
         parse_control(&self.controls[index].0[..present])
+    }
+}
+
+fn vector(part: &mut [u8]) -> libc::iovec {
+    libc::iovec {
+        iov_base: part.as_mut_ptr().cast(),
+        iov_len: part.len(),
     }
 }
 

@@ -2,9 +2,8 @@
 //!
 //! Frames arrive with the kernel's receive stamp (SO_TIMESTAMPNS) and the VLAN tag that it took off
 //! (PACKET_AUXDATA); the interface's own outgoing frames do not arrive (PACKET_IGNORE_OUTGOING).
-//! Frames that are sent bypass the interface's queue discipline (PACKET_QDISC_BYPASS), so that only
-//! the driver queues them again; or, if that discipline is `fq`, they pass it at times that the link
-//! gives (SO_TXTIME).
+//! Frames that are sent pass the interface's queue discipline, which should be none (as of veth) or `fq`: that one sends them at
+//! times that the link gives (SO_TXTIME).
 //!
 //! Nothing else should use the interface: no addresses, no forwarding. The hosts behind it may leave
 //! checksums and the segmentation of TCP to it, which a link gets described in front of each frame (PACKET_VNET_HDR),
@@ -23,15 +22,11 @@ const ALL_PROTOCOLS: u16 = (libc::ETH_P_ALL as u16).to_be();
 
 /// A description stands in front of each frame; include/uapi/linux/if_packet.h.
 const PACKET_VNET_HDR: i32 = 15;
-/// Asks whether an interface segments TCP; include/uapi/linux/sockios.h and ethtool.h.
-const SIOCETHTOOL: libc::Ioctl = 0x8946;
-const ETHTOOL_GTSO: u32 = 0x1e;
 
 /// A packet socket on one interface.
 #[derive(Debug)]
 pub struct Port {
     socket: OwnedFd,
-    interface: [libc::c_char; libc::IFNAMSIZ],
     /// The interface's queue discipline is `fq`.
     fq: bool,
     dropped: u64,
@@ -62,21 +57,12 @@ impl Port {
         // SAFETY: the descriptor is new and owned by nobody else.
         let socket = unsafe { OwnedFd::from_raw_fd(fd) };
         let index = rustix::net::netdevice::name_to_index(&socket, interface)?;
-        let mut name = [0; libc::IFNAMSIZ];
-        for (to, from) in name.iter_mut().zip(interface.bytes()) {
-            *to = from as libc::c_char;
-        }
         let port = Self {
             socket,
-            interface: name,
             fq: fq::is_root_of(index),
             dropped: 0,
         };
-        for option in [
-            libc::PACKET_IGNORE_OUTGOING,
-            libc::PACKET_QDISC_BYPASS,
-            libc::PACKET_AUXDATA,
-        ] {
+        for option in [libc::PACKET_IGNORE_OUTGOING, libc::PACKET_AUXDATA] {
             port.set(libc::SOL_PACKET, option, &1_i32)?;
         }
         port.set(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, &1_i32)?;
@@ -143,23 +129,13 @@ impl Port {
             clockid: libc::CLOCK_MONOTONIC,
             flags: 0,
         };
-        self.set(libc::SOL_SOCKET, libc::SO_TXTIME, &clock)?;
-        self.set(libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &0_i32)
+        self.set(libc::SOL_SOCKET, libc::SO_TXTIME, &clock)
     }
 
-    /// From now on a description of what a host left to the interface stands in front of each frame, received or sent. Returns whether
-    /// the interface takes super-packets of TCP.
-    pub(crate) fn describe_offloads(&self) -> io::Result<bool> {
-        self.set(libc::SOL_PACKET, PACKET_VNET_HDR, &1_i32)?;
-        // struct ethtool_value of include/uapi/linux/ethtool.h.
-        let mut value = [ETHTOOL_GTSO, 0];
-        // SAFETY: all zeroes is a valid request.
-        let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
-        request.ifr_name = self.interface;
-        request.ifr_ifru.ifru_data = value.as_mut_ptr().cast();
-        // SAFETY: the request and the value that it points to live through the call, and have the size that the command wants.
-        let done = unsafe { libc::ioctl(self.socket.as_raw_fd(), SIOCETHTOOL, &raw mut request) };
-        Ok(done == 0 && value[1] != 0)
+    /// From now on a description of what a host left to the interface stands in front of each frame, received or sent. Those that are
+    /// sent pass through the stack, which does what the interface cannot do.
+    pub(crate) fn describe_offloads(&self) -> io::Result<()> {
+        self.set(libc::SOL_PACKET, PACKET_VNET_HDR, &1_i32)
     }
 
     /// Asks for room for `size` bytes of received frames, as the kernel counts them: beyond the

@@ -7,5 +7,4 @@ mod ahead;
 mod frames;
 mod packets;
 mod support;
-mod tcp;
 mod values;

@@ -1,6 +1,8 @@
 //! Real packets between two namespaces, through a real link: ratios and orders. Rates and delays are `bound!`s, which a busy machine
 //! excuses (`quell_testing::live`); everything else holds on any machine.
 
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
 use std::time::Instant;
 
 use crate::support::{
@@ -240,6 +242,64 @@ fn marks(test: &str, run: &mut Run) -> Result<(), Missed> {
                 "{report:#?}"
             );
         }
+    }
+    Ok(())
+}
+
+#[test]
+fn super_packets_of_tcp_cross_the_queue_as_wire_packets_and_arrive_whole() {
+    let test = "super_packets_of_tcp_cross_the_queue_as_wire_packets_and_arrive_whole";
+    live(test, |run| super_packets(test, run));
+}
+
+fn super_packets(test: &str, run: &mut Run) -> Result<(), Missed> {
+    const BYTES: usize = 12_000_000;
+    if !can_run(test) {
+        return Ok(());
+    }
+    let topology = Topology::new();
+    let v6 = std::fs::exists("/proc/sys/net/ipv6").unwrap();
+    let other = if v6 { "fd09::2" } else { "10.9.0.2" };
+    // The last one keeps more than its pool holds.
+    for (host, zeros, delay, frames) in [
+        ("10.9.0.2", false, MS(3), 1 << 16),
+        (other, true, MS(3), 1 << 16),
+        (other, false, MS(60), LinkConfig::FEWEST_FRAMES),
+    ] {
+        let is_short = delay == MS(3);
+        let limit = if is_short { "60p" } else { "4000p" };
+        let config = LinkConfig {
+            groups: vec![group(5_001, delay)],
+            frames,
+            zeros,
+            ..config(direction(Rate::from_mbps(200), "fifo", &[("limit", limit)]))
+        };
+        let byte = |at: usize| if zeros { 0 } else { (at * at / 7) as u8 };
+        let sent: Vec<u8> = (0..BYTES).map(byte).collect();
+        let mut arrived = Vec::new();
+        let at = (host, 5_001);
+        let listener = topology.right.run(|| TcpListener::bind(at).unwrap());
+        let (report, [log, _]) =
+            topology.with_link(config, [Log::default(), Log::default()], || {
+                let mut to = topology.left.run(|| TcpStream::connect(at).unwrap());
+                let (mut from, _) = listener.accept().unwrap();
+                std::thread::scope(|scope| {
+                    scope.spawn(|| {
+                        to.write_all(&sent).unwrap();
+                        std::mem::drop(to);
+                    });
+                    from.read_to_end(&mut arrived).unwrap();
+                });
+            });
+        note(run, &report, delay * 2);
+        assert!(arrived == sent, "{host}: {} bytes", arrived.len());
+        assert_eq!(report.lost_outside(), 0, "{report:#?}");
+        assert!(report.forward.is_conserved() && report.reverse.is_conserved());
+        assert_eq!(report.forward.dropped > 0, is_short, "{report:#?}");
+        assert_eq!(report.pool_exhausted > 0, !is_short, "{report:#?}");
+        let sizes = log.0.iter().map(|departure| departure.link_bytes.get());
+        assert_eq!(sizes.max(), Some(1_500), "the queue sees wire packets");
+        assert!(log.0.len() >= BYTES / 1_460, "{} packets", log.0.len());
     }
     Ok(())
 }
