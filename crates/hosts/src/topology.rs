@@ -376,17 +376,12 @@ const RECEIVER_TO_ROUTER: Wire = Wire {
     there: (OUT, SENDER_MAC),
 };
 
-/// A veth pair between the calling thread's namespace and `namespace`; the end here is up afterwards.
-fn add_wire(
-    wire: &Wire,
-    config: &TopologyConfig,
-    namespace: &Namespace,
-    without: ReadOnly,
-) -> Result<()> {
+/// A veth pair between the calling thread's namespace and `to`; the end here is up afterwards.
+fn add_wire(wire: &Wire, config: &TopologyConfig, to: &Namespace, without: ReadOnly) -> Result<()> {
     let mut netlink = Netlink::open()?;
     let mtu = config.mtu;
     let end = |(name, mac)| VethEnd { name, mac, mtu };
-    netlink.add_veth(&end(wire.here), &end(wire.there), namespace)?;
+    netlink.add_veth(&end(wire.here), &end(wire.there), to)?;
     netlink.set_up(interface_index("lo")?)?;
     bring_up(wire.here.0, config.offloads, without)
 }

@@ -52,11 +52,9 @@ impl Offload {
     }
     /// The description once `bytes` more stand in front of everything else.
     pub(crate) fn moved(self, bytes: usize) -> Self {
-        let moved = |all: Self, at| match all.word(at) {
-            0 => all,
-            offset => all.with(at, offset + bytes),
-        };
-        moved(moved(self, HEADER_LEN), SUM_START)
+        let moved = |at| self.word(at) + bytes;
+        self.with(HEADER_LEN, moved(HEADER_LEN))
+            .with(SUM_START, moved(SUM_START))
     }
     /// The checksum of `frame` and its offset, if it is left to do.
     pub(crate) fn checksum(&self, frame: &[u8]) -> Option<(usize, [u8; 2])> {
@@ -97,11 +95,7 @@ impl SuperPacket {
     pub(crate) fn of(frame: &[u8], len: usize, offload: &Offload) -> Option<Self> {
         let (ip, _) = network_layer(frame)?;
         let (tcp, segment) = (offload.word(SUM_START), offload.word(SEGMENT));
-        let least = match frame.get(ip)? >> 4 {
-            4 => 20,
-            6 => 40,
-            _ => return None,
-        };
+        let least = if *frame.get(ip)? >> 4 == 4 { 20 } else { 40 };
         let headers = tcp + usize::from(*frame.get(tcp + 12)? >> 4) * 4;
         let kind = offload.0[KIND] & !WITH_CWR;
         let is_tcp = matches!(kind, 0 | TCP_OVER_IPV4 | TCP_OVER_IPV6);
@@ -127,20 +121,17 @@ impl SuperPacket {
             payload,
         })
     }
-    /// Writes the headers of the segment `index`, with so many bytes of payload, to the beginning of `frame`. Returns what is left to do
-    /// for it.
+    /// Writes the headers of segment `index`, with so many bytes of payload, into `frame`. Returns what is left to do for it.
     pub(crate) fn cut(&self, index: usize, payload: usize, frame: &mut [u8]) -> Offload {
         let headers = &mut frame[..self.headers];
         headers.copy_from_slice(&self.bytes[..self.headers]);
         if headers[self.ip] >> 4 == 4 {
             change(headers, self.ip + 4, |id| id.wrapping_add(index as u16));
         }
-        let field = &mut headers[self.tcp + 4..self.tcp + 8];
-        let first = field
-            .iter()
-            .fold(0, |number, byte| number << 8 | u32::from(*byte));
-        let sequence = first.wrapping_add((index * self.segment) as u32);
-        field.copy_from_slice(&sequence.to_be_bytes());
+        let sent = (index * self.segment) as u32;
+        let sequence = self.bytes[self.tcp + 4..].first_chunk().copied();
+        let sequence = u32::from_be_bytes(sequence.unwrap_or_default()).wrapping_add(sent);
+        headers[self.tcp + 4..self.tcp + 8].copy_from_slice(&sequence.to_be_bytes());
         let ends = if index + 1 == self.segments {
             0
         } else {
@@ -157,7 +148,7 @@ impl SuperPacket {
         let above = (self.headers - tcp + payload) as u16;
         let addresses = if headers[ip] >> 4 == 4 {
             change(headers, ip + 2, |_| (tcp - ip) as u16 + above);
-            change(headers, ip + 10, |_| 0);
+            headers[ip + 10..ip + 12].fill(0);
             let checksum = !folded(sum(&headers[ip..tcp]));
             change(headers, ip + 10, |_| checksum);
             ip + 12..ip + 20

@@ -169,15 +169,9 @@ impl Egress {
         while let Some(outgoing) = self.waiting.get(next)
             && self.parts.len() < BATCH
         {
-            let (first, release) = (outgoing.frame, outgoing.release);
-            let release = release.filter(|_| outgoing.ahead);
-            let alone = (pool.described(first), DESCRIPTION + usize::from(first.len));
+            let release = outgoing.release.filter(|_| outgoing.ahead);
             let before = self.pieces.len();
-            self.pieces.push(alone);
-            let mut packets = 1;
-            if release.is_none() {
-                packets = self.join(next, pool);
-            }
+            let packets = self.join(next, pool);
             self.parts.push(Part {
                 pieces: self.pieces.len() - before,
                 packets,
@@ -187,39 +181,36 @@ impl Egress {
         }
     }
 
-    /// Joins frame `first` and those behind it that fit, if any does, and puts the pieces of the super-packet in place of the last
-    /// piece. Returns how many frames that are.
+    /// Adds the pieces of frame `first` with those behind it that it can be joined with; returns how many frames that are.
     fn join(&mut self, first: usize, pool: &mut Pool) -> usize {
-        let frame = self.waiting[first].frame;
+        let Outgoing { frame, ahead, .. } = self.waiting[first];
         let bytes = pool.bytes(frame);
-        let Some(mut whole) = SuperPacket::of(bytes, bytes.len(), &pool.offload(frame)) else {
-            return 1;
-        };
-        let fits = |other: &&Outgoing| {
-            let frame = other.frame;
-            !other.ahead && whole.join(pool.bytes(frame), &pool.offload(frame))
-        };
-        let behind = self.waiting.iter().skip(first + 1);
-        behind.take_while(fits).for_each(drop);
-        if whole.segments == 1 {
-            return 1;
+        let mut whole = SuperPacket::of(bytes, bytes.len(), &pool.offload(frame));
+        if let Some(whole) = whole.as_mut().filter(|_| !ahead) {
+            let fits = |other: &&Outgoing| {
+                let frame = other.frame;
+                !other.ahead && whole.join(pool.bytes(frame), &pool.offload(frame))
+            };
+            let behind = self.waiting.iter().skip(first + 1);
+            behind.take_while(fits).for_each(drop);
         }
-        let Some(id) = pool.take() else { return 1 };
-        self.headers.push(id);
-        let headers = Frame {
-            id,
-            len: whole.headers as u16,
-            ..frame
+        let whole = whole.filter(|whole| whole.segments > 1);
+        let Some((whole, id)) = whole.and_then(|whole| Some((whole, pool.take()?))) else {
+            let all = DESCRIPTION + usize::from(frame.len);
+            self.pieces.push((pool.described(frame), all));
+            return 1;
         };
+        self.headers.push(id);
+        let len = whole.headers as u16;
+        let headers = Frame { id, len, ..frame };
         let offload = whole.write(pool.bytes_mut(headers));
         pool.describe(headers, &offload);
-        self.pieces.pop();
-        self.pieces
-            .push((pool.described(headers), DESCRIPTION + whole.headers));
+        let skipped = DESCRIPTION + whole.headers;
+        self.pieces.push((pool.described(headers), skipped));
         let segments = self.waiting.range(first..first + whole.segments);
-        self.pieces.extend(segments.map(|outgoing| {
-            let begin = pool.described(outgoing.frame) + DESCRIPTION + whole.headers;
-            (begin, usize::from(outgoing.frame.len) - whole.headers)
+        self.pieces.extend(segments.map(|&Outgoing { frame, .. }| {
+            let payload = usize::from(frame.len) - whole.headers;
+            (pool.described(frame) + skipped, payload)
         }));
         whole.segments
     }
