@@ -222,8 +222,7 @@ pub struct LinkConfig {
     pub changes: Vec<(Time, LinkChange)>,
     /// The highest rate of a direction by [`Link::change`](crate::Link::change); zero if that is no faster than the planned rates.
     pub fastest: Rate,
-    /// Whether super-packets of TCP carry only zeros, as those of hosts whose data has no content: their payload is then not
-    /// read from the socket but written anew.
+    /// Whether super-packets of TCP carry only zeros, so that their payload need not be read.
     pub zeros: bool,
     /// Slots of the frame pool, at least [`LinkConfig::FEWEST_FRAMES`]: as many as the queues, the
     /// delay lines and a few batches hold. When all are in use, frames wait in the sockets.

@@ -21,7 +21,6 @@ pub(crate) struct Lane<O> {
 }
 
 impl<O: Observer<Descriptor>> Lane<O> {
-    /// `zeros` is [`LinkConfig::zeros`](crate::LinkConfig::zeros).
     pub(crate) fn new(path: Chain<O>, zeros: bool) -> Self {
         Self {
             ingress: Ingress::new(zeros),

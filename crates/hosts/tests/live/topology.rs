@@ -351,8 +351,7 @@ fn a_fresh_veth_has_offloads_to_turn_off() {
         }
         offload::turn_off("a", &offload::LINK_TAKES).unwrap();
         let kept = offload::features_on("a").unwrap();
-        assert!(kept.iter().any(|on| on == "tx-tcp-segmentation"));
-        assert!(kept.iter().all(|on| offload::LINK_TAKES.contains(&&**on)));
+        assert!(!kept.is_empty() && kept.iter().all(|on| offload::LINK_TAKES.contains(&&**on)));
         offload::turn_off("a", &[]).unwrap();
         assert_eq!(offload::features_on("a").unwrap(), [""; 0]);
     })

@@ -104,10 +104,7 @@ impl<'a> Plan<'a> {
                 ipv6: false,
                 accurate_ecn: is_all_prague(&scenario),
                 gso: Direction::BOTH.map(|direction| offloads(&scenario, direction)),
-                offloads: match kernel_queue {
-                    Some(_) => &[],
-                    None => &offload::LINK_TAKES,
-                },
+                offloads: kernel_queue.map_or(&offload::LINK_TAKES[..], |_| &[]),
                 kernel_queue: kernel_queue.cloned(),
             },
             controls,
@@ -208,8 +205,8 @@ impl<'a> Plan<'a> {
         config.fastest = self.prepared.map_or(Rate::ZERO, Prepared::fastest);
         // Only sessions and programs say something.
         config.zeros =
-            self.scenario.groups.iter().all(|group| {
-                group.app.config().session().is_none() && programs_of(group).is_none()
+            !self.scenario.groups.iter().any(|group| {
+                group.app.config().session().is_some() || programs_of(group).is_some()
             });
         config.frames = pool_frames(&self.scenario, self.in_flight);
         Ok(config)

@@ -9,14 +9,14 @@
 //! Not taken: super-packets of UDP, of tunnels, and of AccECN, whose CWR stays in every segment (RFC 9768 section 3.2.2).
 
 use super::frame::network_layer;
+use super::header_checksum::{folded, sum};
 
 /// Bytes of the description.
 pub(crate) const DESCRIPTION: usize = 10;
 /// The most bytes in front of the payload of a super-packet that is taken.
 const MOST_HEADERS: usize = 192;
 
-// Offsets in the description, the last four of 16 bits: flags, kind of super-packet (0 for a wire packet), bytes of headers, payload of a
-// segment (also of a wire packet that was cut), first byte of the sum, and from there to the checksum.
+// Offsets behind the flags: kind of super-packet, or 0; bytes of headers; payload of a segment, also in one; begin of the sum, and from there to it.
 const KIND: usize = 1;
 const HEADER_LEN: usize = 2;
 const SEGMENT: usize = 4;
@@ -63,11 +63,10 @@ impl Offload {
         if self.0[0] & NEEDS_CHECKSUM == 0 || at + 2 > frame.len() {
             return None;
         }
-        // skb_checksum_help() of net/core/dev.c: a sum of zero is written as its other zero.
-        let sum = match !folded(sum(&frame[start..])) {
-            0 => u16::MAX,
-            sum => sum,
-        };
+        let sum = !folded(sum(&frame[start..]));
+        // Zero means none to UDP alone, which has its other form (RFC 768).
+        let is_none = sum == 0 && self.word(SUM_OFFSET) == 6;
+        let sum = if is_none { u16::MAX } else { sum };
         Some((at, sum.to_be_bytes()))
     }
 }
@@ -159,7 +158,7 @@ impl SuperPacket {
         let pseudo = sum(&headers[addresses]) + 6 + u64::from(above);
         change(headers, tcp + 16, |_| folded(pseudo));
     }
-    /// Adds the wire packet `frame` behind its segments, if it is what cutting would give next.
+    /// Adds the wire packet `frame`, if it is what cutting would give next.
     pub(crate) fn join(&mut self, frame: &[u8], offload: &Offload) -> bool {
         let payload = frame.len().saturating_sub(self.headers);
         if self.is_full
@@ -202,22 +201,6 @@ fn change(bytes: &mut [u8], at: usize, new: impl FnOnce(u16) -> u16) {
     bytes[at..at + 2].copy_from_slice(&new.to_be_bytes());
 }
 
-/// The sum of 16-bit words (RFC 1071), not folded; a last odd byte is the upper half of a word.
-fn sum(bytes: &[u8]) -> u64 {
-    let (words, rest) = bytes.as_chunks::<2>();
-    let words = words
-        .iter()
-        .map(|word| u64::from(u16::from_be_bytes(*word)));
-    words.sum::<u64>() + rest.first().map_or(0, |&last| u64::from(last) << 8)
-}
-
-fn folded(mut sum: u64) -> u16 {
-    while sum > 0xffff {
-        sum = (sum & 0xffff) + (sum >> 16);
-    }
-    sum as u16
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -229,42 +212,22 @@ mod tests {
     /// What a host sends: over IPv6 or not, identification and sequence number, FIN, PSH and CWR, payload of a segment, payload.
     type Sent = (bool, u32, [bool; 3], usize, Vec<u8>);
 
-    fn sent() -> impl Strategy<Value = Sent> {
-        let payload = prop::collection::vec(any::<u8>(), 1..6_000);
-        (
-            any::<bool>(),
-            any::<u32>(),
-            any::<[bool; 3]>(),
-            40_usize..1_460,
-            payload,
-        )
-    }
-
     /// A packet of a host without offloads that carries `part`, complete, `index` segments behind the first one.
     fn packet(sent: &Sent, index: usize, part: &[u8], is_first: bool, is_last: bool) -> Vec<u8> {
         let (v6, number, [fin, psh, cwr], segment, _) = sent;
         let mut v4 = Ipv4Header::new(0, 64, IpNumber::TCP, [10; 4], [9; 4]).unwrap();
         v4.identification = (*number as u16).wrapping_add(index as u16);
         let ip = match v6 {
-            true => IpHeaders::Ipv6(
-                Ipv6Header {
-                    hop_limit: 64,
-                    ..Default::default()
-                },
-                Default::default(),
-            ),
+            true => IpHeaders::Ipv6(Ipv6Header::default(), Default::default()),
             false => IpHeaders::Ipv4(v4, Default::default()),
         };
         let sequence = number.wrapping_add((index * segment) as u32);
         let mut tcp = TcpHeader::new(40_000, 5_001, sequence, 100);
         (tcp.fin, tcp.psh, tcp.cwr) = (*fin && is_last, *psh && is_last, *cwr && is_first);
-        tcp.set_options_raw(&[1, 1, 8, 10, 0, 1, 2, 3, 4, 5, 6, 7])
-            .unwrap();
-        let packet = PacketBuilder::ethernet2([2; 6], [3; 6])
-            .ip(ip)
-            .tcp_header(tcp);
+        tcp.set_options_raw(&[1, 1, 2, 4, 5, 6, 7, 8]).unwrap();
         let mut bytes = Vec::new();
-        packet.write(&mut bytes, part).unwrap();
+        let ethernet = PacketBuilder::ethernet2([2; 6], [3; 6]).ip(ip);
+        ethernet.tcp_header(tcp).write(&mut bytes, part).unwrap();
         bytes
     }
 
@@ -288,8 +251,7 @@ mod tests {
         frame
     }
 
-    /// Joins what leaves, as the sending half of a port does, and cuts it again, as the next kernel would. Returns the packets and
-    /// the number of frames that they left in.
+    /// Joins what leaves and cuts it again, as the next kernel would. Returns the packets and how many frames they left in.
     fn joined(mut rest: &[Packet]) -> (Vec<Vec<u8>>, usize) {
         let (mut wire, mut frames) = (Vec::new(), 0);
         while let [(first, offload), behind @ ..] = rest {
@@ -299,9 +261,8 @@ mod tests {
             let (here, later) = rest.split_at(whole.segments);
             let mut frame = first[..whole.headers].to_vec();
             let offload = whole.write(&mut frame);
-            for (packet, _) in here {
-                frame.extend(&packet[whole.headers..]);
-            }
+            here.iter()
+                .for_each(|(packet, _)| frame.extend(&packet[whole.headers..]));
             wire.extend(cut(&frame, &offload).iter().map(finished));
             (rest, frames) = (later, frames + 1);
         }
@@ -312,7 +273,10 @@ mod tests {
         /// Segments are the packets of a host without offloads, byte for byte. Whatever the queue does to them then, drops, marks,
         /// another order, joining changes nothing of what is on the wire.
         #[test]
-        fn a_super_packet_is_the_wire_packets_that_it_stands_for(sent in sent(), fates in prop::collection::vec(0_u8..6, 150)) {
+        fn a_super_packet_is_the_wire_packets_that_it_stands_for(
+            sent in (any::<bool>(), any::<u32>(), any::<[bool; 3]>(), 40_usize..1_460, prop::collection::vec(any::<u8>(), 1..6_000)),
+            fates in prop::collection::vec(0_u8..6, 150),
+        ) {
             let (v6, _, _, segment, payload) = &sent;
             let start = if *v6 { 54 } else { 34 };
             let offload = Offload([NEEDS_CHECKSUM, TCP_OVER_IPV4, 0, 0, 0, 0, 0, 0, 0, 0]);

@@ -148,9 +148,8 @@ impl Pool {
     }
     /// Whether `count` slots are free; if not, that is counted as [`Pool::take`] counts it.
     pub(crate) fn has(&mut self, count: usize) -> bool {
-        let is_there = self.free.len() >= count;
-        self.exhausted += u64::from(!is_there);
-        is_there
+        self.exhausted += u64::from(self.free.len() < count);
+        self.free.len() >= count
     }
     /// Gives a slot back. Each slot taken is given back once.
     ///
@@ -198,9 +197,8 @@ impl Pool {
     }
     /// What is left to the interface that sends `frame`, as stands in front of it.
     pub(crate) fn offload(&self, frame: Frame) -> Offload {
-        let start = self.described(frame);
-        let bytes = self.bytes[start..].first_chunk();
-        bytes.map_or(Offload::default(), |bytes| Offload(*bytes))
+        let bytes = self.bytes[self.described(frame)..].first_chunk();
+        bytes.copied().map_or(Offload::default(), Offload)
     }
     /// Writes what is left to the interface that sends `frame`.
     pub(crate) fn describe(&mut self, frame: Frame, offload: &Offload) {

@@ -38,7 +38,7 @@ pub(crate) struct Ingress {
     /// Slots for the next frames. The last one is filled first: it came back last and is still in the
     /// cache.
     slots: Vec<FrameId>,
-    /// What does not fit into the slot of each frame of a batch, unless that is `zeros`. The system gives the memory as super-packets come.
+    /// What does not fit into the slot of each frame of a batch, unless that is `zeros` ([`LinkConfig::zeros`](crate::LinkConfig::zeros)). The system gives the memory as super-packets come.
     beside: Vec<u8>,
     zeros: bool,
     /// The number of frames to ask for: preparing a whole batch for a single frame costs more than the
@@ -51,7 +51,6 @@ pub(crate) struct Ingress {
 }
 
 impl Ingress {
-    /// Nothing has arrived; `zeros` is [`LinkConfig::zeros`](crate::LinkConfig::zeros).
     pub(crate) fn new(zeros: bool) -> Self {
         Self {
             messages: Messages::new(),
@@ -174,8 +173,7 @@ impl Ingress {
     }
 }
 
-/// Segment `index` of the super-packet of `len` bytes that begins with `frame` and goes on in `beside`, or with zeros. The first one stays where
-/// it is, and the others, which come after it, go into slots of their own.
+/// Segment `index` of the super-packet of `len` bytes that begins with `frame` and goes on in `beside`, or with zeros. The first stays there.
 fn cut(
     whole: &SuperPacket,
     index: usize,
@@ -216,19 +214,12 @@ fn cut(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::fd::AsFd as _;
-    use std::os::unix::net::UnixDatagram;
-
-    /// A socket that holds these messages.
-    fn holding(messages: impl Iterator<Item = Vec<u8>>) -> [UnixDatagram; 2] {
-        let (from, to) = UnixDatagram::pair().unwrap();
-        messages.for_each(|message| assert_eq!(from.send(&message).unwrap(), message.len()));
-        [from, to]
-    }
+    use std::os::{fd::AsFd as _, unix::net::UnixDatagram};
 
     #[test]
     fn a_full_batch_leaves_more_in_the_socket_and_the_next_one_asks_for_more() {
-        let [_from, to] = holding((0..40).map(|_| vec![0; DESCRIPTION + 60]));
+        let (from, to) = UnixDatagram::pair().unwrap();
+        (0..40).for_each(|_| assert_eq!(from.send(&[0; 70]).unwrap(), 70));
         let (mut ingress, mut pool) = (Ingress::new(true), Pool::new(300, 1_500).unwrap());
         for (count, remains) in [(32, Remains::Perhaps), (8, Remains::Nothing)] {
             let mut packets = Vec::new();

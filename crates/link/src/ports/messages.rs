@@ -99,8 +99,8 @@ impl Messages {
         count
     }
 
-    /// Receives into the parts `(offset, len)` of `slab`, which do not overlap, and what is longer into the equal parts of `beside`,
-    /// one for each message of a batch, if there is any; returns how many were filled.
+    /// Receives into the parts `(offset, len)` of `slab`, which do not overlap, and the rest of message `i` into part `i` of [`BATCH`]
+    /// of `beside`, if that is not empty; returns how many were filled.
     pub(crate) fn receive(
         &mut self,
         socket: BorrowedFd<'_>,

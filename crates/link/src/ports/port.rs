@@ -132,8 +132,7 @@ impl Port {
         self.set(libc::SOL_SOCKET, libc::SO_TXTIME, &clock)
     }
 
-    /// From now on a description of what a host left to the interface stands in front of each frame, received or sent. Those that are
-    /// sent pass through the stack, which does what the interface cannot do.
+    /// From now on a description of what a host left to the interface stands in front of each frame, received or sent.
     pub(crate) fn describe_offloads(&self) -> io::Result<()> {
         self.set(libc::SOL_PACKET, PACKET_VNET_HDR, &1_i32)
     }
