@@ -6,7 +6,6 @@ use std::net::SocketAddr;
 use quell_app::{Report, Transport};
 use quell_hosts::cc::{self, Control, Modules};
 use quell_hosts::kernel_queue::KernelQueue;
-use quell_hosts::offload;
 use quell_hosts::topology::{
     GroupAddresses, GroupConfig as TopologyGroup, Topology, TopologyConfig,
 };
@@ -104,7 +103,7 @@ impl<'a> Plan<'a> {
                 ipv6: false,
                 accurate_ecn: is_all_prague(&scenario),
                 gso: Direction::BOTH.map(|direction| offloads(&scenario, direction)),
-                offloads: kernel_queue.map_or(&offload::LINK_TAKES[..], |_| &[]),
+                offloads: &[],
                 kernel_queue: kernel_queue.cloned(),
             },
             controls,

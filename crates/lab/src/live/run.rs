@@ -92,7 +92,7 @@ impl<'a> SetUp<'a> {
         } = asked;
         let kernel_queue = kernel::queue(scenario, world, options)?;
         programs::check(scenario, options)?;
-        let plan = Plan::new(
+        let mut plan = Plan::new(
             scenario,
             seed,
             world,
@@ -100,6 +100,10 @@ impl<'a> SetUp<'a> {
             options.modules(),
             listener.prepared(),
         )?;
+        if !options.watches() {
+            // Who watches wants wire packets.
+            plan.topology.offloads = &quell_hosts::offload::LINK_TAKES;
+        }
         let steering = match plan.is_watched() {
             true => Some(Steering::new(&plan, seed)?),
             false => None,

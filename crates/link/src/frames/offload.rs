@@ -243,7 +243,6 @@ mod tests {
         parts.map(segment).collect()
     }
 
-    /// What stands on the wire.
     fn finished((frame, offload): &Packet) -> Vec<u8> {
         let mut frame = frame.clone();
         let (at, sum) = offload.checksum(&frame).unwrap();

@@ -17,7 +17,6 @@ use super::offload::{DESCRIPTION, Offload};
 
 /// Bytes before each received frame.
 pub(crate) const HEADROOM: usize = 16;
-const _: () = assert!(HEADROOM >= 4 + DESCRIPTION);
 
 /// The part of a frame in front of the IP packet that a slot has room for: addresses, type, and the
 /// tags that the kernel leaves in place.
