@@ -35,6 +35,8 @@ pub struct Bottleneck<P, Q, O> {
     busy_until: Option<Time>,
     /// When something happens next if nothing arrives, [`Time::MAX`] for never: kept, because it is asked for more often than it changes.
     next: Time,
+    /// Whether the discipline has periodic control.
+    has_updates: bool,
     /// `None` where the clock is all that there is.
     moves: Option<Box<Moves>>,
     /// The packets of an aggregate while it is put together, with their link bytes.
@@ -46,6 +48,7 @@ impl<P: Packet, Q: Qdisc<P>, O: Observer<P>> Bottleneck<P, Q, O> {
     pub fn new(qdisc: Q, rate: Rate, framing: Framing, observer: O) -> Self {
         Self {
             next: qdisc.next_update().unwrap_or(Time::MAX),
+            has_updates: qdisc.has_updates(),
             qdisc,
             clock: DepartureClock::new(rate, framing),
             observer,
@@ -69,8 +72,11 @@ impl<P: Packet, Q: Qdisc<P>, O: Observer<P>> Bottleneck<P, Q, O> {
     /// bottleneck's own is moved up to it: logical time never runs backwards.
     #[inline]
     pub fn arrive(&mut self, mut packet: P, at: Time, sink: &mut impl FnMut(P, Departure)) {
-        self.advance(at, sink);
-        let at = self.now;
+        if self.next <= at {
+            self.catch_up(at, sink);
+        }
+        let at = self.now.max(at);
+        self.now = at;
         packet.set_arrival(at);
         if !self.is_free() {
             self.qdisc.enqueue(packet, at, &mut self.observer);
@@ -110,6 +116,12 @@ impl<P: Packet, Q: Qdisc<P>, O: Observer<P>> Bottleneck<P, Q, O> {
         self.now = self.now.max(until);
     }
 
+    /// [`Bottleneck::advance`], out of the way of arrivals.
+    #[inline(never)]
+    fn catch_up(&mut self, until: Time, sink: &mut impl FnMut(P, Departure)) {
+        self.advance(until, sink);
+    }
+
     /// When something happens next if nothing arrives.
     #[inline(always)]
     pub fn next_event(&self) -> Option<Time> {
@@ -119,8 +131,12 @@ impl<P: Packet, Q: Qdisc<P>, O: Observer<P>> Bottleneck<P, Q, O> {
     /// Finds what happens next.
     #[inline(always)]
     fn plan(&mut self) {
-        let update = self.qdisc.next_update().unwrap_or(Time::MAX);
-        self.next = self.busy_until.unwrap_or(Time::MAX).min(update);
+        self.next = self.busy_until.unwrap_or(Time::MAX);
+        debug_assert!(self.has_updates || self.qdisc.next_update().is_none());
+        if self.has_updates {
+            let update = self.qdisc.next_update().unwrap_or(Time::MAX);
+            self.next = self.next.min(update);
+        }
         if let Some(moves) = &self.moves {
             self.next = self.next.min(self.next_move(moves));
         }
@@ -206,6 +222,7 @@ impl<P: Packet, Q: Qdisc<P>, O: Observer<P>> Bottleneck<P, Q, O> {
     ) -> Result<(), ParameterError> {
         self.advance(at, sink);
         let done = (self.qdisc).configure(key, value, self.now, &mut self.observer);
+        self.has_updates = self.qdisc.has_updates();
         self.plan();
         done
     }
@@ -251,11 +268,10 @@ impl<P: Packet, Q: Qdisc<P>, O: Observer<P>> Bottleneck<P, Q, O> {
 
     /// Starts transmissions while the link is free. The loop ends after one packet, except on an
     /// unlimited link, where each transmission ends as it starts.
+    #[inline(always)]
     fn serve(&mut self, now: Time, sink: &mut impl FnMut(P, Departure)) {
         if self.takes_turns() {
-            self.use_chance(now, sink);
-            self.line_up(now);
-            return;
+            return self.take_chance(now, sink);
         }
         while self.is_free() {
             let Some(packet) = self.qdisc.dequeue(now, &mut self.observer) else {
@@ -263,6 +279,12 @@ impl<P: Packet, Q: Qdisc<P>, O: Observer<P>> Bottleneck<P, Q, O> {
             };
             self.transmit(packet, now, sink);
         }
+    }
+
+    #[cold]
+    fn take_chance(&mut self, now: Time, sink: &mut dyn FnMut(P, Departure)) {
+        self.use_chance(now, sink);
+        self.line_up(now);
     }
 
     /// Whether packets wait for their turn even when the link is free.
@@ -294,7 +316,7 @@ impl<P: Packet, Q: Qdisc<P>, O: Observer<P>> Bottleneck<P, Q, O> {
     }
 
     /// The turn of packets that wait has come.
-    fn take_turn(&mut self, now: Time, sink: &mut impl FnMut(P, Departure)) {
+    fn take_turn(&mut self, now: Time, sink: &mut dyn FnMut(P, Departure)) {
         let Some(moves) = self.moves.as_deref_mut() else {
             return;
         };
@@ -308,7 +330,7 @@ impl<P: Packet, Q: Qdisc<P>, O: Observer<P>> Bottleneck<P, Q, O> {
     }
 
     /// Sends the packets that the open chance carries. The last one may take further chances.
-    fn use_chance(&mut self, now: Time, sink: &mut impl FnMut(P, Departure)) {
+    fn use_chance(&mut self, now: Time, mut sink: &mut dyn FnMut(P, Departure)) {
         while self.busy_until.is_none() {
             let moves = self.moves.as_deref_mut();
             let Some(chances) = moves.and_then(|moves| moves.chances.as_mut()) else {
@@ -323,12 +345,12 @@ impl<P: Packet, Q: Qdisc<P>, O: Observer<P>> Bottleneck<P, Q, O> {
             };
             let link_bytes = self.clock.framing().link_bytes(packet.len());
             let (end, link_bytes) = chances.send(now, link_bytes);
-            self.depart(packet, now, end, link_bytes, sink);
+            self.depart(packet, now, end, link_bytes, &mut sink);
         }
     }
 
     /// Puts an aggregate together and sends it.
-    fn send_aggregate(&mut self, now: Time, sink: &mut impl FnMut(P, Departure)) {
+    fn send_aggregate(&mut self, now: Time, sink: &mut dyn FnMut(P, Departure)) {
         let moves = self.moves.as_deref_mut();
         let Some(accesses) = moves.and_then(|moves| moves.accesses.as_mut()) else {
             return;
@@ -396,205 +418,4 @@ impl<P: Packet, Q: Qdisc<P>, O: Observer<P>> Bottleneck<P, Q, O> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::disciplines::fifo::Fifo;
-    use crate::kind::QueueKind as _;
-    use crate::observer::Drop;
-    use crate::packet::{Ecn, testing::TestPacket};
-    use crate::parameter::Settings;
-    use crate::qdisc::Link;
-    use crate::random::Random;
-
-    struct Silent;
-
-    impl Observer<TestPacket> for Silent {
-        fn dropped(&mut self, _packet: TestPacket, _drop: Drop, _now: Time) {}
-    }
-
-    type TestLink = Bottleneck<TestPacket, Fifo<TestPacket>, Silent>;
-
-    /// 8 Mbit/s: a packet of 1 000 bytes takes 1 ms.
-    fn link() -> TestLink {
-        let mtu = Bytes::new(1_500);
-        let rate = Rate::from_mbps(8);
-        let settings = Settings::new(Fifo::<TestPacket>::ENTRY.parameters);
-        let random = Random::new(1, "queue");
-        let fifo = Fifo::new(settings, Link { rate, mtu }, random).unwrap();
-        Bottleneck::new(fifo, rate, Framing::default(), Silent)
-    }
-
-    fn packet(id: u64) -> TestPacket {
-        TestPacket::new(id, 1_000, Ecn::NotEct)
-    }
-
-    #[test]
-    fn an_idle_link_serves_at_once_and_a_busy_one_back_to_back() {
-        let mut link = link();
-        let mut starts = Vec::new();
-        for id in 0..3 {
-            link.arrive(packet(id), Time::from_micros(100), &mut |p, d| {
-                starts.push((p.id, d.start))
-            });
-        }
-        assert_eq!(link.next_event(), Some(Time::from_micros(1_100)));
-        link.advance(Time::from_secs(1), &mut |p, d| starts.push((p.id, d.start)));
-        let at = Time::from_micros;
-        assert_eq!(starts, [(0, at(100)), (1, at(1_100)), (2, at(2_100))]);
-        assert_eq!(link.next_event(), None);
-    }
-
-    #[test]
-    fn the_packet_in_service_finishes_at_the_old_rate() {
-        let mut link = link();
-        let mut ends = Vec::new();
-        let mut sink = |_: TestPacket, d: Departure| ends.push(d.end);
-        link.arrive(packet(0), Time::ZERO, &mut sink);
-        link.arrive(packet(1), Time::ZERO, &mut sink);
-        link.set_rate(Rate::from_mbps(80), Time::from_micros(500), &mut sink);
-        link.advance(Time::from_secs(1), &mut sink);
-        assert_eq!(ends, [Time::from_micros(1_000), Time::from_micros(1_100)]);
-    }
-
-    #[test]
-    fn an_outage_keeps_packets_until_the_link_is_back() {
-        let mut link = link();
-        let mut starts = Vec::new();
-        let mut sink = |p: TestPacket, d: Departure| starts.push((p.id, d.start));
-        link.set_rate(Rate::ZERO, Time::ZERO, &mut sink);
-        link.arrive(packet(0), Time::from_millis(1), &mut sink);
-        link.advance(Time::from_secs(5), &mut sink);
-        assert_eq!(link.backlog().packets, 1);
-        let mut sink = |p: TestPacket, d: Departure| starts.push((p.id, d.start));
-        link.set_rate(Rate::from_mbps(8), Time::from_secs(6), &mut sink);
-        assert_eq!(starts, [(0, Time::from_secs(6))]);
-    }
-
-    #[test]
-    fn a_late_caller_gets_the_same_departures() {
-        // Arrivals every 700 µs, reported one by one or all after the fact.
-        let run = |advance_between: bool| {
-            let mut link = link();
-            let mut out = Vec::new();
-            for id in 1..50 {
-                let at = Time::from_micros(700 * id);
-                if advance_between {
-                    for step in 0..7 {
-                        link.advance(
-                            (at - Time::from_micros(700)) + Time::from_micros(100 * step),
-                            &mut |p, d| out.push((p.id, d)),
-                        );
-                    }
-                }
-                link.arrive(packet(id), at, &mut |p, d| out.push((p.id, d)));
-            }
-            link.advance(Time::from_secs(1), &mut |p, d| out.push((p.id, d)));
-            out
-        };
-        assert_eq!(run(true), run(false));
-    }
-
-    #[test]
-    fn an_arrival_from_the_past_happens_now() {
-        let mut link = link();
-        link.advance(Time::from_millis(10), &mut |_, _| ());
-        let mut starts = Vec::new();
-        link.arrive(packet(0), Time::from_millis(9), &mut |p: TestPacket, d| {
-            starts.push((p.arrival(), d.start))
-        });
-        assert_eq!(starts, [(Time::from_millis(10), Time::from_millis(10))]);
-    }
-
-    /// Writes down the order in which it is called.
-    #[derive(Default)]
-    struct Diary {
-        calls: Vec<(&'static str, Time)>,
-        waiting: Vec<TestPacket>,
-        updates: u64,
-    }
-
-    impl Qdisc<TestPacket> for Diary {
-        fn queues(&self) -> &'static [&'static str] {
-            &["queue"]
-        }
-        fn enqueue(&mut self, packet: TestPacket, now: Time, _obs: &mut impl Observer<TestPacket>) {
-            self.calls.push(("arrival", now));
-            self.waiting.push(packet);
-        }
-        fn dequeue(
-            &mut self,
-            now: Time,
-            _obs: &mut impl Observer<TestPacket>,
-        ) -> Option<TestPacket> {
-            let packet = self.waiting.pop();
-            if packet.is_some() {
-                self.calls.push(("departure", now));
-            }
-            packet
-        }
-        fn transmitted(&mut self, now: Time) {
-            self.calls.push(("end of transmission", now));
-        }
-        fn next_update(&self) -> Option<Time> {
-            Some(Time::from_millis(self.updates + 1))
-        }
-        fn update(&mut self, now: Time) {
-            self.updates += 1;
-            self.calls.push(("update", now));
-        }
-        fn configure(
-            &mut self,
-            _: &str,
-            _: &str,
-            _: Time,
-            _: &mut impl Observer<TestPacket>,
-        ) -> Result<(), ParameterError> {
-            Ok(())
-        }
-        fn drain(&mut self, _: Time, _: &mut impl Observer<TestPacket>) {}
-        fn backlog(&self) -> Backlog {
-            Backlog::default()
-        }
-        fn status(&self, _: Time, _: &mut dyn FnMut(&'static str, crate::qdisc::Gauge)) {}
-    }
-
-    #[test]
-    fn ties_go_end_of_transmission_departure_update_arrival() {
-        let mut link = Bottleneck::new(
-            Diary::default(),
-            Rate::from_mbps(8),
-            Framing::default(),
-            Silent,
-        );
-        for id in 0..2 {
-            link.arrive(packet(id), Time::ZERO, &mut |_, _| ());
-        }
-        let ms = Time::from_millis(1);
-        link.arrive(packet(2), ms, &mut |_, _| ());
-        let at_one: Vec<_> = link
-            .qdisc()
-            .calls
-            .iter()
-            .filter(|c| c.1 == ms)
-            .map(|c| c.0)
-            .collect();
-        assert_eq!(
-            at_one,
-            ["end of transmission", "departure", "update", "arrival"]
-        );
-    }
-
-    #[test]
-    fn an_unlimited_link_empties_the_queue_at_once() {
-        let mut link = link();
-        let mut out = 0;
-        link.set_rate(Rate::UNLIMITED, Time::ZERO, &mut |_, _| ());
-        for id in 0..5 {
-            link.arrive(packet(id), Time::from_millis(id), &mut |_, d| {
-                assert_eq!(d.start, d.end);
-                out += 1;
-            });
-        }
-        assert_eq!((out, link.next_event()), (5, None));
-    }
-}
+mod tests;

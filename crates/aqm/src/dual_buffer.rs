@@ -243,7 +243,7 @@ impl<P: Packet, L: DualLaw> Qdisc<P> for DualBuffer<P, L> {
         self.law.update(&self.queues, now);
     }
 
-    fn set_rate(&mut self, rate: Rate, _now: Time, _obs: &mut impl Observer<P>) {
+    fn set_rate(&mut self, rate: Rate, _now: Time, _obs: &mut dyn Observer<P>) {
         let parameters = self.shell.parameters();
         let common = L::common(&parameters);
         let certain = |link| self.law.native().certain(link);
@@ -261,7 +261,7 @@ impl<P: Packet, L: DualLaw> Qdisc<P> for DualBuffer<P, L> {
         key: &str,
         value: &str,
         now: Time,
-        obs: &mut impl Observer<P>,
+        mut obs: &mut dyn Observer<P>,
     ) -> Result<(), ParameterError> {
         let (law, old) = (&mut self.law, self.limit);
         let (common, limit, link) = self.shell.change(key, value, |parameters, link| {
@@ -281,13 +281,13 @@ impl<P: Packet, L: DualLaw> Qdisc<P> for DualBuffer<P, L> {
             .configure(&common.protection, |link| law.native().certain(link));
         let too_much = |queues: &DualQueue<P>| law.is_exceeded(queues, limit);
         self.queues
-            .drop_heads_while(too_much, DropReason::Reconfigured, now, obs);
+            .drop_heads_while(too_much, DropReason::Reconfigured, now, &mut obs);
         Ok(())
     }
 
-    fn drain(&mut self, now: Time, obs: &mut impl Observer<P>) {
+    fn drain(&mut self, now: Time, mut obs: &mut dyn Observer<P>) {
         self.queues
-            .drop_heads_while(|_| true, DropReason::Drained, now, obs);
+            .drop_heads_while(|_| true, DropReason::Drained, now, &mut obs);
     }
     fn backlog(&self) -> Backlog {
         self.queues.backlog()

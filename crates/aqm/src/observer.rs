@@ -104,6 +104,13 @@ pub trait Observer<P> {
     fn enqueued(&mut self, _queue: QueueId, _packet: &P, _now: Time) {}
     /// `packet` left the queue at the start of its transmission; its sojourn time is final.
     fn dequeued(&mut self, _queue: QueueId, _packet: &P, _now: Time) {}
+    /// `packet` passed a queue in which nothing waits: [`Observer::enqueued`] and then [`Observer::dequeued`] at one time. An override does the
+    /// same with less work.
+    #[inline]
+    fn passed(&mut self, queue: QueueId, packet: &P, now: Time) {
+        self.enqueued(queue, packet, now);
+        self.dequeued(queue, packet, now);
+    }
     /// `packet` was newly marked CE. A packet that carried CE before is not reported.
     fn marked(&mut self, _queue: QueueId, _packet: &P, _reason: MarkReason, _now: Time) {}
     /// `packet` was dropped, before or after it was accepted.
@@ -124,6 +131,9 @@ impl<P, O: Observer<P> + ?Sized> Observer<P> for &mut O {
     }
     fn dequeued(&mut self, queue: QueueId, packet: &P, now: Time) {
         (**self).dequeued(queue, packet, now);
+    }
+    fn passed(&mut self, queue: QueueId, packet: &P, now: Time) {
+        (**self).passed(queue, packet, now);
     }
     fn marked(&mut self, queue: QueueId, packet: &P, reason: MarkReason, now: Time) {
         (**self).marked(queue, packet, reason, now);

@@ -90,12 +90,16 @@ pub trait Qdisc<P: Packet> {
     fn next_update(&self) -> Option<Time> {
         None
     }
+    /// Whether [`Qdisc::next_update`] may return a time before the next change of a parameter: nobody asks for it otherwise.
+    fn has_updates(&self) -> bool {
+        true
+    }
     /// Periodic control. Called at exactly [`Qdisc::next_update`], which must advance.
     fn update(&mut self, _now: Time) {}
     /// The link has another rate. This is never refused, because the link has the rate that it has: what follows from the rate is computed
     /// anew, such as a limit in time, even where the parameters would be refused on a link of this rate; what cannot be computed keeps its
     /// last value. At a rate of zero everything keeps its last value.
-    fn set_rate(&mut self, _rate: Rate, _now: Time, _obs: &mut impl Observer<P>) {}
+    fn set_rate(&mut self, _rate: Rate, _now: Time, _obs: &mut dyn Observer<P>) {}
     /// Changes a parameter of the living queue; packets that no longer fit are dropped as
     /// [`DropReason::Reconfigured`](crate::DropReason::Reconfigured). On an error nothing changes, and the error is about `key`: a change is
     /// never refused because an unrelated parameter no longer suits the link's rate.
@@ -104,10 +108,10 @@ pub trait Qdisc<P: Packet> {
         key: &str,
         value: &str,
         now: Time,
-        obs: &mut impl Observer<P>,
+        obs: &mut dyn Observer<P>,
     ) -> Result<(), ParameterError>;
     /// Drops all that is queued, as [`DropReason::Drained`](crate::DropReason::Drained).
-    fn drain(&mut self, now: Time, obs: &mut impl Observer<P>);
+    fn drain(&mut self, now: Time, obs: &mut dyn Observer<P>);
     /// The packets that wait, without the one in service.
     fn backlog(&self) -> Backlog;
     /// Reports named gauges for tables and pages, as of `now`.

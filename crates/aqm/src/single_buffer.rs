@@ -233,7 +233,7 @@ impl<P: Packet, L: ControlLaw> Qdisc<P> for SingleBuffer<P, L> {
         self.law.update(&self.queue, now);
     }
 
-    fn set_rate(&mut self, rate: Rate, now: Time, _obs: &mut impl Observer<P>) {
+    fn set_rate(&mut self, rate: Rate, now: Time, _obs: &mut dyn Observer<P>) {
         if rate.is_zero() {
             return self.law.stop(now);
         }
@@ -250,7 +250,7 @@ impl<P: Packet, L: ControlLaw> Qdisc<P> for SingleBuffer<P, L> {
         key: &str,
         value: &str,
         now: Time,
-        obs: &mut impl Observer<P>,
+        mut obs: &mut dyn Observer<P>,
     ) -> Result<(), ParameterError> {
         let (law, queue) = (&mut self.law, &self.queue);
         let limit = self.shell.change(key, value, |parameters, link| {
@@ -267,13 +267,13 @@ impl<P: Packet, L: ControlLaw> Qdisc<P> for SingleBuffer<P, L> {
         if key == LIMIT && L::LOWERED_LIMIT_DROPS {
             let too_much = |backlog| limit.is_exceeded(backlog);
             self.queue
-                .drop_heads_while(too_much, DropReason::Reconfigured, now, obs);
+                .drop_heads_while(too_much, DropReason::Reconfigured, now, &mut obs);
         }
         Ok(())
     }
 
-    fn drain(&mut self, now: Time, obs: &mut impl Observer<P>) {
-        self.queue.drain(now, obs);
+    fn drain(&mut self, now: Time, mut obs: &mut dyn Observer<P>) {
+        self.queue.drain(now, &mut obs);
         self.law.drained(&self.queue, now);
     }
     #[inline]

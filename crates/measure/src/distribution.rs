@@ -212,6 +212,10 @@ impl Distribution {
     pub fn count(&self) -> u64 {
         self.occupied().map(|(_, count)| count).sum()
     }
+    /// Sum of all values.
+    pub(crate) fn sum(&self) -> u128 {
+        self.sum
+    }
     /// Exact mean; `None` if empty.
     pub fn mean(&self) -> Option<f64> {
         (!self.is_empty()).then(|| self.sum as f64 / self.count() as f64)

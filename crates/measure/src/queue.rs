@@ -40,7 +40,7 @@ pub(crate) fn group_resolution(groups: usize) -> Resolution {
 /// Counters and sojourn times of a queue or a group.
 #[derive(Debug, Clone)]
 pub(crate) struct Tally {
-    /// Since the start of the run.
+    /// Since the start of the run, without the delays of the open segment: see [`Tally::counts`].
     pub(crate) counts: Counts,
     /// Sojourn times in ns of the open segment.
     pub(crate) delay: Distribution,
@@ -68,13 +68,19 @@ impl Tally {
     pub(crate) fn deliver(&mut self, bytes: u64, sojourn: Time, bucket: usize) {
         self.counts.packets += 1;
         self.counts.bytes += bytes;
-        self.counts.delay += u128::from(sojourn.as_nanos());
         self.delay.record_in(bucket, sojourn.as_nanos(), 1);
     }
 
+    /// Since the start of the run.
+    pub(crate) fn counts(&self) -> Counts {
+        Counts {
+            delay: self.counts.delay + self.delay.sum(),
+            ..self.counts
+        }
+    }
     /// Counters of the open segment.
     pub(crate) fn segment(&self) -> Counts {
-        self.counts.since(&self.counts_before)
+        self.counts().since(&self.counts_before)
     }
     /// Counters of the closed segments of the whole.
     pub(crate) fn whole(&self) -> Counts {
@@ -83,6 +89,7 @@ impl Tally {
 
     /// Ends the open segment, which becomes part of the whole if `measured`.
     pub(crate) fn close_segment(&mut self, measured: bool) {
+        self.counts = self.counts();
         if measured {
             self.whole_delay.merge(&self.delay);
         } else {
@@ -151,6 +158,15 @@ impl BacklogTally {
     #[inline]
     pub(crate) fn deliver(&mut self, bytes: u64, now: Time) {
         self.remove(bytes, now);
+        if self.measured {
+            self.at_dequeue.record_in(self.bucket, self.bytes, 1);
+        }
+    }
+
+    /// A packet is delivered as it comes.
+    #[inline]
+    pub(crate) fn pass(&mut self, now: Time) {
+        self.account(now);
         if self.measured {
             self.at_dequeue.record_in(self.bucket, self.bytes, 1);
         }

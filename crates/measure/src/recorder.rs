@@ -81,6 +81,28 @@ struct Queue {
     interval_max: Time,
 }
 
+impl Queue {
+    /// `packet` leaves after `sojourn`, which has this bucket.
+    #[inline(always)]
+    fn deliver<P: Packet + Labelled>(
+        &mut self,
+        groups: &mut [Option<Tally>],
+        packet: &P,
+        sojourn: Time,
+        bucket: usize,
+    ) {
+        let bytes = packet.len().get();
+        self.tally.deliver(bytes, sojourn, bucket);
+        self.interval_max = self.interval_max.max(sojourn);
+        let group = packet.group();
+        if let Some(Some(group)) = group.and_then(|group| groups.get_mut(group.index())) {
+            let delay = &self.tally.delay;
+            let bucket = group.delay.bucket_as_in(delay, bucket, sojourn.as_nanos());
+            group.deliver(bytes, sojourn, bucket);
+        }
+    }
+}
+
 impl Recorder {
     /// Memory of a recorder in bytes for `queues` queues and `groups` groups whose data crosses the link.
     pub fn memory(queues: usize, groups: usize) -> u64 {
@@ -156,22 +178,26 @@ impl Recorder {
         self.advance(now);
         let (bytes, sojourn) = (packet.len().get(), packet.sojourn(now));
         if let Some(queue) = self.queues.get_mut(queue.index()) {
-            let nanos = sojourn.as_nanos();
-            let bucket = queue.tally.delay.bucket(nanos);
             queue.backlog.deliver(bytes, now);
-            queue.tally.deliver(bytes, sojourn, bucket);
-            queue.interval_max = queue.interval_max.max(sojourn);
-            let groups = &mut self.groups;
-            let group = packet
-                .group()
-                .and_then(|group| groups.get_mut(group.index()));
-            if let Some(Some(group)) = group {
-                let bucket = group.delay.bucket_as_in(&queue.tally.delay, bucket, nanos);
-                group.deliver(bytes, sojourn, bucket);
-            }
+            let bucket = queue.tally.delay.bucket(sojourn.as_nanos());
+            queue.deliver(&mut self.groups, packet, sojourn, bucket);
         }
         if let Some(several) = &mut self.several {
             several.remove(bytes, now);
+        }
+    }
+
+    /// See [`Observer::passed`]: the backlog is what it was, and the packet has waited for no time.
+    #[inline]
+    pub fn on_passed<P: Packet + Labelled>(&mut self, queue: QueueId, packet: &P, now: Time) {
+        self.advance(now);
+        if let Some(queue) = self.queues.get_mut(queue.index()) {
+            queue.backlog.pass(now);
+            queue.deliver(&mut self.groups, packet, Time::ZERO, 0);
+        }
+        if let Some(several) = &mut self.several {
+            several.add(packet.len().get(), now);
+            several.remove(packet.len().get(), now);
         }
     }
 
@@ -325,7 +351,7 @@ impl Recorder {
         let length = at - self.interval_start;
         self.interval_start = at;
         for queue in &mut self.queues {
-            let counts = queue.tally.counts.since(&queue.interval);
+            let counts = queue.tally.counts().since(&queue.interval);
             let any = counts.packets > 0;
             self.rows.push(QueueRow {
                 time: at,
@@ -342,7 +368,7 @@ impl Recorder {
                 delay_max: any.then_some(queue.interval_max),
                 backlog: Bytes::new(queue.backlog.bytes()),
             });
-            queue.interval = queue.tally.counts;
+            queue.interval = queue.tally.counts();
             queue.interval_max = Time::ZERO;
         }
     }
@@ -471,6 +497,10 @@ impl<P: Packet + Labelled> Observer<P> for Recorder {
     }
     fn dequeued(&mut self, queue: QueueId, packet: &P, now: Time) {
         self.on_dequeued(queue, packet, now);
+    }
+    #[inline]
+    fn passed(&mut self, queue: QueueId, packet: &P, now: Time) {
+        self.on_passed(queue, packet, now);
     }
     fn marked(&mut self, queue: QueueId, packet: &P, reason: MarkReason, now: Time) {
         self.on_marked(queue, packet, reason, now);

@@ -34,6 +34,8 @@ pub(crate) struct Network<O> {
     /// The first source that is a lane to hosts.
     first_lane: usize,
     timers: usize,
+    /// The earliest timer of the hosts.
+    timers_at: Time,
     /// The thread that wakes late for packets due at the ends of wires; `None` is never late.
     pub(crate) wakeup_delay: Option<WakeupDelay>,
     /// Room for the actions of an application, so that none is allocated each time.
@@ -61,8 +63,11 @@ pub(crate) struct Path<O> {
     queue: Bottleneck<Packet, Discipline<Packet>, Collector<O>>,
     /// The way of packets behind the queue, by group.
     ways: Vec<Way>,
-    /// The bottleneck as a source.
+    /// The bottleneck as a source, and the time that it has there.
     source: usize,
+    planned: Time,
+    /// Whether packets are marked with values on their way to the queue.
+    marks: bool,
 }
 
 /// Why there is no such network.
@@ -96,7 +101,7 @@ impl<O: Observer<Packet>> Network<O> {
             .into_iter()
             .flat_map(|link| [link.forward, link.reverse]);
         let paths = sides.zip(ways).zip(observers).enumerate();
-        let paths: Vec<Path<O>> = paths
+        let mut paths: Vec<Path<O>> = paths
             .map(|(source, ((mut side, ways), observer))| {
                 if let Some((impairment, random)) = side.impairment.take() {
                     wires.impair(source, Impairer::new(impairment, random));
@@ -105,7 +110,7 @@ impl<O: Observer<Packet>> Network<O> {
             })
             .collect();
         let mut sources = Sources::new(timers + 1);
-        for path in &paths {
+        for path in &mut paths {
             path.plan(&mut sources);
         }
         let entries = Direction::BOTH.map(|direction| {
@@ -121,6 +126,7 @@ impl<O: Observer<Packet>> Network<O> {
             sources,
             first_lane: count + between,
             timers,
+            timers_at: Time::MAX,
             wakeup_delay: None,
             actions: Vec::new(),
             events: Vec::new(),
@@ -143,7 +149,10 @@ impl<O: Observer<Packet>> Network<O> {
     /// The earliest timer of the hosts.
     #[inline]
     pub(crate) fn set_timers(&mut self, at: Time) {
-        self.sources.set(self.timers, at);
+        if at != self.timers_at {
+            self.timers_at = at;
+            self.sources.set(self.timers, at);
+        }
     }
 
     pub(crate) fn set_announce(&mut self, announce: Announce<O>) {
@@ -217,7 +226,7 @@ impl<O: Observer<Packet>> Network<O> {
         paths.map(|(index, path)| (wires.lost(index), path.observer_mut()))
     }
 
-    /// Gives back the options of lost packets.
+    /// Gives back the options of packets that were dropped or lost.
     #[inline]
     pub(crate) fn free_lost(&mut self, options: &mut OptionStore) {
         while let Some(place) = self.wires.take_lost() {
@@ -244,6 +253,8 @@ impl<O: Observer<Packet>> Path<O> {
             dropped: Vec::new(),
         };
         Self {
+            marks: side.passage.is_some() || side.markers.iter().any(Option::is_some),
+            planned: Time::MAX,
             markers: side.markers,
             passage: side.passage.map(Box::new),
             queue: Bottleneck::new(side.discipline, side.rate, side.framing, collector)
@@ -254,18 +265,18 @@ impl<O: Observer<Packet>> Path<O> {
     }
 
     #[inline]
-    fn plan(&self, sources: &mut Sources) {
-        sources.set(self.source, self.queue.next_event().unwrap_or(Time::MAX));
+    fn plan(&mut self, sources: &mut Sources) {
+        let next = self.queue.next_event().unwrap_or(Time::MAX);
+        if next != self.planned {
+            self.planned = next;
+            sources.set(self.source, next);
+        }
     }
 
     #[inline]
     fn arrive(&mut self, mut packet: Packet, now: Time, wires: &mut Wires, sources: &mut Sources) {
-        if let Some(Some(marker)) = self.markers.get_mut(packet.group_index()) {
-            marker.mark(&mut packet, now);
-        }
-        if let Some(passage) = &mut self.passage {
-            let group = packet.group_index();
-            passage.mark(&mut packet, group, now);
+        if self.marks {
+            self.mark(&mut packet, now);
         }
         let ways = &self.ways;
         let sink = &mut |packet: Packet, departure: Departure| {
@@ -287,11 +298,27 @@ impl<O: Observer<Packet>> Path<O> {
         self.plan(sources);
     }
 
-    /// Shows the observer the waiting times of packets that start their last transmission of several.
+    #[inline(never)]
+    fn mark(&mut self, packet: &mut Packet, now: Time) {
+        let group = packet.group_index();
+        if let Some(Some(marker)) = self.markers.get_mut(group) {
+            marker.mark(packet, now);
+        }
+        if let Some(passage) = &mut self.passage {
+            passage.mark(packet, group, now);
+        }
+    }
+
+    /// Shows the observer the waiting times of packets that start their last transmission of several, and leaves the options of dropped
+    /// packets with those of lost ones.
     #[inline]
     fn report(&mut self, wires: &mut Wires, now: Time) {
         while let Some((packet, waited)) = wires.waited() {
             self.observer_mut().crossed(&packet, waited, now);
+        }
+        let dropped = &mut self.queue.observer_mut().dropped;
+        if !dropped.is_empty() {
+            wires.lose(dropped);
         }
     }
 
@@ -316,15 +343,6 @@ impl<O: Observer<Packet>> Path<O> {
         self.report(wires, at);
         self.plan(sources);
         done
-    }
-
-    /// Gives back the options of dropped packets.
-    #[inline]
-    pub(crate) fn free_dropped(&mut self, options: &mut OptionStore) {
-        let dropped = &mut self.queue.observer_mut().dropped;
-        while let Some(place) = dropped.pop() {
-            options.take(place);
-        }
     }
 
     /// Packets in the queue, without the one in service.
@@ -361,6 +379,10 @@ impl<O: Observer<Packet>> Observer<Packet> for Collector<O> {
     #[inline]
     fn dequeued(&mut self, queue: QueueId, packet: &Packet, now: Time) {
         self.observer.dequeued(queue, packet, now);
+    }
+    #[inline]
+    fn passed(&mut self, queue: QueueId, packet: &Packet, now: Time) {
+        self.observer.passed(queue, packet, now);
     }
     #[inline]
     fn marked(&mut self, queue: QueueId, packet: &Packet, reason: MarkReason, now: Time) {

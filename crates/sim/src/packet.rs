@@ -30,7 +30,7 @@ const CONNECTION_SHIFT: u32 = 2;
 const SESSION: u16 = 1 << 15;
 /// Bits of the number of a session's connection in [`Packet::kind`] and in each timestamp.
 const LOW: u32 = u8::BITS - CONNECTION_SHIFT;
-const HIGH: u32 = HORIZON.as_nanos().leading_zeros() + 1;
+const HIGH: u32 = HORIZON.as_nanos().leading_zeros();
 /// Bits of a timestamp that are a time.
 const TIME: u64 = u64::MAX >> HIGH;
 /// Bits of the number of a session's connection.

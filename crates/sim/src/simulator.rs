@@ -20,6 +20,7 @@ use crate::network::{Announce, Impossible, Network, Path, Source};
 use crate::options::OptionStore;
 use crate::packet::Packet;
 use crate::session::{Session, World};
+use crate::sources::HORIZON;
 use crate::timers::Timers;
 use crate::wakeup_delay::{Lateness, WakeupDelay};
 use crate::wire::path_of;
@@ -169,6 +170,7 @@ impl<O: Observer<Packet>> Simulator<O> {
 
     /// Returns `false` if it was stopped.
     fn run_events(&mut self, until: Time, stop: &AtomicBool) -> bool {
+        let until = until.min(HORIZON);
         while !stop.load(Ordering::Relaxed) {
             for _ in 0..LOOK {
                 let (at, source) = self.network.next();
@@ -205,7 +207,8 @@ impl<O: Observer<Packet>> Simulator<O> {
         match &mut self.flows[id as usize] {
             Member::Plain(flow) => {
                 let end = flow.receive(&packet, self.now, &mut self.network, &mut self.options);
-                self.settle(id, end);
+                set_timer(&mut self.timers, flow, id, end, self.now);
+                self.settled();
             }
             Member::Session(_) => self.at_session(id, |session, world| {
                 session.receive(&packet, world);
@@ -265,7 +268,8 @@ impl<O: Observer<Packet>> Simulator<O> {
             match &mut self.flows[id as usize] {
                 Member::Plain(flow) => {
                     flow.ring(end, self.now, &mut self.network, &mut self.options);
-                    self.settle(id, end);
+                    set_timer(&mut self.timers, flow, id, end, self.now);
+                    self.settled();
                 }
                 Member::Session(_) => self.at_session(id, |session, world| {
                     session.ring(end, world);
@@ -275,23 +279,9 @@ impl<O: Observer<Packet>> Simulator<O> {
         self.network.set_timers(self.timers.next());
     }
 
-    /// Follows up an event at an end of a flow.
-    #[inline]
-    fn settle(&mut self, id: u32, end: End) {
-        // All that is due was done just now: a timer never rings twice at one instant.
-        if let Member::Plain(flow) = &self.flows[id as usize] {
-            let at = flow.next_timer(end).max(self.now + Time::from_nanos(1));
-            self.timers.set(2 * id + end as u32, at, self.now);
-        }
-        self.settled();
-    }
-
     /// Follows up an event, once the timers are set.
     #[inline]
     fn settled(&mut self) {
-        for path in &mut self.network.paths {
-            path.free_dropped(&mut self.options);
-        }
         self.network.free_lost(&mut self.options);
         self.network.set_timers(self.timers.next());
     }
@@ -304,9 +294,10 @@ impl<O: Observer<Packet>> Simulator<O> {
                         flow.start(self.now, &mut self.network, &mut self.options);
                         // The receiver of most kinds only waits.
                         if flow.next_timer(End::Receiver) < Time::MAX {
-                            self.settle(id, End::Receiver);
+                            set_timer(&mut self.timers, flow, id, End::Receiver, self.now);
                         }
-                        self.settle(id, End::Sender);
+                        set_timer(&mut self.timers, flow, id, End::Sender, self.now);
+                        self.settled();
                     }
                     Member::Session(_) => self.at_session(id, Session::start),
                 }
@@ -314,7 +305,8 @@ impl<O: Observer<Packet>> Simulator<O> {
             Planned::Stop(id) => match &mut self.flows[id as usize] {
                 Member::Plain(flow) => {
                     flow.stop(self.now, &mut self.network, &mut self.options);
-                    self.settle(id, End::Sender);
+                    set_timer(&mut self.timers, flow, id, End::Sender, self.now);
+                    self.settled();
                 }
                 Member::Session(_) => self.at_session(id, Session::stop),
             },
@@ -462,6 +454,14 @@ fn check(config: &Config) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+/// Sets the timer of an end at which something happened `now`.
+#[inline]
+fn set_timer(timers: &mut Timers, flow: &Flow, id: u32, end: End, now: Time) {
+    // All that is due was done just now: a timer never rings twice at one instant.
+    let at = flow.next_timer(end).max(now + Time::from_nanos(1));
+    timers.set(2 * id + end as u32, at, now);
 }
 
 #[cfg(all(test, target_pointer_width = "64"))]

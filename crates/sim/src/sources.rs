@@ -15,8 +15,8 @@ use quell_units::Time;
 const NUMBER_BITS: u32 = 10;
 /// The most sources.
 pub(crate) const MOST_SOURCES: usize = 1 << NUMBER_BITS;
-/// The first time that a key cannot hold, 208 days; events from then on never happen.
-pub(crate) const HORIZON: Time = Time::from_nanos(1 << (64 - NUMBER_BITS));
+/// 208 days: events from then on never happen. The last time that a key can hold, so that a key that no event has is this late.
+pub(crate) const HORIZON: Time = Time::from_nanos((1 << (64 - NUMBER_BITS)) - 1);
 
 /// A key that no event has.
 const NEVER: u64 = u64::MAX;
@@ -27,10 +27,11 @@ const FAN: usize = 8;
 /// The time of the next event of each source.
 #[derive(Debug)]
 pub(crate) struct Sources {
-    /// The root at 0, the children of `i` from `8 i + 1`. A leaf holds the keys of eight sources,
-    /// time in the upper bits and number of the source in the lower; any other node the smallest
-    /// key of each of its children.
-    nodes: Vec<[u64; FAN]>,
+    /// Node 0. A leaf holds the keys of eight sources, time in the upper bits and number of the source in the lower; any other node the
+    /// smallest key of each of its children.
+    root: [u64; FAN],
+    /// The other nodes from 1 on: the children of `i` from `8 i + 1`.
+    below: Vec<[u64; FAN]>,
     /// The first of the leaves.
     leaves: usize,
 }
@@ -45,7 +46,8 @@ impl Sources {
             room *= FAN;
         }
         Self {
-            nodes: vec![[NEVER; FAN]; leaves + count.div_ceil(FAN).max(1)],
+            root: [NEVER; FAN],
+            below: vec![[NEVER; FAN]; leaves + count.div_ceil(FAN).max(1) - 1],
             leaves,
         }
     }
@@ -58,30 +60,33 @@ impl Sources {
         } else {
             NEVER
         };
-        if self.leaves == 0 && source < FAN {
-            self.nodes[0][source] = key;
-            return;
+        if self.leaves == 0 {
+            self.root[source % FAN] = key;
+        } else {
+            self.set_below(source, key);
         }
+    }
+    #[inline(never)]
+    fn set_below(&mut self, source: usize, key: u64) {
         let mut node = self.leaves + source / FAN;
-        self.nodes[node][source % FAN] = key;
+        self.below[node - 1][source % FAN] = key;
         while node > 0 {
-            let winner = smallest(&self.nodes[node]);
+            let winner = smallest(&self.below[node - 1]);
             let place = (node - 1) % FAN;
             node = (node - 1) / FAN;
-            self.nodes[node][place] = winner;
+            match node {
+                0 => self.root[place] = winner,
+                _ => self.below[node - 1][place] = winner,
+            }
         }
     }
 
-    /// When the next event happens, and at which source; [`Time::MAX`] if none ever.
+    /// When the next event happens, and at which source; [`HORIZON`] if none ever.
     #[inline]
     pub(crate) fn first(&self) -> (Time, usize) {
-        let key = smallest(&self.nodes[0]);
-        if key == NEVER {
-            (Time::MAX, 0)
-        } else {
-            let source = key & (MOST_SOURCES as u64 - 1);
-            (Time::from_nanos(key >> NUMBER_BITS), source as usize)
-        }
+        let key = smallest(&self.root);
+        let source = key & (MOST_SOURCES as u64 - 1);
+        (Time::from_nanos(key >> NUMBER_BITS), source as usize)
     }
 }
 
@@ -99,7 +104,7 @@ mod tests {
     #[test]
     fn the_smaller_number_goes_first_at_equal_times() {
         let mut sources = Sources::new(3);
-        assert_eq!(sources.first().0, Time::MAX);
+        assert_eq!(sources.first().0, HORIZON);
         let at = Time::from_secs(86_400);
         for source in [2, 0, 1] {
             sources.set(source, at);
@@ -107,13 +112,16 @@ mod tests {
         assert_eq!(sources.first(), (at, 0));
         sources.set(0, Time::MAX);
         assert_eq!(sources.first(), (at, 1));
+        sources.set(1, Time::MAX);
+        sources.set(2, HORIZON);
+        assert_eq!(sources.first().0, HORIZON);
     }
 
     #[test]
     fn what_lies_beyond_the_horizon_never_happens() {
         let mut sources = Sources::new(2);
         sources.set(1, HORIZON);
-        assert_eq!(sources.first().0, Time::MAX);
+        assert_eq!(sources.first().0, HORIZON);
         let last = HORIZON - Time::from_nanos(1);
         sources.set(1, last);
         assert_eq!(sources.first(), (last, 1));
@@ -131,7 +139,7 @@ mod tests {
                 sources.set(source, Time::from_nanos(times[source]));
                 let (expected, at) = times.iter().enumerate().min_by_key(|&(i, &at)| (at, i)).unwrap();
                 let first = sources.first();
-                prop_assert_eq!(first.0.as_nanos(), *at);
+                prop_assert_eq!(first.0, Time::from_nanos(*at).min(HORIZON));
                 prop_assert!(*at == u64::MAX || first.1 == expected);
             }
         }

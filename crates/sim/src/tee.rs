@@ -18,6 +18,10 @@ impl<A: Observer<Packet>, B: Observer<Packet>> Observer<Packet> for Tee<A, B> {
         self.0.dequeued(queue, packet, now);
         self.1.dequeued(queue, packet, now);
     }
+    fn passed(&mut self, queue: QueueId, packet: &Packet, now: Time) {
+        self.0.passed(queue, packet, now);
+        self.1.passed(queue, packet, now);
+    }
     fn marked(&mut self, queue: QueueId, packet: &Packet, reason: MarkReason, now: Time) {
         self.0.marked(queue, packet, reason, now);
         self.1.marked(queue, packet, reason, now);

@@ -30,7 +30,7 @@ pub(crate) struct Wires {
     source: usize,
     /// Impairments behind each queue, by path.
     impairers: Vec<Option<Impairer>>,
-    /// Places of the options of packets that were lost.
+    /// Places of the options of packets that were dropped or lost.
     lost: Vec<u32>,
     /// Waiting times of packets that cross several queues.
     waits: Option<Waits>,
@@ -139,7 +139,13 @@ impl Wires {
         self.impairers[path].as_ref().map_or(0, Impairer::lost)
     }
 
-    /// Places of options that lost packets leave behind.
+    /// Takes places of options that dropped packets leave behind.
+    #[cold]
+    pub(crate) fn lose(&mut self, dropped: &mut Vec<u32>) {
+        self.lost.append(dropped);
+    }
+
+    /// Places of options that dropped and lost packets leave behind.
     pub(crate) fn take_lost(&mut self) -> Option<u32> {
         self.lost.pop()
     }
@@ -399,6 +405,7 @@ fn rest_of(delay: Time, hops: Hops, direction: Direction, links: &[Time]) -> Opt
 mod tests {
     use super::*;
     use crate::packet::Label;
+    use crate::sources::HORIZON;
     use quell_measure::{Direction, FlowId};
     use quell_units::{Bytes, Ecn};
 
@@ -430,7 +437,7 @@ mod tests {
         }
         assert_eq!((wires.lanes(), wires.len(0)), ((4, 0), 4));
         let mut released = Vec::new();
-        while sources.first().0 < Time::MAX {
+        while sources.first().0 < HORIZON {
             let (at, source) = sources.first();
             let packet = wires.pop(source, at, &mut sources).unwrap();
             assert_eq!(packet.release(), at);

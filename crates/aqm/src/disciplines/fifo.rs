@@ -191,14 +191,13 @@ impl DropTail {
 
     /// `packet` leaves the queue, or passes an empty one.
     #[inline]
-    fn serve<P: Packet>(&mut self, packet: &P, now: Time, obs: &mut impl Observer<P>) {
+    fn serve(&mut self, packet: &impl Packet) {
         if self.count_in_service {
             self.in_service = Backlog {
                 packets: 1,
                 bytes: packet.len(),
             };
         }
-        obs.dequeued(QueueId::SINGLE, packet, now);
     }
 }
 
@@ -276,7 +275,8 @@ impl ControlLaw for DropTail {
         obs: &mut impl Observer<P>,
     ) -> Option<P> {
         let packet = queue.pop()?;
-        self.serve(&packet, now, obs);
+        self.serve(&packet);
+        obs.dequeued(QueueId::SINGLE, &packet, now);
         Some(packet)
     }
     #[inline]
@@ -291,8 +291,8 @@ impl ControlLaw for DropTail {
             self.enqueue(queue, packet, now, obs);
             return self.dequeue(queue, now, obs);
         }
-        obs.enqueued(QueueId::SINGLE, &packet, now);
-        self.serve(&packet, now, obs);
+        self.serve(&packet);
+        obs.passed(QueueId::SINGLE, &packet, now);
         Some(packet)
     }
     #[inline]

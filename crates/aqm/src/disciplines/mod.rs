@@ -61,7 +61,7 @@ macro_rules! disciplines {
             fn queues(&self) -> &'static [&'static str] {
                 match self { $(Self::$variant(q) => q.queues(),)* Self::Own(q) => q.queues() }
             }
-            #[inline]
+            #[inline(always)]
             fn enqueue(&mut self, packet: P, now: Time, obs: &mut impl Observer<P>) {
                 match self { $(Self::$variant(q) => q.enqueue(packet, now, obs),)* Self::Own(q) => q.enqueue(packet, now, obs) }
             }
@@ -81,19 +81,23 @@ macro_rules! disciplines {
             fn next_update(&self) -> Option<Time> {
                 match self { $(Self::$variant(q) => q.next_update(),)* Self::Own(q) => q.next_update() }
             }
+            // Those of this crate always have a next update, or never.
+            fn has_updates(&self) -> bool {
+                matches!(self, Self::Own(_)) || self.next_update().is_some()
+            }
             // Rare beside packets: out of their way.
             #[inline(never)]
             fn update(&mut self, now: Time) {
                 match self { $(Self::$variant(q) => q.update(now),)* Self::Own(q) => q.update(now) }
             }
-            fn set_rate(&mut self, rate: Rate, now: Time, obs: &mut impl Observer<P>) {
-                match self { $(Self::$variant(q) => q.set_rate(rate, now, obs),)* Self::Own(q) => q.set_rate(rate, now, obs) }
+            fn set_rate(&mut self, rate: Rate, now: Time, mut obs: &mut dyn Observer<P>) {
+                match self { $(Self::$variant(q) => q.set_rate(rate, now, &mut obs),)* Self::Own(q) => q.set_rate(rate, now, &mut obs) }
             }
-            fn configure(&mut self, key: &str, value: &str, now: Time, obs: &mut impl Observer<P>) -> Result<(), ParameterError> {
-                match self { $(Self::$variant(q) => q.configure(key, value, now, obs),)* Self::Own(q) => q.configure(key, value, now, obs) }
+            fn configure(&mut self, key: &str, value: &str, now: Time, mut obs: &mut dyn Observer<P>) -> Result<(), ParameterError> {
+                match self { $(Self::$variant(q) => q.configure(key, value, now, &mut obs),)* Self::Own(q) => q.configure(key, value, now, &mut obs) }
             }
-            fn drain(&mut self, now: Time, obs: &mut impl Observer<P>) {
-                match self { $(Self::$variant(q) => q.drain(now, obs),)* Self::Own(q) => q.drain(now, obs) }
+            fn drain(&mut self, now: Time, mut obs: &mut dyn Observer<P>) {
+                match self { $(Self::$variant(q) => q.drain(now, &mut obs),)* Self::Own(q) => q.drain(now, &mut obs) }
             }
             #[inline]
             fn backlog(&self) -> Backlog {

@@ -232,20 +232,20 @@ impl<P: Packet> Qdisc<P> for Foreign<P> {
     fn update(&mut self, now: Time) {
         self.queue.update(now);
     }
-    fn set_rate(&mut self, rate: Rate, now: Time, obs: &mut impl Observer<P>) {
-        self.call(obs, |queue, obs| queue.set_rate(rate, now, obs));
+    fn set_rate(&mut self, rate: Rate, now: Time, mut obs: &mut dyn Observer<P>) {
+        self.call(&mut obs, |queue, obs| queue.set_rate(rate, now, obs));
     }
     fn configure(
         &mut self,
         key: &str,
         value: &str,
         now: Time,
-        obs: &mut impl Observer<P>,
+        mut obs: &mut dyn Observer<P>,
     ) -> Result<(), ParameterError> {
-        self.call(obs, |queue, obs| queue.configure(key, value, now, obs))
+        self.call(&mut obs, |queue, obs| queue.configure(key, value, now, obs))
     }
-    fn drain(&mut self, now: Time, obs: &mut impl Observer<P>) {
-        self.call(obs, |queue, obs| queue.drain(now, obs));
+    fn drain(&mut self, now: Time, mut obs: &mut dyn Observer<P>) {
+        self.call(&mut obs, |queue, obs| queue.drain(now, obs));
     }
     fn backlog(&self) -> Backlog {
         self.queue.backlog()

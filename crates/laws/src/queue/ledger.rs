@@ -307,25 +307,25 @@ impl<Q: Qdisc<TestPacket>> Qdisc<TestPacket> for Checked<Q> {
             "the next update advances"
         );
     }
-    fn set_rate(&mut self, rate: Rate, now: Time, obs: &mut impl Observer<TestPacket>) {
-        self.call(obs, |q, obs| q.set_rate(rate, now, obs));
+    fn set_rate(&mut self, rate: Rate, now: Time, mut obs: &mut dyn Observer<TestPacket>) {
+        self.call(&mut obs, |q, obs| q.set_rate(rate, now, obs));
     }
     fn configure(
         &mut self,
         key: &str,
         value: &str,
         now: Time,
-        obs: &mut impl Observer<TestPacket>,
+        mut obs: &mut dyn Observer<TestPacket>,
     ) -> Result<(), ParameterError> {
         let before = self.gauges(now);
-        let answer = self.call(obs, |q, obs| q.configure(key, value, now, obs));
+        let answer = self.call(&mut obs, |q, obs| q.configure(key, value, now, obs));
         if answer.is_err() {
             assert_eq!(self.gauges(now), before, "a refused change changes nothing");
         }
         answer
     }
-    fn drain(&mut self, now: Time, obs: &mut impl Observer<TestPacket>) {
-        self.call(obs, |q, obs| q.drain(now, obs));
+    fn drain(&mut self, now: Time, mut obs: &mut dyn Observer<TestPacket>) {
+        self.call(&mut obs, |q, obs| q.drain(now, obs));
         assert_eq!(self.inside, Backlog::default(), "drain leaves nothing");
     }
     fn backlog(&self) -> Backlog {

@@ -72,11 +72,11 @@ fn a_queue_that_loses_a_packet_ends_the_run() {
             _: &str,
             _: &str,
             _: Time,
-            _: &mut impl Observer<Handle>,
+            _: &mut dyn Observer<Handle>,
         ) -> Result<(), ParameterError> {
             Ok(())
         }
-        fn drain(&mut self, _: Time, _: &mut impl Observer<Handle>) {}
+        fn drain(&mut self, _: Time, _: &mut dyn Observer<Handle>) {}
         fn backlog(&self) -> Backlog {
             Backlog::default()
         }

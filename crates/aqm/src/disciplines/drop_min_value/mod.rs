@@ -256,7 +256,7 @@ impl<P: Packet> Qdisc<P> for DropMinValue<P> {
     }
 
     /// A limit in time that has become smaller drops with the next arrival.
-    fn set_rate(&mut self, rate: Rate, _now: Time, _obs: &mut impl Observer<P>) {
+    fn set_rate(&mut self, rate: Rate, _now: Time, _obs: &mut dyn Observer<P>) {
         if !rate.is_zero() {
             self.shell.set_rate(rate);
             self.limit = QueueLimit::at_rate(self.shell.parameters().limit, self.shell.link());
@@ -268,7 +268,7 @@ impl<P: Packet> Qdisc<P> for DropMinValue<P> {
         key: &str,
         value: &str,
         now: Time,
-        obs: &mut impl Observer<P>,
+        mut obs: &mut dyn Observer<P>,
     ) -> Result<(), ParameterError> {
         let old = self.limit;
         let (parameters, limit) = self.shell.change(key, value, |parameters, link| {
@@ -286,19 +286,19 @@ impl<P: Packet> Qdisc<P> for DropMinValue<P> {
             fifo.packets.count_in(unit(limit));
         }
         if key == LIMIT {
-            self.shrink(now, obs);
+            self.shrink(now, &mut obs);
         }
         Ok(())
     }
 
-    fn drain(&mut self, now: Time, obs: &mut impl Observer<P>) {
+    fn drain(&mut self, now: Time, mut obs: &mut dyn Observer<P>) {
         loop {
             let packet = match &mut self.form {
                 Form::Ideal(packets) => packets.pop(),
                 Form::Fifo(fifo) => fifo.packets.pop().map(|(packet, _)| packet),
             };
             let Some(packet) = packet else { break };
-            single_queue::drop_queued(packet, DropReason::Drained, now, obs);
+            single_queue::drop_queued(packet, DropReason::Drained, now, &mut obs);
         }
     }
 

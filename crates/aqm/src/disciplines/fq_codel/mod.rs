@@ -242,7 +242,7 @@ impl<P: Packet> Qdisc<P> for FqCodel<P> {
         key: &str,
         value: &str,
         now: Time,
-        obs: &mut impl Observer<P>,
+        mut obs: &mut dyn Observer<P>,
     ) -> Result<(), ParameterError> {
         let (law, limits, quantum) = self.shell.change(key, value, |parameters, link| {
             let law = LinuxCodel::of(&parameters.codel, link.mtu)?;
@@ -251,17 +251,17 @@ impl<P: Packet> Qdisc<P> for FqCodel<P> {
         (self.law, self.limits) = (law, limits);
         self.flows.set_quantum(quantum);
         while self.is_beyond_limits() {
-            let Some(packet) = self.take(now, obs) else {
+            let Some(packet) = self.take(now, &mut obs) else {
                 break;
             };
-            drop_queued(packet, DropReason::Reconfigured, now, obs);
+            drop_queued(packet, DropReason::Reconfigured, now, &mut obs);
         }
         Ok(())
     }
 
-    fn drain(&mut self, now: Time, obs: &mut impl Observer<P>) {
+    fn drain(&mut self, now: Time, mut obs: &mut dyn Observer<P>) {
         self.flows
-            .reset(|packet| drop_queued(packet, DropReason::Drained, now, obs));
+            .reset(|packet| drop_queued(packet, DropReason::Drained, now, &mut obs));
     }
 
     #[inline]

@@ -317,7 +317,7 @@ impl<P: Packet> Qdisc<P> for FqPie<P> {
         key: &str,
         value: &str,
         now: Time,
-        obs: &mut impl Observer<P>,
+        mut obs: &mut dyn Observer<P>,
     ) -> Result<(), ParameterError> {
         self.config = self.shell.change(key, value, |parameters, link| {
             Ok(Config::of(parameters, link))
@@ -327,14 +327,14 @@ impl<P: Packet> Qdisc<P> for FqPie<P> {
             || self.flows.memory() > self.config.memory_limit
         {
             let Some(packet) = self.take(now) else { break };
-            drop_queued(packet, DropReason::Reconfigured, now, obs);
+            drop_queued(packet, DropReason::Reconfigured, now, &mut obs);
         }
         Ok(())
     }
 
-    fn drain(&mut self, now: Time, obs: &mut impl Observer<P>) {
+    fn drain(&mut self, now: Time, mut obs: &mut dyn Observer<P>) {
         self.flows
-            .reset(|packet| drop_queued(packet, DropReason::Drained, now, obs));
+            .reset(|packet| drop_queued(packet, DropReason::Drained, now, &mut obs));
     }
 
     #[inline]

@@ -258,7 +258,7 @@ impl<P: Packet> Qdisc<P> for VdqCsaqm<P> {
         self.next_update = now + self.configuration.interval;
     }
 
-    fn set_rate(&mut self, rate: Rate, now: Time, _obs: &mut impl Observer<P>) {
+    fn set_rate(&mut self, rate: Rate, now: Time, _obs: &mut dyn Observer<P>) {
         self.rate = rate;
         if !rate.is_zero() {
             self.shell.set_rate(rate);
@@ -276,7 +276,7 @@ impl<P: Packet> Qdisc<P> for VdqCsaqm<P> {
         key: &str,
         value: &str,
         now: Time,
-        _obs: &mut impl Observer<P>,
+        _obs: &mut dyn Observer<P>,
     ) -> Result<(), ParameterError> {
         let old = self.configuration;
         let (parameters, new) = self.shell.change(key, value, |parameters, link| {
@@ -295,11 +295,11 @@ impl<P: Packet> Qdisc<P> for VdqCsaqm<P> {
         Ok(())
     }
 
-    fn drain(&mut self, now: Time, obs: &mut impl Observer<P>) {
+    fn drain(&mut self, now: Time, mut obs: &mut dyn Observer<P>) {
         for queue in [QueueId::CLASSIC, QueueId::L4S] {
             while let Some(entry) = self.queues[queue.index()].pop() {
                 self.cancel(entry.records, now);
-                drop_queued(entry.packet, queue, DropReason::Drained, now, obs);
+                drop_queued(entry.packet, queue, DropReason::Drained, now, &mut obs);
             }
         }
     }

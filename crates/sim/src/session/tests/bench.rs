@@ -156,9 +156,7 @@ impl Bench {
             timers: &mut self.timers,
         };
         act(&mut self.session, &mut world);
-        for path in &mut self.network.paths {
-            path.free_dropped(&mut self.options);
-        }
+        self.network.free_lost(&mut self.options);
         self.network.set_timers(self.timers.next());
     }
 
