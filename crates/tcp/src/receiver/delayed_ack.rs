@@ -20,16 +20,18 @@ const MAX: Time = Time::from_millis(200);
 /// Greatest delay before an RTT is known.
 const MAX_UNKNOWN: Time = Time::from_millis(500);
 /// Length of a quick-ack phase (`TCP_MAX_QUICKACKS`).
-pub(super) const QUICK_ACKS: u32 = 16;
+pub(super) const QUICK_ACKS: u8 = 16;
 
 /// The timer and its adaptation, in ticks of the host.
 #[derive(Debug, Clone)]
 pub(super) struct DelayedAck {
     ticks: Ticks,
+    /// [`MIN`] in ticks.
+    least: u32,
     /// Largest number of ACKs in a quick-ack phase; zero if there is no such phase.
-    most_quick: u32,
+    most_quick: u8,
     /// Number of ACKs left in the quick-ack phase (`icsk_ack.quick`).
-    quick: u32,
+    quick: u8,
     /// ACK time-out in ticks; zero before the first data.
     ato: u64,
     /// Tick of the last arrival of data.
@@ -43,8 +45,9 @@ pub(super) struct DelayedAck {
 impl DelayedAck {
     /// `window_segments` is the receive window in segments.
     pub(super) fn new(quick_ack: bool, window_segments: u64, ticks: Ticks) -> Self {
-        let most_quick = (window_segments / 2).clamp(2, u64::from(QUICK_ACKS)) as u32;
+        let most_quick = (window_segments / 2).clamp(2, u64::from(QUICK_ACKS)) as u8;
         Self {
+            least: ticks.count(MIN) as u32,
             ticks,
             most_quick: if quick_ack { most_quick } else { 0 },
             quick: 0,
@@ -57,12 +60,13 @@ impl DelayedAck {
     pub(super) fn ticks(&self) -> Ticks {
         self.ticks
     }
-    fn min(&self) -> u64 {
-        self.ticks.count(MIN)
+    fn least(&self) -> u64 {
+        self.least.into()
     }
     /// Data arrived in order (`tcp_event_data_recv`); `rto` is this end's retransmission time-out.
-    pub(super) fn on_data(&mut self, now: Time, rto: Time) {
-        let (now, rto, min) = (self.ticks.at(now), self.ticks.count(rto), self.min());
+    #[inline]
+    pub(super) fn on_data(&mut self, now: Time, rto: impl FnOnce() -> Time) {
+        let (now, min) = (self.ticks.at(now), self.least());
         if self.ato == 0 {
             self.lengthen_quick_phase(QUICK_ACKS);
             self.ato = min;
@@ -71,21 +75,21 @@ impl DelayedAck {
             if spacing <= min / 2 {
                 self.ato = self.ato / 2 + min / 2;
             } else if spacing < self.ato {
-                self.ato = (self.ato / 2 + spacing).min(rto);
-            } else if spacing > rto {
+                self.ato = (self.ato / 2 + spacing).min(self.ticks.count(rto()));
+            } else if spacing > self.ticks.count(rto()) {
                 self.lengthen_quick_phase(QUICK_ACKS);
             }
         }
         self.lrcvtime = now;
     }
-    fn lengthen_quick_phase(&mut self, acks: u32) {
+    fn lengthen_quick_phase(&mut self, acks: u8) {
         self.quick = self.quick.max(acks.min(self.most_quick));
     }
     /// Begins a quick-ack phase (`tcp_enter_quickack_mode`).
-    pub(super) fn enter_quick_phase(&mut self, acks: u32) {
+    pub(super) fn enter_quick_phase(&mut self, acks: u8) {
         self.lengthen_quick_phase(acks);
         self.is_interactive = false;
-        self.ato = self.min();
+        self.ato = self.least();
     }
     /// Data left (`tcp_event_data_sent`): an answer, if it follows an arrival within the ACK time-out.
     pub(super) fn on_data_sent(&mut self, now: Time) {
@@ -118,7 +122,7 @@ impl DelayedAck {
     /// due that it may leave now.
     pub(super) fn schedule(&mut self, now: Time, rtt: Option<Time>) -> bool {
         let mut wait = self.ato.max(1);
-        if wait > self.min() {
+        if wait > self.least() {
             let most = rtt.map_or(MAX_UNKNOWN, |rtt| rtt.clamp(MIN, MAX_UNKNOWN));
             wait = wait.min(self.ticks.count(most));
         }
@@ -142,7 +146,7 @@ impl DelayedAck {
     pub(super) fn on_timer(&mut self, rto: Time) {
         self.due = None;
         if std::mem::take(&mut self.is_interactive) {
-            self.ato = self.min();
+            self.ato = self.least();
         } else {
             self.ato = (self.ato * 2).min(self.ticks.count(rto));
         }
@@ -153,7 +157,7 @@ impl DelayedAck {
         if self.quick > 0 && was_scheduled {
             self.quick -= 1;
             if self.quick == 0 {
-                self.ato = self.min();
+                self.ato = self.least();
             }
         }
     }
@@ -168,12 +172,12 @@ mod tests {
     #[test]
     fn the_time_out_follows_the_spacing_of_arrivals_between_40_and_200_ms() {
         let mut ack = DelayedAck::new(true, 1_000, Ticks::EXACT);
-        ack.on_data(Time::ZERO, RTO);
+        ack.on_data(Time::ZERO, || RTO);
         assert!(!ack.schedule(Time::ZERO, None));
         assert_eq!(ack.due(), Some(MIN));
         ack.on_timer(RTO);
         // Doubled to 80 ms; 60 ms between arrivals give 80/2 + 60.
-        ack.on_data(Time::from_millis(60), RTO);
+        ack.on_data(Time::from_millis(60), || RTO);
         ack.schedule(Time::from_millis(60), None);
         assert_eq!(ack.due(), Some(Time::from_millis(160)));
         // Not longer than the RTT, and at least 40 ms.
@@ -188,7 +192,7 @@ mod tests {
         for (now, due) in [(4_000, 48), (7_999, 48), (8_000, 52)] {
             let now = Time::from_micros(now);
             let mut ack = DelayedAck::new(true, 1_000, Ticks::new(250, Time::ZERO));
-            ack.on_data(now, RTO);
+            ack.on_data(now, || RTO);
             assert!(!ack.schedule(now, None));
             assert_eq!(ack.due(), Some(Time::from_millis(due)));
             // Two of ten ticks before it is due, whatever the wheel adds, it leaves at once.
@@ -200,13 +204,13 @@ mod tests {
     #[test]
     fn the_quick_phase_lasts_sixteen_acks_and_returns_after_a_pause() {
         let mut ack = DelayedAck::new(true, 1_000, Ticks::EXACT);
-        ack.on_data(Time::ZERO, RTO);
+        ack.on_data(Time::ZERO, || RTO);
         for _ in 0..16 {
             assert!(ack.is_quick());
             ack.on_ack_sent(true);
         }
         assert!(!ack.is_quick());
-        ack.on_data(Time::from_secs(3), RTO);
+        ack.on_data(Time::from_secs(3), || RTO);
         assert!(ack.is_quick());
     }
 }

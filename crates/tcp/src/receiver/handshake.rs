@@ -8,7 +8,14 @@ use crate::flags::Flags;
 use crate::segment::Segment;
 
 /// Time-out of the SYN-ACK (RFC 6298 section 2.1), doubled each time up to 64 times.
-pub(super) const SYN_ACK_TIMEOUT: Time = Time::from_secs(1);
+const SYN_ACK_TIMEOUT: Time = Time::from_secs(1);
+
+/// Retransmission time-out of an end after one RTT sample.
+pub(super) fn rto(rtt: Option<Time>) -> Time {
+    rtt.map_or(SYN_ACK_TIMEOUT, |rtt| {
+        rtt + (rtt * 2).max(Time::from_millis(200))
+    })
+}
 
 impl Receiver {
     pub(super) fn on_syn(&mut self, segment: &Segment) {

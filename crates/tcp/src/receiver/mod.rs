@@ -30,7 +30,7 @@ use buffer::Buffer;
 use compression::Before;
 use delayed_ack::{DelayedAck, QUICK_ACKS};
 use feedback::{Demand, Feedback};
-use handshake::SYN_ACK_TIMEOUT;
+use handshake::rto;
 use reading::Reading;
 use reassembly::{Arrival, Reassembly};
 pub(crate) use timestamps::{is_outdated, timestamp};
@@ -339,7 +339,8 @@ impl Receiver {
     /// Payload arrived in order (`tcp_event_data_recv`).
     #[inline]
     fn on_payload(&mut self, segment: &Segment, now: Time) {
-        self.delayed.on_data(now, self.rto());
+        let rtt = self.rtt;
+        self.delayed.on_data(now, || rto(rtt));
         // `tcp_measure_rcv_mss` and `__tcp_cleanup_rbuf`, Linux 6.6 and later: a full segment with PSH
         // ends a write as a small one does. Options reduce the payload of a full segment.
         let full = Segment::HEADERS + Bytes::new(self.mss.into());
@@ -400,13 +401,6 @@ impl Receiver {
             buffer.rcv_space_adjust(next, unread, end, now);
             self.ack_wanted |= buffer.has_opened(next);
         }
-    }
-
-    /// Retransmission time-out of this end, after one RTT sample.
-    fn rto(&self) -> Time {
-        self.rtt.map_or(SYN_ACK_TIMEOUT, |rtt| {
-            rtt + (rtt * 2).max(Time::from_millis(200))
-        })
     }
 
     /// The next segment to send now; call until `None`.
@@ -564,7 +558,7 @@ impl Receiver {
     pub fn on_timer(&mut self, now: Time) {
         let is_due = |due: Option<Time>| due.is_some_and(|due| due <= now);
         if is_due(self.delayed.due()) {
-            self.delayed.on_timer(self.rto());
+            self.delayed.on_timer(rto(self.rtt));
             self.ack_wanted = true;
         }
         if is_due(self.compressed_ack_due) {

@@ -87,9 +87,35 @@ impl Sender {
         self.snd_una - ack <= self.queue.widest()
     }
     /// An ACK arrived.
+    #[inline]
     pub(super) fn on_ack(&mut self, segment: &Segment, now: Time) {
+        if self.is_plain(segment) {
+            self.take_ack::<true>(segment, now);
+        } else {
+            self.on_any_ack(segment, now);
+        }
+    }
+    /// Whether an ACK does no more than acknowledge what was sent once, where nothing was lost or marked lately, as most do.
+    #[inline]
+    fn is_plain(&self, segment: &Segment) -> bool {
+        #[cfg(test)]
+        if self.takes_all_as_unusual {
+            return false;
+        }
         let ack = segment.acknowledgement;
-        if !self.accepts(ack) {
+        ack > self.snd_una
+            && ack <= self.board.snd_nxt()
+            && segment.flags == Flags(Flags::ACK)
+            && segment.sacks.is_empty()
+            && segment.timestamp >= self.timestamps.recent
+            && self.recovery.state == CaState::Open
+            && self.recovery.tlp.is_none()
+            && self.ecn.agreed != FeedbackMode::Accurate
+            && self.board.is_clean()
+    }
+    #[inline(never)]
+    fn on_any_ack(&mut self, segment: &Segment, now: Time) {
+        if !self.accepts(segment.acknowledgement) {
             self.pending.challenge |= self.pending.answers.allows(self.timers.ticks(), now);
             return;
         }
@@ -99,17 +125,23 @@ impl Sender {
         {
             return;
         }
+        self.take_ack::<false>(segment, now);
+    }
+    /// Takes an acceptable ACK. What cannot be true of a [plain](Self::is_plain) one is not asked for.
+    #[inline(always)]
+    fn take_ack<const PLAIN: bool>(&mut self, segment: &Segment, now: Time) {
+        let ack = segment.acknowledgement;
         let prior = Prior::of(self);
         let mut flag = AckFlags {
             prior_snd_una: self.snd_una,
-            snd_una_advanced: ack > self.snd_una,
+            snd_una_advanced: PLAIN || ack > self.snd_una,
             reord: u64::MAX,
             ..AckFlags::default()
         };
         let is_later = segment.timestamp > self.timestamps.recent;
         self.timestamps.recent = self.timestamps.recent.max(segment.timestamp);
         self.timestamps.echoed = segment.echo;
-        if ack < self.snd_una {
+        if !PLAIN && ack < self.snd_una {
             self.on_old_ack(segment, flag, now);
             return;
         }
@@ -119,20 +151,28 @@ impl Sender {
         }
         self.recovery.holds_back = false;
         self.recovery.awaits_reordering = false;
-        if !segment.sacks.is_empty() {
+        if !PLAIN && !segment.sacks.is_empty() {
             self.sacktag_write_queue(segment, &mut flag, now);
         }
+        // `tcp_clean_rtx_queue`.
         if flag.snd_una_advanced {
             self.snd_una = ack;
-            self.clean_rtx_queue(&mut flag, prior.highest_sack, now);
+            if PLAIN || self.board.is_clean() {
+                self.clean_pristine(&mut flag, now);
+            } else {
+                self.clean_each(&mut flag, prior.highest_sack, now);
+            }
         }
         let delivered = (self.delivery.delivered - prior.delivered) as u32;
-        let marks = self.count_marks(segment, delivered, is_later, &mut flag);
+        let marks = match PLAIN {
+            true => Marks::default(),
+            false => self.count_marks(segment, delivered, is_later, &mut flag),
+        };
         let is_informative =
             flag.snd_una_advanced || flag.dsacking_ack || flag.data_acked || flag.win_update;
         flag.is_dupack = !(is_informative || self.is_no_dupack(segment));
         let sample = self.ack_sample(segment, &flag, delivered, marks, now);
-        self.act_on(sample, &flag, &prior, now);
+        self.act_on::<PLAIN>(sample, &flag, &prior, now);
     }
     /// Takes over the receive window of an ACK. Returns whether it has changed.
     #[inline]
@@ -149,7 +189,7 @@ impl Sender {
     }
     /// The sample of an ACK for the control, with the RTT and the rate measured by it. The values that
     /// depend on the state before it or on the losses that it shows are missing.
-    #[inline]
+    #[inline(always)]
     fn ack_sample(
         &mut self,
         segment: &Segment,
@@ -200,36 +240,45 @@ impl Sender {
         }
     }
     /// Lets an ACK change the state of loss recovery, the timers, the window and the pacing rate.
-    #[inline]
-    fn act_on(&mut self, mut sample: AckSample, flag: &AckFlags, prior: &Prior, now: Time) {
+    #[inline(always)]
+    fn act_on<const PLAIN: bool>(
+        &mut self,
+        mut sample: AckSample,
+        flag: &AckFlags,
+        prior: &Prior,
+        now: Time,
+    ) {
         sample.prior_in_flight = prior.in_flight;
         self.control
             .on_ack_of(&sample, || connection!(self, now), &mut self.window);
-        if let Some(probe) = self.recovery.tlp {
+        if let (Some(probe), false) = (self.recovery.tlp, PLAIN) {
             sample.is_acking_tlp_retrans_seq = self.process_tlp_ack(flag, probe, self.snd_una, now);
         }
-        let is_unusual = flag.is_dupack
-            || flag.data_sacked
-            || flag.ece
-            || flag.dsacking_ack
-            || self.recovery.state != CaState::Open;
+        let is_unusual = !PLAIN
+            && (flag.is_dupack
+                || flag.data_sacked
+                || flag.ece
+                || flag.dsacking_ack
+                || self.recovery.state != CaState::Open);
         if is_unusual && (prior.packets_out > 0 || flag.dsacking_ack) {
             self.fastretrans_alert(flag, now);
         }
         if !self.recovery.awaits_reordering && self.restarts_timer(flag) {
             self.set_xmit_timer(now);
         }
-        if prior.packets_out == 0 {
+        if !PLAIN && prior.packets_out == 0 {
             if self.has_unsent() {
                 self.ack_probe(now);
             }
             return;
         }
-        sample.lost = (self.board.lost_total() - prior.lost) as u32;
+        if !PLAIN {
+            sample.lost = (self.board.lost_total() - prior.lost) as u32;
+        }
         if self.control.has_cong_control() {
             sample.cwnd_limited = self.is_cwnd_limited();
             self.cong_control(sample, flag);
-        } else if self.recovery.is_reducing() {
+        } else if !PLAIN && self.recovery.is_reducing() {
             self.cwnd_reduction(sample.acked, sample.lost, flag.snd_una_advanced);
         } else if sample.acked > 0 && self.may_raise_cwnd(flag) && self.is_cwnd_limited() {
             sample.cwnd_limited = true;
@@ -315,17 +364,9 @@ impl Sender {
         (srtt * (4 << 16) / window.max(1)).min(Time::from_millis(1))
     }
 
-    /// `tcp_clean_rtx_queue`.
-    fn clean_rtx_queue(&mut self, flag: &mut AckFlags, prior_highest: u64, now: Time) {
-        if self.board.is_clean() {
-            self.clean_pristine(flag, now);
-        } else {
-            self.clean_each(flag, prior_highest, now);
-        }
-    }
     /// Nothing outstanding was ever retransmitted or selectively acknowledged: the first and the last
     /// acknowledged segment are all that matters.
-    #[inline]
+    #[inline(always)]
     fn clean_pristine(&mut self, flag: &mut AckFlags, now: Time) {
         let count = self.board.covered(self.snd_una);
         if count == 0 {
@@ -385,6 +426,7 @@ impl Sender {
     /// Takes RTT samples (`tcp_ack_update_rtt`): from the oldest segment for the time-out, from the
     /// newest for the control, never from a retransmission (Karn's algorithm, RFC 6298 section 3), and
     /// from the timestamp where there is no other.
+    #[inline(always)]
     fn update_rtt(&mut self, flag: &AckFlags, segment: &Segment, now: Time) -> Option<Time> {
         let usable = flag.acked_sent.filter(|_| !flag.retrans_data_acked);
         let newest = flag.sacked_sent.or(usable).map(|(_, last)| now - last);

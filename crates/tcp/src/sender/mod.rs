@@ -49,6 +49,8 @@ mod delivery;
 mod details;
 mod ecn;
 mod pacing;
+#[cfg(test)]
+mod plain;
 mod queue;
 mod rack;
 mod receive_window;
@@ -147,6 +149,9 @@ pub struct Sender {
     pacing: Pacing,
     departures: Departures,
     counters: Counters,
+    /// Of two copies, the one that knows no shorter way for what is usual.
+    #[cfg(test)]
+    takes_all_as_unusual: bool,
 }
 
 impl Sender {
@@ -195,6 +200,8 @@ impl Sender {
             pacing: Pacing::new(config.is_paced()),
             departures: Departures::default(),
             counters: Counters::default(),
+            #[cfg(test)]
+            takes_all_as_unusual: false,
         }
     }
     /// Opens the connection: `poll` will return the SYN.

@@ -41,8 +41,10 @@ pub(super) enum Forced {
 /// The timer.
 #[derive(Debug, Clone)]
 pub(super) struct Timers {
-    /// The purpose it is set for, and when it expires.
-    armed: Option<(Timer, Time)>,
+    /// The purpose that it is set for; since when, and for how long.
+    armed: Option<Timer>,
+    since: Time,
+    wait: Time,
     /// Time-out without backoff, and how often it was doubled (`icsk_rto`, `icsk_backoff`).
     base: Time,
     pub(super) backoff: u32,
@@ -58,6 +60,8 @@ impl Timers {
     pub(super) fn new(ticks: Ticks) -> Self {
         Self {
             armed: None,
+            since: Time::ZERO,
+            wait: Time::ZERO,
             base: INITIAL_RTO,
             backoff: 0,
             retransmits: 0,
@@ -81,15 +85,16 @@ impl Timers {
         (self.base * (1 << self.backoff.min(20))).min(MAX_RTO)
     }
     pub(super) fn is(&self, timer: Timer) -> bool {
-        self.armed.is_some_and(|(armed, _)| armed == timer)
+        self.armed == Some(timer)
     }
     /// Sets the timer to expire `wait` from now (`tcp_reset_xmit_timer`).
     pub(super) fn set(&mut self, timer: Timer, now: Time, wait: Time) {
-        self.armed = Some((timer, self.ticks.after(now, wait)));
+        (self.armed, self.since, self.wait) = (Some(timer), now, wait);
     }
     pub(super) fn due(&self) -> Option<Time> {
         match (self.armed, self.syn_due) {
-            (Some((_, due)), None) => Some(due),
+            // The host's clock is read here, because it is set more often than it is looked at.
+            (Some(_), None) => Some(self.ticks.after(self.since, self.wait)),
             (_, syn_due) => syn_due,
         }
     }
@@ -123,10 +128,10 @@ impl Sender {
             self.timers.syn_due = None;
             self.pending.syn |= matches!(self.phase, Phase::SynSent { .. });
         }
-        let Some((timer, due)) = self.timers.armed else {
+        let Some(timer) = self.timers.armed else {
             return;
         };
-        if due > now {
+        if self.timers.ticks.after(self.timers.since, self.timers.wait) > now {
             return;
         }
         self.timers.armed = None;
@@ -187,7 +192,7 @@ impl Sender {
             self.timers.armed = None;
             return;
         }
-        let armed = self.timers.armed.map(|(timer, _)| timer).or(instead);
+        let armed = self.timers.armed.or(instead);
         let wait = match armed {
             Some(Timer::LossProbe | Timer::Reorder) => {
                 let head = self.board.entry(self.board.head()).sent;

@@ -83,6 +83,9 @@ struct New {
 impl Sender {
     /// The next segment to send now; call until `None`.
     pub fn poll(&mut self, now: Time) -> Option<Segment> {
+        if self.continues_plainly() {
+            return Some(self.emit(self.mss.now, self.mss.now, true, now));
+        }
         if self.phase != Phase::Established {
             return self.poll_syn(now);
         }
@@ -93,6 +96,26 @@ impl Sender {
             None if self.queue.is_due() => self.poll_filled(now),
             polled => polled,
         }
+    }
+
+    /// Whether the next full segment of new data leaves with the one before it, and neither more nor less than that can happen.
+    #[inline]
+    fn continues_plainly(&self) -> bool {
+        #[cfg(test)]
+        if self.takes_all_as_unusual {
+            return false;
+        }
+        let full = u64::from(self.mss.now);
+        let next = self.board.snd_nxt();
+        self.continues_burst(self.board.tail())
+            && next + full < self.stream.write_seq.min(self.wnd_end)
+            && self.board.in_flight() < self.window.cwnd
+            && !self.board.is_waiting()
+            && !self.queue.has_news
+            && !(self.pending.ack | self.pending.challenge)
+            && self.pending.forced.is_none()
+            && self.ecn.agreed != FeedbackMode::Accurate
+            && !self.board.is_empty()
     }
 
     pub(super) fn poll_established(&mut self, now: Time) -> Option<Segment> {
