@@ -25,8 +25,10 @@ endif
 
 # The features that scripts/setup found this machine able to build; read when a recipe runs, after setup.
 FLAGS = $$(cat target/setup/cargo-flags)
+# The program as users get it. The same without the first word is a few percent slower, and nothing else.
+RELEASE = CARGO_ENCODED_RUSTFLAGS="$$(scripts/profile flags)" cargo build --release --locked --package quell $(FLAGS)
 SHELL_SCRIPTS := .ci/run .ci/skips .ci/unjudged $(wildcard examples/cluster/*.sh) $(addprefix scripts/,advisories cluster debian-archive fuzz kernel \
-    linux-source live-repeat no-std portable property-tests python quick setup test-program unprivileged wasm wasm-library web)
+    linux-source live-repeat no-std portable profile property-tests python quick setup test-program unprivileged wasm wasm-library web)
 
 .PHONY: help setup build kernel demo test test-all quick property-test unjudged live-repeat check docs-check bless bench validate validate-grid validate-controls validate-recovery validate-applications validate-sim parity fuzz book wheel sdist python-test browser-test wasm page wasm-test cluster-test clean
 
@@ -39,10 +41,10 @@ setup: ## Install or name what is missing on this machine
 build: ## Build target/release/quell
 	@scripts/setup build
 	@scripts/web page
-	cargo build --release --locked --package quell $(FLAGS)
+	$(RELEASE)
 
 kernel: setup ## Build a kernel for the virtual world into target/kernels: 3 to 10 minutes, once
-	cargo build --release --locked --package quell $(FLAGS)
+	$(RELEASE)
 	@scripts/kernel
 
 demo: build ## Run the headline experiment
@@ -54,7 +56,7 @@ define run-tests
 	@cp target/setup/not-run "$$QUELL_NOT_RUN"; : >"$$QUELL_TIMES"; \
 	scripts/web page; \
 	echo "cargo build --release --locked --package quell $(FLAGS)"; \
-	cargo build --release --locked --package quell $(FLAGS); export QUELL_RELEASE="$(CURDIR)/target/release/quell"; \
+	$(RELEASE); export QUELL_RELEASE="$(CURDIR)/target/release/quell"; \
 	$(if $(1),export QUELL_REPRODUCE_STORE="$(CURDIR)/target/reproduce"; )\
 	echo "cargo test --workspace --locked --no-fail-fast $(FLAGS)$(1)"; \
 	status=0; cargo test --config "target.'cfg(unix)'.runner='$(CURDIR)/scripts/test-program'" --workspace --locked --no-fail-fast $(FLAGS)$(1) || status=$$?; \
@@ -129,9 +131,14 @@ bless: build ## Write anew what tests generate: reference pages, transcripts, ca
 
 # What each benchmark may take once it is built.
 BENCH_MINUTES ?= 15
-bench: ## Measure speed, count instructions, compare with ns-3 and tbf: each within BENCH_MINUTES (15)
+bench: ## Measure speed, count instructions, compare with ns-3, tbf and the program of OLD=COMMIT: each within BENCH_MINUTES (15)
 	@scripts/setup bench
-	@status=0; for source in crates/*/benches/*.rs; do \
+	@if [ -n "$(OLD)" ]; then \
+	    [ -e "target/old/$(OLD)" ] || git worktree add --detach "target/old/$(OLD)" "$(OLD)"; \
+	    (cd "target/old/$(OLD)" && CARGO_TARGET_DIR=target cargo build --release --locked --package quell); \
+	fi
+	@[ -z "$(OLD)" ] || export QUELL_BENCH_BESIDE="$(OLD)=$(CURDIR)/target/old/$(OLD)/target/release/quell"; \
+	status=0; for source in crates/*/benches/*.rs; do \
 	    [ -e "$$source" ] || continue; \
 	    name=$$(basename "$$source" .rs); \
 	    if [[ "$$name" = instructions* ]] && ! command -v valgrind >/dev/null; then \
