@@ -6,14 +6,18 @@
 //! runs with few and many flows. A packet counts when the forward bottleneck has delivered it:
 //! acknowledgements do not count, their direction is unlimited. Time is the process's own, user and
 //! system. Best of `QUELL_BENCH_ROUNDS` (3).
+//!
+//! `QUELL_BENCH_BESIDE` names other programs, as `NAME=PATH` separated by spaces: the last table has their time over that of this one, runs in
+//! turn, the median of three times as many rounds.
 #![allow(missing_docs, unreachable_pub)]
 
 #[path = "common/mod.rs"]
 mod common;
 
+use std::path::Path;
 use std::process::ExitCode;
 
-use common::{Run, Scenario};
+use common::{Run, Scenario, median};
 
 /// "≥ 5 million bottleneck packets per second".
 const LEAST_SPEED: f64 = 5e6;
@@ -107,7 +111,46 @@ fn benchmark() -> Result<u32, String> {
         (peaks[1] - peaks[0]) / 99.0,
         (peaks[2] - peaks[0]) / 9_999.0
     );
+    beside(3 * rounds)?;
     Ok(missed)
+}
+
+/// What this build takes of the time of other programs.
+fn beside(rounds: u32) -> Result<(), String> {
+    let named = std::env::var("QUELL_BENCH_BESIDE").unwrap_or_default();
+    let programs: Vec<(&str, &str)> = named
+        .split_whitespace()
+        .filter_map(|one| one.split_once('='))
+        .collect();
+    let dualpi2 = ["--queue", "dualpi2", "--set", "group.bulk.ecn=ect1"];
+    for (what, flows, mbps, more) in [
+        ("10 flows, drop-tail", 10, 100, &[][..]),
+        ("10 flows, fq_codel", 10, 100, &["--queue", "fq_codel"]),
+        ("10 flows, dualpi2", 10, 100, &dualpi2),
+        ("1 000 flows", 1_000, 10_000, &[]),
+        ("10 000 flows", 10_000, 100_000, &[]),
+    ] {
+        let scenario = Scenario {
+            flows,
+            rate_bps: mbps * 1_000_000,
+            queue_ms: 40,
+            warmup: 1,
+            seconds: (PACKETS * 3 / (1_000 * mbps)).max(3),
+        };
+        let mut ratios = vec![Vec::new(); programs.len()];
+        for _ in 0..rounds {
+            let own = Path::new(env!("CARGO_BIN_EXE_quell"));
+            let own = scenario.run_in(own, more)?;
+            for ((_, program), ratios) in programs.iter().zip(&mut ratios) {
+                let other = scenario.run_in(Path::new(program), more)?;
+                ratios.push(own.cpu_s / own.packets * other.packets / other.cpu_s);
+            }
+        }
+        for ((name, _), ratios) in programs.iter().zip(ratios) {
+            println!("{what}: {:.3} of the time of {name}", median(ratios));
+        }
+    }
+    Ok(())
 }
 
 /// The dearest packet by the cheapest.

@@ -65,11 +65,21 @@ impl Scenario {
 
     /// Runs the binary of this build, in a folder of its own.
     pub fn run(&self) -> Result<Run, String> {
+        self.run_in(Path::new(env!("CARGO_BIN_EXE_quell")), &[])
+    }
+
+    /// The same with another program, and with more arguments.
+    pub fn run_in(&self, program: &Path, more: &[&str]) -> Result<Run, String> {
         let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
         let (file, out) = (folder.path().join("speed.toml"), folder.path().join("out"));
         std::fs::write(&file, self.text()).map_err(|error| error.to_string())?;
-        let mut quell = Command::new(env!("CARGO_BIN_EXE_quell"));
-        quell.arg("run").arg(&file).arg("--out").arg(&out);
+        let mut quell = Command::new(program);
+        quell
+            .arg("run")
+            .arg(&file)
+            .args(more)
+            .arg("--out")
+            .arg(&out);
         let output = quell.output().map_err(|error| error.to_string())?;
         if !output.status.success() {
             return Err(String::from_utf8_lossy(&output.stderr).into_owned());

@@ -17,6 +17,8 @@ mod docs;
 mod errors;
 #[path = "../folders/main.rs"]
 mod folders;
+#[path = "../instructions.rs"]
+mod instructions;
 #[path = "../interrupted.rs"]
 mod interrupted;
 #[path = "../kernel.rs"]
