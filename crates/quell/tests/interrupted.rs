@@ -307,7 +307,7 @@ fn one_ctrl_c_ends_a_shells_loop() {
         }
         // A shell that learns of its child's end before it gets its own signal goes on, whatever its child was: on a busy
         // machine that happens now and then.
-        assert!((0..3).any(|_| loop_ends(shell)), "{shell}");
+        assert!((0..10).any(|_| loop_ends(shell)), "{shell}");
     }
 }
 
