@@ -134,7 +134,7 @@ BENCH_MINUTES ?= 15
 bench: ## Measure speed, count instructions, compare with ns-3, tbf and the program of OLD=COMMIT: each within BENCH_MINUTES (15)
 	@scripts/setup bench
 	@if [ -n "$(OLD)" ]; then \
-	    [ -e "target/old/$(OLD)" ] || git worktree add --detach "target/old/$(OLD)" "$(OLD)"; \
+	    [ -e "target/old/$(OLD)" ] || git worktree add --force --detach "target/old/$(OLD)" "$(OLD)"; \
 	    (cd "target/old/$(OLD)" && CARGO_TARGET_DIR=target cargo build --release --locked --package quell); \
 	fi
 	@[ -z "$(OLD)" ] || export QUELL_BENCH_BESIDE="$(OLD)=$(CURDIR)/target/old/$(OLD)/target/release/quell"; \
