@@ -5,6 +5,8 @@
 //! `marked`, then `dequeued` followed by `departed`, or `dropped`. With an AQM that acts at enqueue
 //! the mark comes before `enqueued`.
 
+use alloc::boxed::Box;
+
 use crate::departure_clock::Departure;
 use crate::units::{Rate, Time};
 
@@ -124,30 +126,37 @@ pub trait Observer<P> {
     fn crossed(&mut self, _packet: &P, _waited: Time, _now: Time) {}
 }
 
-/// Whoever may write to an observer can pass it on.
-impl<P, O: Observer<P> + ?Sized> Observer<P> for &mut O {
-    fn enqueued(&mut self, queue: QueueId, packet: &P, now: Time) {
-        (**self).enqueued(queue, packet, now);
-    }
-    fn dequeued(&mut self, queue: QueueId, packet: &P, now: Time) {
-        (**self).dequeued(queue, packet, now);
-    }
-    fn passed(&mut self, queue: QueueId, packet: &P, now: Time) {
-        (**self).passed(queue, packet, now);
-    }
-    fn marked(&mut self, queue: QueueId, packet: &P, reason: MarkReason, now: Time) {
-        (**self).marked(queue, packet, reason, now);
-    }
-    fn dropped(&mut self, packet: P, drop: Drop, now: Time) {
-        (**self).dropped(packet, drop, now);
-    }
-    fn departed(&mut self, packet: &P, departure: &Departure) {
-        (**self).departed(packet, departure);
-    }
-    fn rate_changed(&mut self, rate: Rate, now: Time) {
-        (**self).rate_changed(rate, now);
-    }
-    fn crossed(&mut self, packet: &P, waited: Time, now: Time) {
-        (**self).crossed(packet, waited, now);
-    }
+/// Whoever may write to an observer, or owns one, can pass it on.
+macro_rules! passes_on {
+    ($holder:ty) => {
+        impl<P, O: Observer<P> + ?Sized> Observer<P> for $holder {
+            fn enqueued(&mut self, queue: QueueId, packet: &P, now: Time) {
+                (**self).enqueued(queue, packet, now);
+            }
+            fn dequeued(&mut self, queue: QueueId, packet: &P, now: Time) {
+                (**self).dequeued(queue, packet, now);
+            }
+            fn passed(&mut self, queue: QueueId, packet: &P, now: Time) {
+                (**self).passed(queue, packet, now);
+            }
+            fn marked(&mut self, queue: QueueId, packet: &P, reason: MarkReason, now: Time) {
+                (**self).marked(queue, packet, reason, now);
+            }
+            fn dropped(&mut self, packet: P, drop: Drop, now: Time) {
+                (**self).dropped(packet, drop, now);
+            }
+            fn departed(&mut self, packet: &P, departure: &Departure) {
+                (**self).departed(packet, departure);
+            }
+            fn rate_changed(&mut self, rate: Rate, now: Time) {
+                (**self).rate_changed(rate, now);
+            }
+            fn crossed(&mut self, packet: &P, waited: Time, now: Time) {
+                (**self).crossed(packet, waited, now);
+            }
+        }
+    };
 }
+
+passes_on!(&mut O);
+passes_on!(Box<O>);

@@ -6,16 +6,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
 
-use quell_aqm::Observer;
 use quell_hosts::confine::capabilities::{CapabilitySet, keep_only};
 use quell_hosts::fd_holder::FdHolder;
 use quell_hosts::namespace::Namespace;
 use quell_link::{
-    Descriptor, Ect1, GroupConfig, Link, LinkChange, LinkConfig, LinkReport, NextLink, Port,
-    Side as PortSide,
+    Ect1, GroupConfig, Link, LinkChange, LinkConfig, LinkReport, NextLink, Port, Side as PortSide,
 };
 use quell_measure::{Direction, Hop, LinkResults, QueueRow, Recorder};
-use quell_results::packets::{self, LivePackets};
+use quell_results::packets::{self, LivePackets, LiveTraced, Traced};
 use quell_scenario::sim::Recording;
 use quell_scenario::{Side, figures};
 use quell_units::{Rate, Time};
@@ -172,15 +170,15 @@ impl LinkThread {
         let namespace = Namespace::clone_of(namespace).doing("keep a network namespace")?;
         let thread = thread::Builder::new()
             .name("quell-link".to_owned())
-            .spawn(move || match packets {
-                None => carrier.carry(open(config, &namespace, fd_holder.as_deref(), recorders)?),
-                Some(packets) => {
-                    let observers = recorders.into_iter();
-                    let observers = observers.map(|recorder| packets.beside(recorder));
-                    let mut link = open(config, &namespace, fd_holder.as_deref(), observers)?;
+            .spawn(move || {
+                let packets = packets.as_ref();
+                let observers = recorders.into_iter();
+                let observers = observers.map(|recorder| Traced::new(recorder, packets));
+                let mut link = open(config, &namespace, fd_holder.as_deref(), observers)?;
+                if packets.is_some() {
                     link.announce(packets::announce_captured);
-                    carrier.carry(link)
                 }
+                carrier.carry(link)
             })
             .doing("start the link's thread")?;
         let link = Self {
@@ -309,12 +307,12 @@ fn config(start: &Start<'_>) -> LinkConfig {
 }
 
 /// Enters the link's namespace, opens both ports, and drops every right.
-fn open<O: Observer<Descriptor>>(
+fn open(
     config: LinkConfig,
     namespace: &Namespace,
     fd_holder: Option<&FdHolder>,
-    observers: impl IntoIterator<Item = O>,
-) -> Result<Link<O>> {
+    observers: impl IntoIterator<Item = LiveTraced>,
+) -> Result<Link<LiveTraced>> {
     namespace.enter().doing("enter the link's namespace")?;
     // Forward is towards the program.
     let from_outside = Port::open(TO_OUTSIDE).doing("open a packet socket")?;
@@ -329,7 +327,7 @@ fn open<O: Observer<Descriptor>>(
 }
 
 impl Carrier {
-    fn carry<O: Observer<Descriptor> + Recording>(mut self, mut link: Link<O>) -> Result<Linked> {
+    fn carry(mut self, mut link: Link<LiveTraced>) -> Result<Linked> {
         let _ = self.ready.send(());
         match self.begins.recv() {
             Ok(epoch) => link.begin_at(epoch),
@@ -391,7 +389,7 @@ impl Carrier {
     }
 
     /// Does what was asked meanwhile. Nobody is waited for.
-    fn answer<O: Observer<Descriptor> + Recording>(&self, link: &mut Link<O>) -> Result<()> {
+    fn answer(&self, link: &mut Link<LiveTraced>) -> Result<()> {
         for ask in self.asks.try_iter() {
             // Whoever asked may have gone.
             match ask {
@@ -418,7 +416,7 @@ impl Carrier {
         Ok(())
     }
 
-    fn send<O: Recording>(&self, observer: &mut O) {
+    fn send(&self, observer: &mut LiveTraced) {
         for row in observer.recorder().drain_rows() {
             // Nobody listens any more when the run is being given up.
             let _ = self.rows.send(row);
@@ -438,13 +436,7 @@ struct Losses {
 impl Losses {
     /// Counts what is new of `total`. What the configuration loses counts at its link; what sockets and interfaces lose counts once, at the
     /// first one, whatever the direction: the summary adds all up.
-    fn count<O: Observer<Descriptor> + Recording>(
-        &mut self,
-        link: &mut Link<O>,
-        sides: &[Side],
-        total: u64,
-        now: Time,
-    ) {
+    fn count(&mut self, link: &mut Link<LiveTraced>, sides: &[Side], total: u64, now: Time) {
         let all = sides.iter();
         let impaired: Vec<u64> = all
             .map(|side| link.impaired(side.hop, side.direction))

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use quell_results::packets::{PacketFile, SimPackets, announce_modelled};
+use quell_results::packets::{PacketFile, SimPackets, Traced, announce_modelled};
 use quell_scenario::Scenario;
 use quell_scenario::contract::Measurements;
 use quell_scenario::sim::{self, Running, SimError};
@@ -43,7 +43,9 @@ fn traced(
     disk: &mut ToDisk<'_>,
 ) -> Result<Measurements, Broken> {
     let packets = SimPackets::of_sim::<quell_sim::Packet>(scenario, seed, file);
-    let running = Running::new(scenario, seed, |recorder| packets.beside(recorder));
+    let running = Running::new(scenario, seed, |recorder| {
+        Traced::new(recorder, Some(&packets))
+    });
     let mut running = running.map_err(Broken::Sim)?;
     running.simulator_mut().announce(announce_modelled);
     while running.advance(stop, disk).map_err(Broken::Sim)? {

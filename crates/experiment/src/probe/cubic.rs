@@ -5,14 +5,13 @@
 
 use std::sync::atomic::AtomicBool;
 
-use quell_aqm::{Drop, Observer};
 use quell_lab::{RunError, Scenario};
 use quell_measure::{Direction, FlowId, Hop};
-use quell_sim::{LinkChange, Packet, Simulator};
+use quell_sim::LinkChange;
 use quell_units::Time;
 use serde::{Deserialize, Serialize};
 
-use super::{experiment, failed, stopped};
+use super::{Nothing, Probed, experiment, failed, simulator, stopped};
 
 /// How often the window is looked at.
 const STEP: Time = Time::from_millis(1);
@@ -38,12 +37,6 @@ pub struct CubicReturn {
     pub above_s: f64,
 }
 
-struct Nothing;
-
-impl Observer<Packet> for Nothing {
-    fn dropped(&mut self, _packet: Packet, _drop: Drop, _now: Time) {}
-}
-
 /// The flow at a moment.
 #[derive(Debug, Clone, Copy)]
 struct Flow {
@@ -58,7 +51,7 @@ struct Flow {
 }
 
 /// A run whose first flow is watched.
-struct Run<'a>(Simulator<Nothing>, &'a AtomicBool);
+struct Run<'a>(Probed, &'a AtomicBool);
 
 impl<'a> Run<'a> {
     fn new(
@@ -69,8 +62,7 @@ impl<'a> Run<'a> {
     ) -> Result<Self, RunError> {
         let mut config = experiment::simulation(scenario, seed)?;
         config.changes.extend(change);
-        let simulator = Simulator::new(config, |_, _| Nothing).map_err(failed)?;
-        Ok(Self(simulator, stop))
+        Ok(Self(simulator(config, &|_, _| Box::new(Nothing))?, stop))
     }
 
     /// The flow a step later.

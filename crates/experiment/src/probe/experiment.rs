@@ -12,11 +12,11 @@ use quell_measure::{
     BurstRecorder, Bursts, Direction, FlowId, GroupPackets, Hop, QueueSummary, Recorder,
     RecorderConfig, Timeline, WindowSamples,
 };
-use quell_sim::{Config, Packet, Simulator, Tee, TransportConfig};
+use quell_sim::{Config, Packet, Tee, TransportConfig};
 use quell_units::{Random, Time};
 use serde::{Deserialize, Serialize};
 
-use super::stopped;
+use super::{Probed, failed, forward, simulator, stopped};
 
 /// How often windows are sampled.
 pub(super) const SAMPLE: Time = Time::from_millis(10);
@@ -28,7 +28,7 @@ pub(super) const SAMPLE: Time = Time::from_millis(10);
 /// It cannot be simulated.
 pub fn simulation(scenario: &Scenario, seed: u64) -> Result<Config, RunError> {
     let config = sim::simulation(scenario, seed);
-    let mut config = config.map_err(|error| RunError::Failed(error.to_string()))?;
+    let mut config = config.map_err(failed)?;
     for flow in &mut config.flows {
         if let TransportConfig::Stream(ends) = &mut flow.transport {
             ends.1.compress_sacks = false;
@@ -126,14 +126,14 @@ fn observers(scenario: &Scenario, hop: Hop, direction: Direction) -> Observers {
 
 /// A run that has not ended.
 struct Run {
-    simulator: Simulator<Observers>,
+    simulator: Probed,
     streams: Vec<FlowId>,
 }
 
 impl Run {
     fn until(&mut self, at: Time, stop: &AtomicBool) -> Result<(), RunError> {
         let reached = self.simulator.run(at, stop);
-        let reached = reached.map_err(|error| RunError::Failed(error.to_string()))?;
+        let reached = reached.map_err(failed)?;
         if reached < at {
             return Err(stopped());
         }
@@ -178,11 +178,11 @@ pub(super) fn measured(
     };
     let ids = (0..config.flows.len() as u32).map(FlowId);
     let streams: Vec<FlowId> = ids.filter(is_stream).collect();
-    let observer = |hop, direction| observers(scenario, hop, direction);
     let mut windows = WindowSamples::new(streams.len());
-    let simulator = Simulator::new(config, observer);
     let mut run = Run {
-        simulator: simulator.map_err(|error| RunError::Failed(error.to_string()))?,
+        simulator: simulator(config, &|hop, direction| {
+            Box::new(observers(scenario, hop, direction))
+        })?,
         streams,
     };
     let (mut at, end) = (scenario.run.warmup, scenario.run.duration);
@@ -194,9 +194,7 @@ pub(super) fn measured(
         run.until(at, stop)?;
     }
     let (delivered, cuts) = (run.delivered() - before.0, run.cuts() - before.1);
-    let forward = run.simulator.observers_mut().next();
-    let none = || RunError::Failed("there is no forward link".to_owned());
-    let Tee(recorder, Tee(bursts, longest)) = forward.ok_or_else(none)?;
+    let Tee(recorder, Tee(bursts, longest)) = forward::<Observers>(&mut run.simulator)?;
     let link = recorder.finish(end).whole;
     let packets = |name: &str, group: &GroupPackets| Packets {
         name: name.to_owned(),

@@ -11,10 +11,15 @@ pub mod path;
 pub mod rounds;
 pub mod sizes;
 
+use std::any::Any;
 use std::sync::atomic::AtomicBool;
 
+use quell_aqm::{Drop, Observer};
 use quell_lab::sweep::{Probe, Reading};
 use quell_lab::{RunError, Scenario};
+use quell_measure::{Direction, Hop};
+use quell_sim::{Config, Packet, Simulator};
+use quell_units::Time;
 use serde::Serialize;
 
 /// Hash of the sources of this folder.
@@ -67,6 +72,36 @@ const fn of(
         measure,
         reading: None,
     }
+}
+
+/// What watches a queue here.
+trait Probing: Observer<Packet> + Any {}
+
+impl<O: Observer<Packet> + Any> Probing for O {}
+
+/// A simulation, whatever watches it: the simulator is compiled once for all.
+type Probed = Simulator<Box<dyn Probing>>;
+
+/// The simulation of `config`.
+fn simulator(
+    config: Config,
+    observer: &dyn Fn(Hop, Direction) -> Box<dyn Probing>,
+) -> Result<Probed, RunError> {
+    Simulator::new(config, observer).map_err(failed)
+}
+
+/// What watches the forward queue of the first link, for [`simulator`].
+fn forward<O: Any>(simulator: &mut Probed) -> Result<&mut O, RunError> {
+    let first = simulator.observers_mut().next();
+    let own = first.and_then(|first| (&mut **first as &mut dyn Any).downcast_mut());
+    own.ok_or_else(|| failed("there is no forward link"))
+}
+
+/// Watches nothing.
+struct Nothing;
+
+impl Observer<Packet> for Nothing {
+    fn dropped(&mut self, _packet: Packet, _drop: Drop, _now: Time) {}
 }
 
 /// The figures as they are kept.

@@ -7,11 +7,11 @@ use std::sync::atomic::AtomicBool;
 use quell_aqm::{Departure, Drop, Observer, Packet as _};
 use quell_lab::{RunError, Scenario};
 use quell_measure::FlowId;
-use quell_sim::{Packet, Simulator};
+use quell_sim::Packet;
 use quell_units::Time;
 use serde::{Deserialize, Serialize};
 
-use super::{experiment, failed, stopped};
+use super::{experiment, failed, forward, simulator, stopped};
 
 /// How often senders are sampled and packets counted.
 const STEP: Time = Time::from_millis(10);
@@ -158,7 +158,7 @@ impl Passages {
 pub fn measure(scenario: &Scenario, seed: u64, stop: &AtomicBool) -> Result<PathResult, RunError> {
     let config = experiment::simulation(scenario, seed)?;
     let mut flows = vec![FlowResult::default(); config.flows.len()];
-    let mut simulator = Simulator::new(config, |_, _| Passages::default()).map_err(failed)?;
+    let mut simulator = simulator(config, &|_, _| Box::new(Passages::default()))?;
     let end = scenario.run.duration;
     while simulator.now() < end {
         let next = simulator.now() + STEP;
@@ -176,9 +176,7 @@ pub fn measure(scenario: &Scenario, seed: u64, stop: &AtomicBool) -> Result<Path
             }
         }
     }
-    let passages = simulator.observers_mut().next();
-    let passages = passages.ok_or_else(|| failed("there is no forward link"))?;
-    Ok(passages.result(end, flows))
+    Ok(forward::<Passages>(&mut simulator)?.result(end, flows))
 }
 
 #[cfg(test)]

@@ -2,14 +2,12 @@
 
 use std::sync::atomic::AtomicBool;
 
-use quell_aqm::{Drop, Observer};
 use quell_lab::{RunError, Scenario, sim};
 use quell_measure::FlowId;
-use quell_sim::{Packet, Simulator};
 use quell_units::Time;
 use serde::{Deserialize, Serialize};
 
-use super::{failed, stopped};
+use super::{Nothing, failed, simulator, stopped};
 
 /// How often the flow is looked at.
 const STEP: Time = Time::from_millis(5);
@@ -23,12 +21,6 @@ pub struct Rounds {
     pub windows: Vec<u32>,
 }
 
-struct Nothing;
-
-impl Observer<Packet> for Nothing {
-    fn dropped(&mut self, _packet: Packet, _drop: Drop, _now: Time) {}
-}
-
 /// Runs `scenario` with `seed` until its end, or until `stop` is set.
 ///
 /// # Errors
@@ -36,7 +28,7 @@ impl Observer<Packet> for Nothing {
 /// It was stopped, or cannot run, or its first flow is none of TCP.
 pub fn measure(scenario: &Scenario, seed: u64, stop: &AtomicBool) -> Result<Rounds, RunError> {
     let config = sim::simulation(scenario, seed).map_err(failed)?;
-    let mut simulator = Simulator::new(config, |_, _| Nothing).map_err(failed)?;
+    let mut simulator = simulator(config, &|_, _| Box::new(Nothing))?;
     let mut result = Rounds::default();
     let (mut reductions, mut window) = (0, 0);
     // Round trips since the last reduction, from the first one after the warm-up on.

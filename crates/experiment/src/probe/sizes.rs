@@ -6,11 +6,11 @@ use std::sync::atomic::AtomicBool;
 
 use quell_aqm::{Drop, MarkReason, Observer, QueueId};
 use quell_lab::{RunError, Scenario, sim};
-use quell_sim::{Packet, Simulator};
+use quell_sim::Packet;
 use quell_units::Time;
 use serde::{Deserialize, Serialize};
 
-use super::{failed, stopped};
+use super::{failed, forward, simulator, stopped};
 
 /// Weight of a new sample in the average: `w_q` of Floyd and Jacobson 1993.
 const WEIGHT: f64 = 0.002;
@@ -138,17 +138,16 @@ impl Observer<Packet> for Sizes {
 pub fn measure(scenario: &Scenario, seed: u64, stop: &AtomicBool) -> Result<QueueSizes, RunError> {
     let config = sim::simulation(scenario, seed).map_err(failed)?;
     let (from, end) = (scenario.run.warmup, scenario.run.duration);
-    let observer = |_, _| Sizes {
+    let sizes = move || Sizes {
         from,
         ..Sizes::default()
     };
-    let mut simulator = Simulator::new(config, observer).map_err(failed)?;
+    let mut simulator = simulator(config, &|_, _| Box::new(sizes()))?;
     if simulator.run(end, stop).map_err(failed)? < end {
         return Err(stopped());
     }
-    let forward = simulator.observers_mut().next();
-    let forward = forward.ok_or_else(|| failed("there is no forward link"))?;
-    Ok(std::mem::take(&mut forward.result))
+    let sizes = forward::<Sizes>(&mut simulator)?;
+    Ok(std::mem::take(&mut sizes.result))
 }
 
 #[cfg(test)]

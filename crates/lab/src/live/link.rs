@@ -7,13 +7,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
 
-use quell_aqm::Observer;
 use quell_hosts::confine::capabilities::{CapabilitySet, keep_only};
 use quell_hosts::topology::Topology;
 use quell_hosts::traffic::{Epoch, RunEnd, Sample};
-use quell_link::{Descriptor, Link, LinkChange, LinkConfig, LinkReport, Port, WireValues};
+use quell_link::{Link, LinkChange, LinkConfig, LinkReport, Port, WireValues};
 use quell_measure::{Direction, LinkResults, QueueRow, Recorder};
-use quell_results::packets::{self, LivePackets};
+use quell_results::packets::{self, LivePackets, LiveTraced, Traced};
 use quell_scenario::Side;
 use quell_scenario::sim::Recording;
 use quell_units::{Bytes, Time};
@@ -121,18 +120,15 @@ impl LinkThread {
         };
         let thread = thread::Builder::new()
             .name("quell-link".to_owned())
-            .spawn(move || match packets {
-                None => {
-                    let link = open(config, &topology, options, recorders)?;
-                    carrier.carry(link, ready)
-                }
-                Some(packets) => {
-                    let observers = recorders.into_iter();
-                    let observers = observers.map(|recorder| packets.beside(recorder));
-                    let mut link = open(config, &topology, options, observers)?;
+            .spawn(move || {
+                let packets = packets.as_ref();
+                let observers = recorders.into_iter();
+                let observers = observers.map(|recorder| Traced::new(recorder, packets));
+                let mut link = open(config, &topology, options, observers)?;
+                if packets.is_some() {
                     link.announce(packets::announce_captured);
-                    carrier.carry(link, ready)
                 }
+                carrier.carry(link, ready)
             })
             .map_err(|error| {
                 LiveError::Failed(format!("cannot start the link's thread: {error}"))
@@ -234,11 +230,7 @@ struct Carrier {
 
 impl Carrier {
     /// Carries packets until the end of the run.
-    fn carry<O: Observer<Descriptor> + Recording>(
-        self,
-        mut link: Link<O>,
-        ready: Sender<()>,
-    ) -> Result<Linked, LinkFailure> {
+    fn carry(self, mut link: Link<LiveTraced>, ready: Sender<()>) -> Result<Linked, LinkFailure> {
         // Whoever waits for it is told otherwise when it is dropped.
         let _ = ready.send(());
         self.pace(&mut link)?;
@@ -269,10 +261,7 @@ impl Carrier {
 
     /// Runs slice by slice up to the last cut, or to an end that comes before, so that losses count where they happened and
     /// rows leave while the run goes on.
-    fn pace<O: Observer<Descriptor> + Recording>(
-        &self,
-        link: &mut Link<O>,
-    ) -> Result<(), LinkFailure> {
+    fn pace(&self, link: &mut Link<LiveTraced>) -> Result<(), LinkFailure> {
         let mut lost = Losses::default();
         let mut heard = false;
         for &cut in &self.cuts {
@@ -306,9 +295,9 @@ impl Carrier {
 
     /// Counts what was lost until `now` that is not in `lost` yet. What the configuration loses counts at its link; what sockets and
     /// interfaces lose counts once, at the first one, whatever the direction: the summary adds all up.
-    fn count_lost<O: Observer<Descriptor> + Recording>(
+    fn count_lost(
         &self,
-        link: &mut Link<O>,
+        link: &mut Link<LiveTraced>,
         lost: &mut Losses,
         now: Time,
     ) -> Result<(), LinkFailure> {
@@ -340,7 +329,7 @@ impl Carrier {
     }
 
     /// Samples the programs: what is known of them is what has passed here.
-    fn sample<O: Observer<Descriptor>>(&self, link: &Link<O>) {
+    fn sample(&self, link: &Link<LiveTraced>) {
         for &(group, direction) in &self.programs {
             let sample = Sample {
                 at: link.now(),
@@ -357,7 +346,7 @@ impl Carrier {
     }
 
     /// Makes the changes that somebody wants. Nobody is waited for.
-    fn change<O: Observer<Descriptor> + Recording>(&self, link: &mut Link<O>) {
+    fn change(&self, link: &mut Link<LiveTraced>) {
         for changes in self.to_change.try_iter() {
             // Nobody listens any more when the run is being given up.
             let _ = self.makes.send(link.change(changes));
@@ -366,7 +355,7 @@ impl Carrier {
 
     /// Ends the run a moment from now. The link chooses the time, because its recorders cannot take anything back: it has decided
     /// on nothing yet that happens in the future.
-    fn bring_end_forward<O: Observer<Descriptor> + Recording>(&self, link: &mut Link<O>) {
+    fn bring_end_forward(&self, link: &mut Link<LiveTraced>) {
         self.end.bring_forward(link.now() + self.notice);
         for &side in &self.sides {
             let recorder = link.observer_mut(side.hop, side.direction).recorder();
@@ -378,12 +367,12 @@ impl Carrier {
 }
 
 /// Enters the middle namespace, opens both ports, and drops every right that running does not need.
-fn open<O: Observer<Descriptor>>(
+fn open(
     config: LinkConfig,
     topology: &Topology,
     options: LiveOptions,
-    observers: impl IntoIterator<Item = O>,
-) -> Result<Link<O>, LinkFailure> {
+    observers: impl IntoIterator<Item = LiveTraced>,
+) -> Result<Link<LiveTraced>, LinkFailure> {
     topology.link.enter()?;
     if let Some(priority) = options.realtime {
         quell_link::become_realtime(priority)

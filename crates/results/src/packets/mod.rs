@@ -102,15 +102,6 @@ impl<I: Copy + Ord> Packets<I> {
         }
     }
 
-    /// Combines the trace with the recorder of one direction of one link.
-    pub fn beside(&self, recorder: Recorder) -> Traced<I> {
-        Traced {
-            lane: interface(recorder.hop(), recorder.direction()),
-            recorder,
-            packets: self.clone(),
-        }
-    }
-
     /// Whether writing has failed. Takes no lock.
     pub fn has_failed(&self) -> bool {
         self.failed.load(Ordering::Relaxed)
@@ -199,18 +190,37 @@ fn preamble(scenario: &Scenario) -> Vec<u8> {
     out
 }
 
-/// An observer that measures and traces.
+/// An observer that measures, and traces where a trace is wanted.
 #[derive(Debug)]
 pub struct Traced<I> {
     recorder: Recorder,
+    trace: Option<Lane<I>>,
+}
+
+/// The observer of a real link.
+pub type LiveTraced = Traced<<quell_link::Descriptor as Traceable>::Id>;
+
+/// The trace of one direction of one link.
+#[derive(Debug)]
+struct Lane<I> {
     packets: Packets<I>,
     /// [`interface`] of the recorder's queue.
     lane: usize,
 }
 
 impl<I: Copy + Ord> Traced<I> {
-    fn announce(&mut self, id: I, header: Header) {
-        self.packets.lock().announce(self.lane, id, header);
+    /// Combines the recorder of one direction of one link with the trace, if there is one.
+    pub fn new(recorder: Recorder, packets: Option<&Packets<I>>) -> Self {
+        let lane = interface(recorder.hop(), recorder.direction());
+        let trace = packets.cloned().map(|packets| Lane { packets, lane });
+        Self { recorder, trace }
+    }
+    /// Tells the trace, if there is one.
+    #[inline]
+    fn trace(&self, tell: impl FnOnce(&mut Trace<I>, usize)) {
+        if let Some(Lane { packets, lane }) = &self.trace {
+            tell(&mut packets.lock(), *lane);
+        }
     }
 }
 
@@ -220,21 +230,18 @@ pub fn announce_modelled(
     packet: &quell_sim::Packet,
     segment: Option<&Segment>,
 ) {
-    let Some(connections) = &traced.packets.connections else {
+    let lane = traced.trace.as_ref();
+    let Some(connections) = lane.and_then(|lane| lane.packets.connections.as_ref()) else {
         return;
     };
     let connection = lock(connections).of(packet);
     let header = Header::modelled(packet, segment, &connection);
-    traced.announce(packet.id(), header);
+    traced.trace(|trace, lane| trace.announce(lane, packet.id(), header));
 }
 
 /// What [`quell_link::Link::announce`] calls.
-pub fn announce_captured(
-    traced: &mut Traced<<quell_link::Descriptor as Traceable>::Id>,
-    packet: &quell_link::Descriptor,
-    bytes: &[u8],
-) {
-    traced.announce(packet.id(), Header::captured(bytes));
+pub fn announce_captured(traced: &mut LiveTraced, packet: &quell_link::Descriptor, bytes: &[u8]) {
+    traced.trace(|trace, lane| trace.announce(lane, packet.id(), Header::captured(bytes)));
 }
 
 impl<I: Copy + Ord> Recording for Traced<I> {
@@ -242,26 +249,26 @@ impl<I: Copy + Ord> Recording for Traced<I> {
         &mut self.recorder
     }
     fn decided(&mut self, now: Time) {
-        self.packets.lock().advance(self.lane, now);
+        self.trace(|trace, lane| trace.advance(lane, now));
         self.recorder.advance(now);
     }
 }
 
 impl<P: Traceable> Observer<P> for Traced<P::Id> {
     fn enqueued(&mut self, queue: QueueId, packet: &P, now: Time) {
-        self.packets.lock().enqueued(self.lane, queue, packet, now);
+        self.trace(|trace, lane| trace.enqueued(lane, queue, packet, now));
         self.recorder.on_enqueued(queue, packet, now);
     }
     fn dequeued(&mut self, queue: QueueId, packet: &P, now: Time) {
-        self.packets.lock().dequeued(self.lane, packet, now);
+        self.trace(|trace, lane| trace.dequeued(lane, packet, now));
         self.recorder.on_dequeued(queue, packet, now);
     }
     fn marked(&mut self, queue: QueueId, packet: &P, reason: MarkReason, now: Time) {
-        self.packets.lock().marked(self.lane, packet, reason);
+        self.trace(|trace, lane| trace.marked(lane, packet, reason));
         self.recorder.on_marked(queue, packet, reason, now);
     }
     fn dropped(&mut self, packet: P, drop: Drop, now: Time) {
-        self.packets.lock().dropped(self.lane, &packet, &drop, now);
+        self.trace(|trace, lane| trace.dropped(lane, &packet, &drop, now));
         self.recorder.on_dropped(&packet, &drop, now);
     }
     fn departed(&mut self, _packet: &P, departure: &Departure) {
