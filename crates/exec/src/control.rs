@@ -7,6 +7,7 @@
 //! | `{"set":{"down":"5mbit","down.queue.target":"9ms"}}` | `{"changed":{"time_s":12.5}}` |
 //! | `{"get":"summary"}` | `{"summary":{…}}`: as `summary.json`, up to now |
 //! | `{"get":"felt"}` | `{"felt":{…}}`: what the user felt up to now, as in `exec.json` |
+//! | `{"get":"link"}` | `{"link":"…"}`: the link in a few words, with what it was told to be since |
 //! | `{"get":"scenario"}` | `{"scenario":"…"}`: the link with all of its changes, as TOML |
 //!
 //! What cannot be done is answered with `{"error":"…"}`. The file has mode 0600, and is removed at the end. A file that a killed quell has
@@ -46,7 +47,7 @@ const BY: &str = "control";
 #[derive(Debug, thiserror::Error)]
 enum RefusedRequest {
     #[error(
-        "{0}; a request is a line such as {{\"set\":{{\"down\":\"5mbit\"}}}}, {{\"get\":\"summary\"}}, {{\"get\":\"felt\"}} or {{\"get\":\"scenario\"}}"
+        "{0}; a request is a line such as {{\"set\":{{\"down\":\"5mbit\"}}}}, {{\"get\":\"summary\"}}, {{\"get\":\"felt\"}}, {{\"get\":\"link\"}} or {{\"get\":\"scenario\"}}"
     )]
     Form(#[from] serde_json::Error),
     #[error(transparent)]
@@ -76,6 +77,7 @@ enum Given {
 enum What {
     Summary,
     Felt,
+    Link,
     Scenario,
 }
 
@@ -237,6 +239,7 @@ fn done(line: &[u8], remote: &Remote) -> Result<Value, RefusedRequest> {
         }
         Request::Get(What::Summary) => Ok(json!({ "summary": remote.summary()? })),
         Request::Get(What::Felt) => Ok(json!({ "felt": remote.impact()? })),
+        Request::Get(What::Link) => Ok(json!({ "link": remote.describe() })),
         Request::Get(What::Scenario) => {
             Ok(json!({ "scenario": remote.plan().scenario().to_toml() }))
         }

@@ -5,6 +5,7 @@ use std::io;
 
 use quell_hosts::user_namespace::UserNamespaceError;
 
+use crate::named::NameError;
 use crate::option_error::OptionError;
 
 /// Result of this crate.
@@ -20,6 +21,9 @@ pub enum Error {
     /// The options do not describe a link.
     #[error(transparent)]
     Options(#[from] OptionError),
+    /// There is no link of this name, or it refuses.
+    #[error(transparent)]
+    Named(#[from] NameError),
     /// A scenario file cannot be read.
     #[error("cannot read {file}: {source}")]
     Unreadable {

@@ -10,7 +10,7 @@
 //! * [`network`], [`subnet`]: three namespaces and the wires between them;
 //! * [`relay`]: joins what the far edge accepts to ordinary sockets of the host; TCP by splice(2), UDP with its TOS byte;
 //! * [`program`], `running`, `files`, [`resolver`]: the program, without any right, with process ids of its own and a name server behind the link;
-//! * [`remote`]: changes of the link while the program runs; [`control`]: the socket on which they are asked for; [`watcher`]: whoever watches;
+//! * [`remote`]: changes of the link while the program runs; [`control`]: the socket on which they are asked for, [`named`]: where others find it; [`watcher`]: whoever watches;
 //! * [`experience`]: what the user felt, from what was measured;
 //! * [`Config`]: what to run; [`mod@run`]: all of it in five steps, from the first namespace to the report.
 //!
@@ -36,6 +36,7 @@ mod files;
 mod link;
 pub mod memory;
 mod mounts;
+pub mod named;
 mod net;
 pub mod network;
 pub mod option_error;

@@ -3,6 +3,7 @@
 //! Each change is one more `[[at]]` of the scenario, and checked as such. The link says when it happens, because it cannot take anything
 //! back: the first time that it has not decided on yet. What repeats the link is the scenario with all of them.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -183,6 +184,16 @@ impl Remote {
     /// The link with all of its changes so far.
     pub fn plan(&self) -> Plan {
         self.state().plan.clone()
+    }
+
+    /// The link in a few words, with what it was told to be since.
+    pub fn describe(&self) -> String {
+        let state = self.state();
+        let sets = state.made.iter().flat_map(|made| &made.set);
+        let latest: BTreeMap<&String, &String> = sets.collect();
+        let since = latest.iter().map(|(key, value)| format!("{key}={value}"));
+        let words = std::iter::once(state.plan.describe()).chain(since);
+        words.collect::<Vec<_>>().join(", ")
     }
 
     /// How many changes were made so far.

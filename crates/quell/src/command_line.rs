@@ -15,6 +15,7 @@ use crate::compare::arguments::Compare;
 use crate::demo::arguments::Demo;
 use crate::exec::arguments::{Exec, Shell as ShellBehind};
 use crate::kernel::arguments::KernelAction;
+use crate::link::LinkAction;
 use crate::new::New;
 use crate::plot::arguments::Plot;
 use crate::report::Report;
@@ -102,6 +103,12 @@ pub(crate) enum Command {
     /// Run a shell behind a link, with a prompt that shows it
     #[command(after_help = examples::SHELL)]
     Shell(Box<ShellBehind>),
+    /// List, show, change or stop links that run with a name
+    #[command(after_help = examples::LINK)]
+    Link {
+        #[command(subcommand)]
+        action: LinkAction,
+    },
     /// Check a scenario without running it
     #[command(after_help = examples::CHECK)]
     Check(Check),

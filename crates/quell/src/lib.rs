@@ -21,6 +21,7 @@ mod first_process;
 mod interrupt;
 mod kernel;
 mod keys;
+mod link;
 mod manual;
 mod new;
 mod output;
@@ -135,6 +136,7 @@ fn command() -> u8 {
         Command::Values { name } => values::values(name.as_deref(), &mut page),
         Command::Cc { json, action } => cc::controls(action.as_ref(), json, &mut page),
         Command::Kernel { action } => kernel::kernel(&action, &mut page),
+        Command::Link { action } => link::link(&action, &mut page),
         Command::Exec(_) | Command::Shell(_) => Ok(()),
         Command::Doctor => doctor::doctor(&mut page),
         Command::Completions { shell } => manual::completions(shell, &mut page),

@@ -38,6 +38,12 @@ Examples:
 
 Exit codes: as of quell exec";
 
+pub(crate) const LINK: &str = "\
+Examples:
+  quell exec --name office --rate 20mbit -- chromium
+  quell link set office down=2mbit link.queue.target=5ms
+  quell link show office";
+
 pub(crate) const DEMO: &str = "\
 Examples:
   quell demo

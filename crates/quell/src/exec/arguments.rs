@@ -128,6 +128,9 @@ pub(crate) struct Behind {
     pub(crate) patience: Patience,
     #[command(flatten)]
     pub(crate) place: GuestPlace,
+    /// Name the link, so that `quell link` finds and changes it: letters, digits, '-', '_' and '.'
+    #[arg(long, value_name = "NAME", conflicts_with = "control", help_heading = WATCH)]
+    pub(crate) name: Option<String>,
     /// Change the link through this Unix socket, which is made for it: a JSON object a line, such as {"set":{"down":"5mbit"}} or {"get":"summary"}
     #[arg(long, value_name = "SOCKET", help_heading = WATCH)]
     pub(crate) control: Option<PathBuf>,

@@ -6,7 +6,7 @@
 pub(crate) mod arguments;
 mod failure;
 mod page;
-mod text;
+pub(crate) mod text;
 mod virtual_run;
 
 use std::env;
@@ -20,7 +20,7 @@ use quell_exec::program::words;
 use quell_exec::run::OWN_FAILURE;
 use quell_exec::{
     Config, ControlSocket, Ecn, Ended, Error, Found, LinkOptions, Loopback, Names, Net, Outcome,
-    Plan, results,
+    Plan, named, results,
 };
 use quell_hosts::account::Account;
 use quell_lab::World;
@@ -238,7 +238,10 @@ fn config(
     let watcher = arguments
         .page
         .map(|port| watcher(port, arguments.page_files.as_deref(), &plan));
-    let socket = arguments.control.as_deref().map(ControlSocket::bind);
+    let named = arguments.name.as_deref().map(named::place).transpose();
+    let named = named.map_err(ExecFailure::own)?;
+    let place = arguments.control.as_deref().or(named.as_deref());
+    let socket = place.map(ControlSocket::bind);
     let user = arguments.user.as_deref().map(|name| {
         Account::find(name).map_err(|source| {
             ExecFailure::own(ArgumentError::Value {

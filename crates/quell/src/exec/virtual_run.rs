@@ -79,8 +79,8 @@ fn refuse(arguments: &Behind) -> Result<(), NoEffect> {
             "--user: the programs of a guest have the user of the guest",
         ),
         (
-            arguments.control.is_some() || arguments.page.is_some(),
-            "--control and --page: nobody can ask a guest while its clock stands still",
+            arguments.control.is_some() || arguments.name.is_some() || arguments.page.is_some(),
+            "--control, --name and --page: nobody can ask a guest while its clock stands still",
         ),
         (
             arguments.scenario.as_deref() == Some(Path::new("-")),

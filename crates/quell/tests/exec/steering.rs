@@ -27,6 +27,10 @@ pub(crate) const CASES: &[Case] = &[
         the_control_socket_is_gone_however_the_program_ends,
     ),
     (
+        "a_link_with_a_name_is_found_changed_and_stopped",
+        a_link_with_a_name_is_found_changed_and_stopped,
+    ),
+    (
         "a_page_shows_and_changes_the_link",
         a_page_shows_and_changes_the_link,
     ),
@@ -233,6 +237,88 @@ fn the_control_socket_is_gone_however_the_program_ends(fake: &Fake) {
         assert_eq!(output.status.code(), Some(code), "{output:?}");
         assert!(!socket.exists());
     }
+}
+
+fn a_link_with_a_name_is_found_changed_and_stopped(fake: &Fake) {
+    let folder = tempfile::tempdir().unwrap();
+    let quell = |arguments: &[&str]| {
+        let mut command = fake.quell(arguments);
+        command.env("XDG_RUNTIME_DIR", folder.path());
+        command
+    };
+    let said = |arguments: &[&str]| {
+        let output = fake.output(&mut quell(arguments));
+        let text = [&output.stdout[..], &output.stderr].concat();
+        (output.status.code(), String::from_utf8(text).unwrap())
+    };
+    let start = |name: &str| {
+        let script = "echo ready; exec sleep 600";
+        let options = ["exec", "--quiet", "--down", "20mbit", "--name", name];
+        let mut command = quell(&[&options[..], &["--", "sh", "-c", script]].concat());
+        let mut child = fake.run(|| command.spawn().unwrap());
+        let out = child.stdout.as_mut().unwrap();
+        out.read_exact(&mut [0; 6]).unwrap();
+        child
+    };
+    let (code, text) = said(&["link", "list"]);
+    assert_eq!(code, Some(0));
+    assert!(text.contains("no link runs with a name"), "{text}");
+
+    let (mut first, mut second) = (start("first"), start("second"));
+    let links = folder.path().join("quell/links");
+    let mode = fs::metadata(&links).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o700);
+    let (_, text) = said(&["link", "list"]);
+    let expected = format!("first   process {}, 20mbit/unlimited", first.id());
+    assert!(text.contains(&expected), "{text}");
+    let (code, text) = said(&[
+        "link",
+        "set",
+        "first",
+        "down=5mbit",
+        "down.queue.limit=50ms",
+    ]);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(
+        text.contains("20mbit/unlimited fifo, down=5mbit, down.queue.limit=50ms"),
+        "{text}"
+    );
+    let (_, text) = said(&["link", "show", "first"]);
+    assert!(
+        text.contains("fifo, down=5mbit") && text.contains("felt"),
+        "{text}"
+    );
+    let (_, text) = said(&["link", "show", "first", "--json"]);
+    let summary: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(summary["partial"], true);
+
+    // What cannot be done is refused with what can.
+    for (arguments, expected) in [
+        (&["link", "show", "frist"][..], "there is first, second"),
+        (&["link", "set", "first", "down"], "must be KEY=VALUE"),
+        (&["link", "set", "first", "down=fast"], "fast"),
+        (&["link", "stop", "a/b"], "no name of a link"),
+    ] {
+        let (code, text) = said(arguments);
+        assert!(code == Some(2) && text.contains(expected), "{text}");
+    }
+    let (code, text) = said(&["exec", "--name", "first", "--", "true"]);
+    assert!(
+        code == Some(125) && text.contains("running already"),
+        "{text}"
+    );
+
+    // A link that was killed is shown as that; a new one takes its name.
+    second.kill().unwrap();
+    second.wait().unwrap();
+    let (_, text) = said(&["link", "list"]);
+    assert!(text.contains("second  dead"), "{text}");
+    let mut second = start("second");
+    for (name, child) in [("first", &mut first), ("second", &mut second)] {
+        assert_eq!(said(&["link", "stop", name]), (Some(0), String::new()));
+        assert_eq!(child.wait().unwrap().code(), Some(128 + 15));
+    }
+    assert_eq!(fs::read_dir(&links).unwrap().count(), 0);
 }
 
 /// A page's end of the server.
