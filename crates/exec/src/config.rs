@@ -10,6 +10,7 @@ use crate::control::ControlSocket;
 use crate::net::Net;
 use crate::plan::Plan;
 use crate::program::Found;
+use crate::publish::Door;
 use crate::relay::targets::Loopback;
 use crate::watcher::Watcher;
 
@@ -65,6 +66,8 @@ pub struct Config {
     pub names: Names,
     /// Services of the host's loopback.
     pub loopback: Loopback,
+    /// Ports of this host whose clients reach the program.
+    pub doors: Vec<Door>,
     /// No IPv6.
     pub ipv4_only: bool,
     /// Largest packet, in bytes.

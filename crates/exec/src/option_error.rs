@@ -69,6 +69,18 @@ pub enum OptionError {
     /// Two values of one key at one time.
     #[error("{0} is set twice at this time")]
     SetTwice(String),
+    /// No port to publish.
+    #[error("must be [ADDR:]PORT[/udp][:INSIDE], such as 8080, 7777/udp or 0.0.0.0:8080:80")]
+    Publish,
+    /// A port of datagrams that needs a right.
+    #[error("datagrams need a port from 1024 on")]
+    PublishedPort,
+    /// A port of IPv6 where the program has none.
+    #[error("--publish: there is no IPv6 inside; publish at an address of IPv4")]
+    PublishIpv6,
+    /// Nothing passes a relay.
+    #[error("--publish needs --net relay in the live world")]
+    PublishNet,
     /// No share of packets.
     #[error("must be a share of the packets, such as 1% or 0.01")]
     Share,

@@ -102,6 +102,31 @@ pub fn datagrams_between(local: SocketAddr, remote: SocketAddr) -> io::Result<Ow
     Ok(socket)
 }
 
+/// An ordinary socket for datagrams at `local`, where others of its kind may be.
+pub fn datagrams_at(local: SocketAddr) -> io::Result<OwnedFd> {
+    let socket = open(local.is_ipv4(), SocketType::DGRAM)?;
+    sockopt::set_socket_reuseaddr(&socket, true)?;
+    prepare_datagrams(&socket, local.is_ipv4())?;
+    bind(&socket, &local)?;
+    Ok(socket)
+}
+
+/// The same for `remote` only: its later datagrams arrive here.
+pub fn datagrams_at_for(local: SocketAddr, remote: SocketAddr) -> io::Result<OwnedFd> {
+    let socket = datagrams_at(local)?;
+    connect(&socket, &remote)?;
+    Ok(socket)
+}
+
+/// A transparent stream socket of `local`, any address, whose connection to `remote` has begun.
+pub fn stream_between(local: SocketAddr, remote: SocketAddr) -> io::Result<OwnedFd> {
+    let socket = transparent(local.is_ipv4(), SocketType::STREAM)?;
+    sockopt::set_socket_reuseaddr(&socket, true)?;
+    set(&socket, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, UNSENT)?;
+    bind(&socket, &local)?;
+    begin(socket, remote)
+}
+
 /// An ordinary socket for datagrams that talks with `remote` only.
 pub fn datagrams_to(remote: SocketAddr) -> io::Result<OwnedFd> {
     let socket = open(remote.is_ipv4(), SocketType::DGRAM)?;
@@ -112,7 +137,10 @@ pub fn datagrams_to(remote: SocketAddr) -> io::Result<OwnedFd> {
 
 /// An ordinary stream socket whose connection to `remote` has begun.
 pub fn stream_to(remote: SocketAddr) -> io::Result<OwnedFd> {
-    let socket = open(remote.is_ipv4(), SocketType::STREAM)?;
+    begin(open(remote.is_ipv4(), SocketType::STREAM)?, remote)
+}
+
+fn begin(socket: OwnedFd, remote: SocketAddr) -> io::Result<OwnedFd> {
     sockopt::set_tcp_nodelay(&socket, true)?;
     match connect(&socket, &remote) {
         Ok(()) | Err(rustix::io::Errno::INPROGRESS) => Ok(socket),

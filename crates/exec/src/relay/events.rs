@@ -12,6 +12,7 @@ pub(super) const SERVER: u64 = 3;
 pub(super) const NEAR: u64 = 4;
 pub(super) const FAR: u64 = 5;
 pub(super) const WAKE: u64 = 6;
+pub(super) const DOORS: u64 = 7;
 const KIND_BITS: u32 = 3;
 
 /// What is told of the sockets of a connection.

@@ -1,7 +1,7 @@
 //! A thread in the namespace of the far edge that makes sockets there: the one place of a relay that needs a right (CAP_NET_RAW,
 //! and CAP_NET_BIND_SERVICE where settings cannot be written).
 //!
-//! It reads no data of anybody: it gets two addresses and returns a socket between them.
+//! It reads no data of anybody: it gets two addresses and returns a socket between them, for datagrams or a stream.
 
 use std::io;
 use std::net::SocketAddr;
@@ -19,10 +19,13 @@ use crate::error::{Doing as _, Error, Result};
 const NO_PORTS: &str = "/proc/sys cannot be written here, as in most containers, and without CAP_NET_BIND_SERVICE the relay cannot answer from ports \
      below 1024: start the container with --cap-add NET_BIND_SERVICE, or use --world virtual";
 
+/// What makes a socket between two addresses.
+type Make = fn(SocketAddr, SocketAddr) -> io::Result<OwnedFd>;
+
 /// The thread; it ends when this is dropped.
 #[derive(Debug)]
 pub(super) struct Maker {
-    asked: Sender<(SocketAddr, SocketAddr)>,
+    asked: Sender<(Make, SocketAddr, SocketAddr)>,
     made: Receiver<io::Result<OwnedFd>>,
 }
 
@@ -37,7 +40,7 @@ impl Maker {
                 return Err(Error::NoPorts(NO_PORTS));
             }
         }
-        let (asked, asks) = mpsc::channel::<(SocketAddr, SocketAddr)>();
+        let (asked, asks) = mpsc::channel::<(Make, SocketAddr, SocketAddr)>();
         let (makes, made) = mpsc::channel();
         let (ready, is_ready) = mpsc::channel();
         let namespace = Namespace::clone_of(outside).doing("keep a network namespace")?;
@@ -52,11 +55,8 @@ impl Maker {
                 if ready.send(entered).is_err() || failed {
                     return;
                 }
-                for (local, remote) in asks {
-                    if makes
-                        .send(relayed::datagrams_between(local, remote))
-                        .is_err()
-                    {
+                for (make, local, remote) in asks {
+                    if makes.send(make(local, remote)).is_err() {
                         return;
                     }
                 }
@@ -69,10 +69,20 @@ impl Maker {
         Ok(Self { asked, made })
     }
 
-    /// A socket that answers `remote` in the name of `local`.
+    /// A socket for datagrams that talks with `remote` in the name of `local`.
     pub(super) fn between(&self, local: SocketAddr, remote: SocketAddr) -> io::Result<OwnedFd> {
+        self.make(relayed::datagrams_between, local, remote)
+    }
+
+    /// A stream to `remote` in the name of `local`, whose connection has begun.
+    pub(super) fn stream(&self, local: SocketAddr, remote: SocketAddr) -> io::Result<OwnedFd> {
+        self.make(relayed::stream_between, local, remote)
+    }
+
+    fn make(&self, make: Make, local: SocketAddr, remote: SocketAddr) -> io::Result<OwnedFd> {
         let gone = || io::Error::from(io::ErrorKind::BrokenPipe);
-        self.asked.send((local, remote)).map_err(|_| gone())?;
+        let asked = self.asked.send((make, local, remote));
+        asked.map_err(|_| gone())?;
         self.made.recv().map_err(|_| gone())?
     }
 }

@@ -3,6 +3,8 @@
 //! What TPROXY hands to the listeners of the far edge gets an ordinary socket of the host. At most [`MOST_CONNECTIONS`] connections; more
 //! are reset and counted.
 
+mod datagrams;
+mod doors;
 mod events;
 mod maker;
 mod tally;
@@ -32,14 +34,15 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::error::{Doing as _, Error, Result};
 use crate::network::{Network, RELAY_PORT, within};
-use events::{CLIENT, DATAGRAMS, FAR, NEAR, OF_PAIRS, SERVER, STREAMS, WAKE, watch};
+use crate::publish::Door;
+use events::{CLIENT, DATAGRAMS, DOORS, FAR, NEAR, OF_PAIRS, SERVER, STREAMS, WAKE, watch};
 use maker::Maker;
 use tally::Tally;
 pub use tally::{Bin, Counts};
 use targets::Targets;
 pub use tcp::Connection;
 use tcp::{Next, Pair, Pipe};
-use udp::{Begun, Exchanges};
+use udp::Exchanges;
 
 /// The most connections at once.
 pub const MOST_CONNECTIONS: usize = 4_096;
@@ -83,15 +86,16 @@ pub struct Sockets {
     streams: Vec<OwnedFd>,
     datagrams: Vec<OwnedFd>,
     maker: Maker,
+    doors: Vec<Door>,
 }
 
 impl Sockets {
-    /// Listens at the far edge. Needs CAP_NET_RAW there and CAP_SYS_ADMIN to enter it.
+    /// Listens at the far edge, and for clients at `doors` of the host. Needs CAP_NET_RAW there and CAP_SYS_ADMIN to enter it.
     ///
     /// # Errors
     ///
     /// A socket is refused.
-    pub fn open(network: &Network, ipv6: bool) -> Result<Self> {
+    pub fn open(network: &Network, ipv6: bool, doors: Vec<Door>) -> Result<Self> {
         let outside = &network.outside;
         let families: &[bool] = if ipv6 { &[true, false] } else { &[true] };
         let (streams, datagrams) = within(outside, || {
@@ -106,6 +110,7 @@ impl Sockets {
             streams,
             datagrams,
             maker: Maker::start(outside, network.needs_right_to_ports)?,
+            doors,
         })
     }
 }
@@ -195,6 +200,9 @@ struct Work {
     streams: Vec<OwnedFd>,
     datagrams: Vec<OwnedFd>,
     maker: Maker,
+    doors: Vec<Door>,
+    /// Connections to the program that are to be begun again, and when.
+    later: Vec<(Time, usize)>,
     targets: Targets,
     epoch: Time,
     tally: Tally,
@@ -229,6 +237,9 @@ impl Work {
         for (index, socket) in sockets.datagrams.iter().enumerate() {
             watch(&epoll, socket, (DATAGRAMS, index), EventFlags::IN)?;
         }
+        for (index, door) in sockets.doors.iter().enumerate() {
+            watch(&epoll, &door.socket, (DOORS, index), EventFlags::IN)?;
+        }
         watch(&epoll, &wake, (WAKE, 0), EventFlags::IN)?;
         let most = room();
         Ok(Self {
@@ -236,6 +247,8 @@ impl Work {
             streams: sockets.streams,
             datagrams: sockets.datagrams,
             maker: sockets.maker,
+            doors: sockets.doors,
+            later: Vec::new(),
             targets: config.targets,
             epoch: config.epoch,
             tally: Tally::new(counts, config.bins, config.bin),
@@ -285,6 +298,7 @@ impl Work {
             self.free.append(&mut self.gone);
             self.tally.counts.rounds.fetch_add(1, Ordering::Release);
             let now = self.now();
+            self.begin_again(now);
             if self.tally.ends_by(now) {
                 self.look_at_windows();
             }
@@ -322,6 +336,7 @@ impl Work {
         match kind {
             STREAMS => self.accept(index),
             DATAGRAMS => self.begin_exchanges(index),
+            DOORS => self.welcome(index),
             CLIENT | SERVER => self.touch(index, kind == CLIENT, flags),
             NEAR | FAR => {
                 let now = self.now();
@@ -345,25 +360,24 @@ impl Work {
                 // Nothing waits; or no descriptor is left, and what waits goes on waiting.
                 Err(_) => return,
             };
-            if let Err(why) = self.begin(client) {
-                let counts = &self.tally.counts;
-                Counts::add(
-                    match why {
-                        Refusal::Full => &counts.refused,
-                        Refusal::Forbidden => &counts.forbidden,
-                        Refusal::Unreachable => &counts.unreachable,
-                    },
-                    1,
-                );
-            }
+            let begun = self.begin(client);
+            self.count(begun);
         }
     }
 
-    fn begin(&mut self, client: OwnedFd) -> std::result::Result<(), Refusal> {
-        let refuse = |client: &OwnedFd, why| {
-            let _ = sockopt::set_socket_linger(client, Some(Duration::ZERO));
-            why
+    /// Counts a connection that was refused.
+    fn count(&self, begun: std::result::Result<(), Refusal>) {
+        let counts = &self.tally.counts;
+        let refused = match begun {
+            Ok(()) => return,
+            Err(Refusal::Full) => &counts.refused,
+            Err(Refusal::Forbidden) => &counts.forbidden,
+            Err(Refusal::Unreachable) => &counts.unreachable,
         };
+        Counts::add(refused, 1);
+    }
+
+    fn begin(&mut self, client: OwnedFd) -> std::result::Result<(), Refusal> {
         Counts::add(&self.tally.counts.connections, 1);
         if !has_room(self.open, self.most) {
             return Err(refuse(&client, Refusal::Full));
@@ -382,16 +396,21 @@ impl Work {
         let Ok(server) = server else {
             return Err(refuse(&client, Refusal::Unreachable));
         };
-        let now = self.now();
-        let mut pair = Pair::new(client, server, to, now.as_nanos());
+        let mut pair = Pair::new(client, server, to, self.now().as_nanos());
         pair.other = other;
+        self.admit(pair)
+    }
+
+    /// Gives a connection its place.
+    fn admit(&mut self, pair: Pair) -> std::result::Result<(), Refusal> {
         let place = self.free.pop().unwrap_or(self.pairs.len());
         for (socket, kind) in [(&pair.client.socket, CLIENT), (&pair.server.socket, SERVER)] {
             if watch(&self.epoll, socket, (kind, place), OF_PAIRS).is_err() {
                 if place < self.pairs.len() {
                     self.free.push(place);
                 }
-                return Err(refuse(&pair.client.socket, Refusal::Full));
+                pair.reset();
+                return Err(Refusal::Full);
             }
         }
         match self.pairs.get_mut(place) {
@@ -400,7 +419,7 @@ impl Work {
         }
         self.open += 1;
         Counts::add(&self.tally.counts.unfinished, 1);
-        self.count_open(now);
+        self.count_open(self.now());
         Ok(())
     }
 
@@ -422,9 +441,10 @@ impl Work {
             Ok(Ok(())) => None,
             Ok(Err(errno)) | Err(errno) => Some(errno),
         };
-        if !pair.is_connected && !is_client && (over || flags.contains(EventFlags::OUT)) {
+        let connects = is_client == pair.is_served;
+        if !pair.is_connected && connects && (over || flags.contains(EventFlags::OUT)) {
             if over {
-                if self.turn_to_other(place) {
+                if self.turn_to_other(place) || self.knocks_again(place) {
                     return;
                 }
                 Counts::add(&self.tally.counts.unreachable, 1);
@@ -442,6 +462,9 @@ impl Work {
         let Some(pair) = self.pairs.get_mut(place).and_then(Option::as_mut) else {
             return false;
         };
+        if pair.is_served {
+            return false;
+        }
         let Some(Ok(server)) = pair.other.take().map(relayed::stream_to) else {
             return false;
         };
@@ -521,43 +544,17 @@ impl Work {
     fn count_open(&mut self, now: Time) {
         self.tally.opens(now, self.open + self.exchanges.len());
     }
-
-    fn begin_exchanges(&mut self, index: usize) {
-        for _ in 0..64 {
-            let now = self.now();
-            let begun =
-                self.exchanges
-                    .accept(&self.datagrams[index], &self.targets, &self.maker, now);
-            match begun {
-                Ok(None) => return,
-                Ok(Some(Begun::Known)) => {}
-                Ok(Some(Begun::Forbidden)) => Counts::add(&self.tally.counts.forbidden, 1),
-                Ok(Some(Begun::New(place))) => {
-                    Counts::add(&self.tally.counts.exchanges, 1);
-                    if self.watch(place).is_err() {
-                        self.exchanges.forget(place);
-                    }
-                    self.count_open(now);
-                }
-                Err(_) => Counts::add(&self.tally.counts.lost_datagrams, 1),
-            }
-        }
-    }
-
-    fn watch(&self, place: usize) -> rustix::io::Result<()> {
-        let Some(exchange) = self.exchanges.get(place) else {
-            return Ok(());
-        };
-        for (socket, kind) in [(&exchange.near, NEAR), (&exchange.far, FAR)] {
-            watch(&self.epoll, socket, (kind, place), EventFlags::IN)?;
-        }
-        Ok(())
-    }
 }
 
 /// Whether there is room for one connection more.
 fn has_room(open: usize, most: usize) -> bool {
     open < most
+}
+
+/// Resets a connection that is not begun.
+fn refuse(client: &OwnedFd, why: Refusal) -> Refusal {
+    let _ = sockopt::set_socket_linger(client, Some(Duration::ZERO));
+    why
 }
 
 /// Why a connection was not begun.

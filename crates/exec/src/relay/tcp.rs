@@ -1,4 +1,4 @@
-//! One TCP connection of the program, joined to one of the host.
+//! One TCP connection of the program, joined to one of the host; who has begun it is told apart by [`Pair::is_served`].
 //!
 //! Bytes go from socket to pipe to socket by splice(2) and are never read. A direction reads again only when its pipe is empty, so what
 //! waits is in the sockets, where TCP's own flow control sees it. The end of a direction (FIN) is passed on when everything before it has
@@ -89,9 +89,11 @@ pub(super) struct Pair {
     /// The host's socket.
     pub(super) server: Side,
     pub(super) is_connected: bool,
-    /// Where the program wanted to go.
+    /// A client of a published port has begun it, not the program.
+    pub(super) is_served: bool,
+    /// Where the program wanted to go, or the client that it serves.
     pub(super) to: SocketAddr,
-    /// Where else its service may be, if it is refused.
+    /// Where else its service may be, if it is refused; of one that is served, where the program serves.
     pub(super) other: Option<SocketAddr>,
     /// When it was accepted, in ns of the run.
     pub(super) began: u64,
@@ -103,8 +105,11 @@ pub(super) struct Pair {
 /// A connection in `connections.json`.
 #[derive(Debug, Clone, Serialize)]
 pub struct Connection {
-    /// Where the program connected to.
+    /// Where the program connected to, or the client that it served.
     pub to: SocketAddr,
+    /// A client of a published port has begun it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub served: bool,
     /// When it was accepted, in seconds of the run.
     pub start_s: f64,
     /// When it was over.
@@ -129,6 +134,7 @@ impl Pair {
             client: Side::new(client),
             server: Side::new(server),
             is_connected: false,
+            is_served: false,
             to,
             other: None,
             began,
@@ -140,6 +146,11 @@ impl Pair {
     /// Takes another socket of the host's, where the first one was refused.
     pub(super) fn turn_to(&mut self, server: OwnedFd) {
         self.server = Side::new(server);
+    }
+
+    /// Takes another socket towards the program, where the first one was refused.
+    pub(super) fn turn_client_to(&mut self, client: OwnedFd) {
+        self.client = Side::new(client);
     }
 
     /// How much longer the program's window has kept the far edge from sending since the last look.
@@ -206,6 +217,7 @@ impl Pair {
         let seconds = |nanos: u64| nanos as f64 / 1e9;
         Connection {
             to: self.to,
+            served: self.is_served,
             start_s: seconds(self.began),
             end_s: seconds(now),
             down_bytes: self.moved(Direction::Forward),

@@ -14,6 +14,8 @@ use quell_units::Time;
 use super::maker::Maker;
 use super::targets::Targets;
 use crate::network::{NAME_SERVICE, alike};
+use crate::publish::Door;
+use crate::subnet::Subnet;
 
 /// An exchange that is silent for so long is forgotten; one with a name server sooner.
 const IDLE: Time = Time::from_secs(60);
@@ -98,34 +100,70 @@ impl Exchanges {
         let Some(target) = targets.of(to) else {
             return Ok(Some(Begun::Forbidden));
         };
-        let key = (from, to);
-        let (place, begun) = match self.by_key.get(&key) {
-            Some(&place) => (place, Begun::Known),
-            None => {
-                self.make_room();
-                let exchange = Exchange {
-                    key,
-                    near: maker.between(to, from)?,
-                    far: relayed::datagrams_to(target)?,
-                    target,
-                    last: now,
-                };
-                let place = self.put(exchange);
-                (place, Begun::New(place))
-            }
-        };
-        if let Some(exchange) = self.places[place].as_mut() {
-            exchange.last = now;
+        let sockets = || Ok((maker.between(to, from)?, relayed::datagrams_to(target)?));
+        let (place, begun) = self.of((from, to), target, now, sockets)?;
+        if let Some(exchange) = &self.places[place] {
             let payload = &self.buffer[..datagram.length];
             // An exchange remains where one of its datagrams is lost.
-            let _ = relayed::send(
-                &exchange.far,
-                exchange.target.is_ipv4(),
-                payload,
-                datagram.tos,
-            );
+            let _ = relayed::send(&exchange.far, target.is_ipv4(), payload, datagram.tos);
         }
         Ok(Some(begun))
+    }
+
+    /// Takes one datagram of a client that arrived at a published port. `Ok(None)` where none waits.
+    pub(super) fn welcome(
+        &mut self,
+        door: &Door,
+        subnet: Subnet,
+        maker: &Maker,
+        now: Time,
+    ) -> io::Result<Option<Begun>> {
+        let datagram = match relayed::receive(&door.socket, &mut self.buffer) {
+            Ok(datagram) => datagram,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let Some(client) = datagram.from else {
+            return Ok(Some(Begun::Forbidden));
+        };
+        let shown = door.shown(client, subnet.host());
+        let inside = door.inside(shown, subnet.inside());
+        let sockets = || {
+            let far = relayed::datagrams_at_for(door.published.at, client)?;
+            Ok((maker.between(shown, inside)?, far))
+        };
+        let (place, begun) = self.of((inside, shown), client, now, sockets)?;
+        if let Some(exchange) = &self.places[place] {
+            let payload = &self.buffer[..datagram.length];
+            let _ = relayed::send(&exchange.near, inside.is_ipv4(), payload, datagram.tos);
+        }
+        Ok(Some(begun))
+    }
+
+    /// The exchange between two addresses, with new `sockets` towards the program and away from it where there is none.
+    fn of(
+        &mut self,
+        key: Key,
+        target: SocketAddr,
+        now: Time,
+        sockets: impl FnOnce() -> io::Result<(OwnedFd, OwnedFd)>,
+    ) -> io::Result<(usize, Begun)> {
+        if let Some(&place) = self.by_key.get(&key) {
+            if let Some(exchange) = &mut self.places[place] {
+                exchange.last = now;
+            }
+            return Ok((place, Begun::Known));
+        }
+        self.make_room();
+        let (near, far) = sockets()?;
+        let place = self.put(Exchange {
+            key,
+            near,
+            far,
+            target,
+            last: now,
+        });
+        Ok((place, Begun::New(place)))
     }
 
     /// Passes on what waits at one socket of an exchange. Returns how many were lost, or an error if the exchange is over.

@@ -20,7 +20,9 @@ use crate::error::{Doing as _, Error, Result};
 use crate::link::{self, LinkThread};
 use crate::net::Net;
 use crate::network::{Network, NetworkConfig};
+use crate::option_error::OptionError;
 use crate::program::Found;
+use crate::publish::Door;
 use crate::relay::Sockets;
 use crate::relay::targets::Loopback;
 use crate::resolver;
@@ -65,7 +67,10 @@ struct Copies {
 }
 
 /// Builds what a run needs; from then on this process has no right over anything.
-pub(super) fn build(config: &Config, prepared: Prepared) -> Result<Built> {
+pub(super) fn build(config: &mut Config, prepared: Prepared) -> Result<Built> {
+    if config.doors.iter().any(Door::needs_ipv6) && !prepared.ipv6 {
+        return Err(OptionError::PublishIpv6.into());
+    }
     let copies = copies(config, &prepared)?;
     let (ipv6, ecn, controls) = (prepared.ipv6, prepared.ecn, prepared.controls);
     let network_config = NetworkConfig {
@@ -92,8 +97,9 @@ pub(super) fn build(config: &Config, prepared: Prepared) -> Result<Built> {
         fd_holder: fd_holder.clone(),
         packets: packets.clone(),
     })?;
+    let doors = std::mem::take(&mut config.doors);
     let sockets = match config.net {
-        Net::Relay => Some(Sockets::open(&network, ipv6)?),
+        Net::Relay => Some(Sockets::open(&network, ipv6, doors)?),
         Net::None | Net::Nat => None,
     };
     let used = Controls::used(&controls, &network)?;
@@ -162,6 +168,14 @@ fn environment(config: &Config, subnet: Subnet, ipv6: bool) -> Vec<(String, Stri
         if ipv6 {
             variables.push(("QUELL_HOST6".to_owned(), subnet.host()[1].to_string()));
         }
+    }
+    if !config.doors.is_empty() {
+        let doors = config
+            .doors
+            .iter()
+            .map(|door| door.published.at.to_string());
+        let doors: Vec<String> = doors.collect();
+        variables.push(("QUELL_PUBLISHED".to_owned(), doors.join(" ")));
     }
     if let Some(user) = &config.user {
         variables.extend(user.variables());

@@ -26,7 +26,7 @@ pub const OWN_FAILURE: u8 = FAILED;
 /// The link, its namespaces or its relay could not be made, or failed; the program has then been ended.
 pub fn run(mut config: Config) -> Result<Result<Outcome, NotStarted>> {
     let prepared = prepare::prepare(&config)?;
-    let built = build::build(&config, prepared)?;
+    let built = build::build(&mut config, prepared)?;
     let mut started = match start::start(&mut config, built)? {
         Ok(started) => started,
         Err(refused) => return Ok(Err(refused)),

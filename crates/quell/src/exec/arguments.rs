@@ -88,6 +88,9 @@ pub(crate) struct Behind {
     /// Let the program reach the services on this host's loopback, at the address in $QUELL_HOST: all, or those at these ports
     #[arg(long, value_name = "PORT", num_args = 0..=1, require_equals = true, value_delimiter = ',', help_heading = HOSTS)]
     pub(crate) host_loopback: Option<Vec<u16>>,
+    /// Let clients of this port of the host reach the program's server, through the link; at 127.0.0.1 without ADDR, at port INSIDE of the program's addresses. Port 0 is a free one, in $QUELL_PUBLISHED
+    #[arg(long, value_name = "[ADDR:]PORT[/udp][:INSIDE]", help_heading = HOSTS)]
+    pub(crate) publish: Vec<String>,
     /// Where name queries go
     #[arg(long, value_enum, default_value_t = DnsArgument::Link, help_heading = HOSTS)]
     pub(crate) dns: DnsArgument,

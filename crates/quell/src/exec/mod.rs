@@ -19,8 +19,8 @@ use std::time::Duration;
 use quell_exec::program::words;
 use quell_exec::run::OWN_FAILURE;
 use quell_exec::{
-    Config, ControlSocket, Ecn, Ended, Error, Found, LinkOptions, Loopback, Names, Net, Outcome,
-    Plan, named, results,
+    Config, ControlSocket, Door, Ecn, Ended, Error, Found, LinkOptions, Loopback, Names, Net,
+    OptionError, Outcome, Plan, Published, named, results,
 };
 use quell_hosts::account::Account;
 use quell_lab::World;
@@ -250,6 +250,7 @@ fn config(
             })
         })
     });
+    let doors = doors(arguments, net).map_err(ExecFailure::own)?;
     let depth = env::var("QUELL_DEPTH").ok();
     Ok(Config {
         depth: depth.and_then(|depth| depth.parse().ok()).unwrap_or(0),
@@ -267,6 +268,7 @@ fn config(
             Some([]) => Loopback::Open,
             Some(ports) => Loopback::Ports(ports.to_vec()),
         },
+        doors,
         // The guest's kernels have no IPv6.
         ipv4_only: arguments.ipv4_only || inside.is_some(),
         mtu: arguments.mtu,
@@ -290,6 +292,40 @@ fn config(
         socket: socket.transpose().map_err(ExecFailure::own)?,
         plan,
     })
+}
+
+/// The ports of this host that are published, open, and said.
+fn doors(arguments: &Behind, net: Net) -> Result<Vec<Door>, Error> {
+    if !arguments.publish.is_empty() && net != Net::Relay {
+        return Err(OptionError::PublishNet.into());
+    }
+    let open = |text: &String| {
+        let published: Published = text.parse().map_err(|source| OptionError::Argument {
+            argument: format!("--publish {text}"),
+            source: Box::new(source),
+        })?;
+        Door::open(published)
+    };
+    let doors: Vec<Door> = arguments
+        .publish
+        .iter()
+        .map(open)
+        .collect::<Result<_, _>>()?;
+    for door in &doors {
+        let Published { at, is_udp, inside } = door.published;
+        let kind = if is_udp { "/udp" } else { "" };
+        if !arguments.quiet {
+            say(&format!(
+                "{at}{kind} leads to port {inside} of the program, through the link"
+            ));
+        }
+        if door.is_for_others() {
+            say(&format!(
+                "warning: whoever reaches {at} reaches the program"
+            ));
+        }
+    }
+    Ok(doors)
 }
 
 /// What is behind the link.

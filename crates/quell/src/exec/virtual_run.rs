@@ -71,6 +71,10 @@ fn refuse(arguments: &Behind) -> Result<(), NoEffect> {
             "--host-loopback: in the virtual world there is no network but the far edge",
         ),
         (
+            !arguments.publish.is_empty(),
+            "--publish: a guest's time is not that of clients outside",
+        ),
+        (
             arguments.net == NetArgument::Nat,
             "--net: in the virtual world there is no network but the far edge",
         ),

@@ -42,6 +42,7 @@ pub(crate) fn play(role: &str) {
         ("read", [to, seconds, rate]) => read(to, seconds.parse().unwrap(), rate.parse().ok()),
         ("control", [to]) => control(to),
         ("far", [port]) => far(port.parse().unwrap()),
+        ("serve", [port, after]) => serve(port, after.parse().unwrap()),
         ("to-far", [port]) => connect_once(&format!("{}:{port}", env::var("QUELL_FAR").unwrap())),
         ("to-host", [port]) => connect_once(&format!("{}:{port}", env::var("QUELL_HOST").unwrap())),
         ("login", [place]) => crate::terminal::login(place),
@@ -78,6 +79,28 @@ pub(crate) fn fill_the_queue() {
 pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]
+}
+
+/// Serves at a port, `after` so many milliseconds: tells connections and datagrams who has come, ten of each, and then ends.
+fn serve(port: &str, after: u64) {
+    println!("ready");
+    thread::sleep(Duration::from_millis(after));
+    let listener = TcpListener::bind(format!("0.0.0.0:{port}")).unwrap();
+    let socket = UdpSocket::bind(format!("0.0.0.0:{port}")).unwrap();
+    let datagrams = thread::spawn(move || {
+        for _ in 0..10 {
+            let (_, from) = socket.recv_from(&mut [0; 64]).unwrap();
+            socket.send_to(from.to_string().as_bytes(), from).unwrap();
+        }
+    });
+    for _ in 0..10 {
+        let (mut stream, from) = listener.accept().unwrap();
+        // The whole question comes before the answer.
+        let mut asked = String::new();
+        stream.read_to_string(&mut asked).unwrap();
+        write!(stream, "{from} {}", asked.len()).unwrap();
+    }
+    datagrams.join().unwrap();
 }
 
 /// Prints what the server says, or why there is no connection.

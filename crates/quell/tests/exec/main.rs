@@ -18,6 +18,7 @@ mod links;
 mod names;
 mod processes;
 mod programs;
+mod publish;
 mod steering;
 mod streams;
 mod terminal;
@@ -45,6 +46,7 @@ fn cases() -> Vec<Case> {
         limits::CASES,
         links::CASES,
         programs::CASES,
+        publish::CASES,
         keystrokes::CASES,
         beside::CASES,
         steering::CASES,

@@ -1,0 +1,108 @@
+//! Clients of published ports: each connection is begun again towards the program, each datagram sent on, through the link.
+
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+
+use quell_units::Time;
+use rustix::net::{SocketFlags, acceptfrom_with};
+
+use super::events::{CLIENT, OF_PAIRS, watch};
+use super::tally::Counts;
+use super::tcp::Pair;
+use super::{Refusal, Work, has_room, refuse};
+
+/// How long a client waits for a program that does not listen yet.
+const PATIENCE: Time = Time::from_secs(5);
+/// Between two knocks at its door.
+const PAUSE: Time = Time::from_millis(100);
+
+impl Work {
+    /// Takes what waits at a published port, up to a batch.
+    pub(super) fn welcome(&mut self, index: usize) {
+        for _ in 0..64 {
+            let door = &self.doors[index];
+            if door.published.is_udp {
+                let now = self.now();
+                let exchanges = &mut self.exchanges;
+                let begun = exchanges.welcome(door, self.targets.subnet, &self.maker, now);
+                match self.has_begun(begun, now) {
+                    true => continue,
+                    false => return,
+                }
+            }
+            let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+            let Ok((client, from)) = acceptfrom_with(&door.socket, flags) else {
+                return;
+            };
+            let from = from.and_then(|from| SocketAddr::try_from(from).ok());
+            let begun = self.serve(index, client, from);
+            self.count(begun);
+        }
+    }
+
+    /// Begins a connection to the program for a client.
+    fn serve(
+        &mut self,
+        index: usize,
+        socket: OwnedFd,
+        from: Option<SocketAddr>,
+    ) -> std::result::Result<(), Refusal> {
+        Counts::add(&self.tally.counts.connections, 1);
+        if !has_room(self.open, self.most) {
+            return Err(refuse(&socket, Refusal::Full));
+        }
+        let (door, subnet) = (&self.doors[index], self.targets.subnet);
+        let shown = from.map(|from| door.shown(from, subnet.host()));
+        let inside = shown.map(|shown| (shown, door.inside(shown, subnet.inside())));
+        let Some((shown, inside)) = inside else {
+            return Err(refuse(&socket, Refusal::Forbidden));
+        };
+        let Ok(client) = self.maker.stream(shown, inside) else {
+            return Err(refuse(&socket, Refusal::Unreachable));
+        };
+        let mut pair = Pair::new(client, socket, shown, self.now().as_nanos());
+        pair.is_served = true;
+        pair.other = Some(inside);
+        self.admit(pair)
+    }
+
+    /// Whether a connection to the program is begun again in a moment: it may not listen yet.
+    pub(super) fn knocks_again(&mut self, place: usize) -> bool {
+        let now = self.now();
+        let pair = self.pairs.get(place).and_then(Option::as_ref);
+        let waits = pair
+            .is_some_and(|pair| pair.is_served && now < Time::from_nanos(pair.began) + PATIENCE);
+        if waits {
+            self.later.push((now + PAUSE, place));
+        }
+        waits
+    }
+
+    /// Begins connections again whose time has come.
+    pub(super) fn begin_again(&mut self, now: Time) {
+        let is_due = |(at, _): &(Time, usize)| *at <= now;
+        let due: Vec<usize> = self
+            .later
+            .iter()
+            .filter(|one| is_due(one))
+            .map(|one| one.1)
+            .collect();
+        self.later.retain(|one| !is_due(one));
+        for place in due {
+            let Some(pair) = self.pairs.get_mut(place).and_then(Option::as_mut) else {
+                continue;
+            };
+            // The place may be another connection's by now.
+            let Some(inside) = pair.other.filter(|_| pair.is_served && !pair.is_connected) else {
+                continue;
+            };
+            let client = self.maker.stream(pair.to, inside).ok();
+            let watched = client
+                .filter(|client| watch(&self.epoll, client, (CLIENT, place), OF_PAIRS).is_ok());
+            match watched {
+                Some(client) => pair.turn_client_to(client),
+                None => self.close(place, "refused"),
+            }
+        }
+    }
+}
