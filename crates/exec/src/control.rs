@@ -5,6 +5,7 @@
 //! | request | answer |
 //! | --- | --- |
 //! | `{"set":{"down":"5mbit","down.queue.target":"9ms"}}` | `{"changed":{"time_s":12.5}}` |
+//! | `{"cut":{"how":"rst","to":":443","older":"10s"}}` | `{"cut":3}`: connections; `fin` and `silent` are the other ways, `to` and `older` may be missing |
 //! | `{"get":"summary"}` | `{"summary":{…}}`: as `summary.json`, up to now |
 //! | `{"get":"felt"}` | `{"felt":{…}}`: what the user felt up to now, as in `exec.json` |
 //! | `{"get":"link"}` | `{"link":"…"}`: the link in a few words, with what it was told to be since |
@@ -26,12 +27,15 @@ use std::thread;
 use std::time::Duration;
 
 use quell_results::held::{Held, Identity, parent};
+use quell_units::{Time, notation};
 use rustix::fs::Mode;
 use rustix::process::umask;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::error::{Error, Result};
+use crate::option_error::OptionError;
+use crate::relay::cut::{Cut, How};
 use crate::remote::{ChangeError, Remote};
 
 /// The longest request, in bytes.
@@ -52,6 +56,8 @@ enum RefusedRequest {
     Form(#[from] serde_json::Error),
     #[error(transparent)]
     Change(#[from] ChangeError),
+    #[error(transparent)]
+    Cut(#[from] OptionError),
 }
 
 /// A request.
@@ -59,6 +65,7 @@ enum RefusedRequest {
 #[serde(rename_all = "lowercase")]
 enum Request {
     Set(BTreeMap<String, Given>),
+    Cut(Wish),
     Get(What),
 }
 
@@ -70,6 +77,38 @@ enum Given {
     Whole(i64),
     Real(f64),
     Text(String),
+}
+
+/// What is to be cut.
+#[derive(Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Wish {
+    how: How,
+    to: Option<String>,
+    older: Option<String>,
+}
+
+impl Wish {
+    fn cut(&self) -> Result<Cut, OptionError> {
+        let filter = self.to.as_deref().map(str::parse).transpose()?;
+        let older = self.older.as_deref().map(notation::time).transpose()?;
+        Ok(Cut {
+            how: self.how,
+            filter: filter.unwrap_or_default(),
+            older: older.unwrap_or(Time::ZERO),
+        })
+    }
+    /// As results have it.
+    fn words(&self) -> String {
+        let to = self.to.as_ref().map(|to| format!(" to {to}"));
+        let older = self.older.as_ref().map(|age| format!(" older than {age}"));
+        let how = format!("{:?}", self.how).to_lowercase();
+        format!(
+            "{how}{}{}",
+            to.unwrap_or_default(),
+            older.unwrap_or_default()
+        )
+    }
 }
 
 #[derive(Debug, PartialEq, Deserialize)]
@@ -236,6 +275,10 @@ fn done(line: &[u8], remote: &Remote) -> Result<Value, RefusedRequest> {
             let wishes = set.into_iter().map(|(key, value)| (key, value.text()));
             let at = remote.change(&wishes.collect::<Vec<_>>(), BY)?;
             Ok(json!({ "changed": { "time_s": at.as_nanos() as f64 / 1e9 } }))
+        }
+        Request::Cut(wish) => {
+            let count = remote.cut(wish.cut()?, wish.words(), BY)?;
+            Ok(json!({ "cut": count }))
         }
         Request::Get(What::Summary) => Ok(json!({ "summary": remote.summary()? })),
         Request::Get(What::Felt) => Ok(json!({ "felt": remote.impact()? })),

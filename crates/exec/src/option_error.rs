@@ -78,6 +78,9 @@ pub enum OptionError {
     /// A port of IPv6 where the program has none.
     #[error("--publish: there is no IPv6 inside; publish at an address of IPv4")]
     PublishIpv6,
+    /// No address and no port.
+    #[error("connections are told by where they go: 192.0.2.1, :443 or 192.0.2.1:443")]
+    Connections,
     /// Nothing passes a relay.
     #[error("--publish needs --net relay in the live world")]
     PublishNet,

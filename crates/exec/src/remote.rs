@@ -17,6 +17,7 @@ use crate::changes::Made;
 use crate::experience::{Known, UserImpact, impact};
 use crate::link::{Ask, Linked};
 use crate::plan::Plan;
+use crate::relay::cut::{Cut, Scissors};
 use crate::summary::summarise;
 
 /// The most changes of one run: all of them are checked together with each new one.
@@ -45,6 +46,9 @@ pub enum ChangeError {
     /// A rate that the link has no room for.
     #[error("this link is prepared for {0} at most; start it with a higher rate")]
     Fast(Rate),
+    /// Nothing that a relay could cut.
+    #[error("only connections of --net relay can be cut")]
+    NoRelay,
     /// The link is gone with the program.
     #[error("the program has ended")]
     Over,
@@ -54,6 +58,7 @@ pub enum ChangeError {
 #[derive(Debug, Clone)]
 pub struct Remote {
     link: Sender<Ask>,
+    scissors: Option<Scissors>,
     /// The instant of CLOCK_MONOTONIC that times count from.
     epoch: Time,
     state: Arc<Mutex<State>>,
@@ -71,6 +76,11 @@ struct State {
 }
 
 impl Remote {
+    /// With the relay, once there is one.
+    pub(crate) fn with(self, scissors: Option<Scissors>) -> Self {
+        Self { scissors, ..self }
+    }
+
     pub(crate) fn new(link: Sender<Ask>, epoch: Time, plan: Plan) -> Self {
         let state = State {
             fastest: plan.fastest(),
@@ -80,6 +90,7 @@ impl Remote {
         };
         Self {
             link,
+            scissors: None,
             epoch,
             state: Arc::new(Mutex::new(state)),
             has_data: Arc::default(),
@@ -145,6 +156,20 @@ impl Remote {
             by,
         });
         Ok(at)
+    }
+
+    /// Cuts connections; how many there were. `words` say it in results.
+    ///
+    /// # Errors
+    ///
+    /// There is no relay, or it has ended.
+    pub fn cut(&self, cut: Cut, words: String, by: &'static str) -> Result<usize, ChangeError> {
+        let scissors = self.scissors.as_ref().ok_or(ChangeError::NoRelay)?;
+        let count = scissors.cut(cut).ok_or(ChangeError::Over)?;
+        let set = BTreeMap::from([("cut".to_owned(), format!("{words}: {count}"))]);
+        let time_s = (monotonic() - self.epoch).as_nanos() as f64 / 1e9;
+        self.state().made.push(Made { time_s, set, by });
+        Ok(count)
     }
 
     /// What was measured so far, as of this moment.

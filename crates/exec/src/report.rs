@@ -84,6 +84,7 @@ pub(crate) fn report(ran: &Ran<'_>) -> Value {
             "refused": count(&counts.refused),
             "forbidden": count(&counts.forbidden),
             "unreachable": count(&counts.unreachable),
+            "cut": count(&counts.cut),
             "reset": count(&counts.reset),
             "exchanges": count(&counts.exchanges),
             "lost_datagrams": count(&counts.lost_datagrams),

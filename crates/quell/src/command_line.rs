@@ -103,7 +103,7 @@ pub(crate) enum Command {
     /// Run a shell behind a link, with a prompt that shows it
     #[command(after_help = examples::SHELL)]
     Shell(Box<ShellBehind>),
-    /// List, show, change or stop links that run with a name
+    /// List, show, change, cut or stop links that run with a name
     #[command(after_help = examples::LINK)]
     Link {
         #[command(subcommand)]

@@ -1,6 +1,6 @@
 //! `quell link`: finds and changes the links that run.
 
-use clap::Subcommand;
+use clap::{Subcommand, ValueEnum};
 use quell_exec::named::{self, NamedLink};
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::exec::text::counted;
 use crate::failure::Failure;
 use crate::output::page::Page;
 
-/// What to do with links that run.
+/// What to do with a link that runs.
 #[derive(Debug, Subcommand)]
 pub(crate) enum LinkAction {
     /// List the links that run with a name
@@ -29,11 +29,36 @@ pub(crate) enum LinkAction {
         #[arg(value_name = "KEY=VALUE", required = true)]
         values: Vec<String>,
     },
+    /// Cut connections of the program, which the relay joins to those of this host
+    Cut {
+        /// Name of the link
+        name: String,
+        /// What both ends get
+        #[arg(value_enum, default_value_t = CutHow::Rst)]
+        how: CutHow,
+        /// Only those to here: 192.0.2.1, :443 or 192.0.2.1:443
+        #[arg(long, value_name = "[ADDR][:PORT]")]
+        to: Option<String>,
+        /// Only those that are so old at least
+        #[arg(long, value_name = "TIME")]
+        older: Option<String>,
+    },
     /// End the program behind a link, and the link
     Stop {
         /// Name of the link
         name: String,
     },
+}
+
+/// How connections are cut.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum CutHow {
+    /// A reset
+    Rst,
+    /// The end of the stream
+    Fin,
+    /// Nothing any more
+    Silent,
 }
 
 /// Does it.
@@ -45,6 +70,23 @@ pub(crate) fn link(action: &LinkAction, page: &mut Page) -> Result<(), Failure> 
         }
         LinkAction::Show { name, json } => show(name, *json, page),
         LinkAction::Set { name, values } => set(name, values, page),
+        LinkAction::Cut {
+            name,
+            how,
+            to,
+            older,
+        } => {
+            let how = match how {
+                CutHow::Rst => "rst",
+                CutHow::Fin => "fin",
+                CutHow::Silent => "silent",
+            };
+            let request = json!({ "cut": { "how": how, "to": to, "older": older } });
+            let answer = open(name)?.ask(&request).map_err(Failure::input)?;
+            let count = answer["cut"].as_u64().unwrap_or(0);
+            page.line(&format!("{name}: {} cut", counted(count, "connection")));
+            Ok(())
+        }
         LinkAction::Stop { name } => open(name)?.stop().map_err(Failure::failed),
     }
 }

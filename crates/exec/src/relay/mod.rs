@@ -3,6 +3,8 @@
 //! What TPROXY hands to the listeners of the far edge gets an ordinary socket of the host. At most [`MOST_CONNECTIONS`] connections; more
 //! are reset and counted.
 
+pub mod cut;
+mod cutting;
 mod datagrams;
 mod doors;
 mod events;
@@ -35,6 +37,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use crate::error::{Doing as _, Error, Result};
 use crate::network::{Network, RELAY_PORT, within};
 use crate::publish::Door;
+use cut::{Cuts, Scissors};
 use events::{CLIENT, DATAGRAMS, DOORS, FAR, NEAR, OF_PAIRS, SERVER, STREAMS, WAKE, watch};
 use maker::Maker;
 use tally::Tally;
@@ -61,6 +64,8 @@ pub struct Relay {
     thread: Option<JoinHandle<Vec<Connection>>>,
     stop: Arc<AtomicBool>,
     wake: Arc<OwnedFd>,
+    /// Where connections are cut.
+    pub(crate) scissors: Scissors,
     /// What it did so far.
     pub counts: Arc<Counts>,
 }
@@ -126,8 +131,15 @@ impl Relay {
         let stop = Arc::new(AtomicBool::new(false));
         let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
         let wake = Arc::new(wake.doing("make an event descriptor")?);
-        let work = Work::new(sockets, config, counts.clone(), stop.clone(), wake.clone())
-            .doing("prepare the relay")?;
+        let (scissors, cuts) = Scissors::new(wake.clone());
+        let work = Work::new(
+            sockets,
+            config,
+            counts.clone(),
+            stop.clone(),
+            (wake.clone(), cuts),
+        )
+        .doing("prepare the relay")?;
         let thread = thread::Builder::new()
             .name("quell-relay".to_owned())
             .spawn(move || work.run())
@@ -136,6 +148,7 @@ impl Relay {
             thread: Some(thread),
             stop,
             wake,
+            scissors,
             counts,
         })
     }
@@ -203,6 +216,7 @@ struct Work {
     doors: Vec<Door>,
     /// Connections to the program that are to be begun again, and when.
     later: Vec<(Time, usize)>,
+    cuts: Cuts,
     targets: Targets,
     epoch: Time,
     tally: Tally,
@@ -228,7 +242,7 @@ impl Work {
         config: RelayConfig,
         counts: Arc<Counts>,
         stop: Arc<AtomicBool>,
-        wake: Arc<OwnedFd>,
+        (wake, cuts): (Arc<OwnedFd>, Cuts),
     ) -> io::Result<Self> {
         let epoll = epoll::create(CreateFlags::CLOEXEC)?;
         for (index, socket) in sockets.streams.iter().enumerate() {
@@ -249,6 +263,7 @@ impl Work {
             maker: sockets.maker,
             doors: sockets.doors,
             later: Vec::new(),
+            cuts,
             targets: config.targets,
             epoch: config.epoch,
             tally: Tally::new(counts, config.bins, config.bin),
@@ -347,6 +362,7 @@ impl Work {
             }
             _ => {
                 let _ = rustix::io::read(&*self.wake, &mut [0; 8]);
+                self.cut_asked();
             }
         }
     }

@@ -36,6 +36,8 @@ pub struct Counts {
     pub unreachable: AtomicU64,
     /// Connections that were reset.
     pub reset: AtomicU64,
+    /// Connections that were cut because somebody asked.
+    pub cut: AtomicU64,
     /// Pairs of addresses that datagrams went between.
     pub exchanges: AtomicU64,
     /// Datagrams that a socket did not take.

@@ -91,6 +91,8 @@ pub(super) struct Pair {
     pub(super) is_connected: bool,
     /// A client of a published port has begun it, not the program.
     pub(super) is_served: bool,
+    /// Nothing is passed on any more.
+    pub(super) is_silent: bool,
     /// Where the program wanted to go, or the client that it serves.
     pub(super) to: SocketAddr,
     /// Where else its service may be, if it is refused; of one that is served, where the program serves.
@@ -124,7 +126,7 @@ pub struct Connection {
     pub retransmitted: u64,
     /// Last smoothed RTT of the far edge to the program, in milliseconds.
     pub rtt_ms: Option<f64>,
-    /// How it ended: `closed`, `reset`, `refused` or `open` at the end of the run.
+    /// How it ended: `closed`, `reset`, `refused`, `cut` or `open` at the end of the run.
     pub end: &'static str,
 }
 
@@ -135,6 +137,7 @@ impl Pair {
             server: Side::new(server),
             is_connected: false,
             is_served: false,
+            is_silent: false,
             to,
             other: None,
             began,
@@ -170,14 +173,14 @@ impl Pair {
         self.flows[direction.index()].moved
     }
 
-    /// Whether everything that the program sent has been passed on, its end included.
+    /// Whether everything that the program sent has been passed on, its end included, or nothing will be.
     pub(super) fn is_sent(&self) -> bool {
-        self.flows[Direction::Reverse.index()].told
+        self.is_silent || self.flows[Direction::Reverse.index()].told
     }
 
     /// Moves what can be moved. `spare` keeps pipes that are empty.
     pub(super) fn advance(&mut self, spare: &mut Vec<Pipe>) -> Next {
-        if !self.is_connected {
+        if !self.is_connected || self.is_silent {
             return Next::Wait;
         }
         let mut next = Next::Wait;
@@ -196,6 +199,11 @@ impl Pair {
             return Next::Close;
         }
         next
+    }
+
+    /// Nothing more is read of either side.
+    pub(super) fn end(&mut self) {
+        self.flows.iter_mut().for_each(|flow| flow.ended = true);
     }
 
     /// Has both sockets reset their connections when they are closed.

@@ -71,6 +71,8 @@ pub(super) fn start(config: &mut Config, built: Built) -> Result<Result<Started,
         Relay::start(sockets, config)
     });
     let relay = relay.transpose()?;
+    let scissors = relay.as_ref().map(|relay| relay.scissors.clone());
+    let remote = remote.with(scissors);
     let watcher = config.watcher.take();
     let watcher = watcher.map(|watcher| Watching::begin(watcher, remote.clone()));
     let watching = watcher.transpose()?;

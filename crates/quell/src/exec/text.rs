@@ -41,10 +41,11 @@ pub(crate) fn report(outcome: &Outcome) -> Vec<String> {
     let tcp = format!("{} in the program, {far}", text("congestion_control"));
     lines.push(match text("net").as_str() {
         "relay" => format!(
-            "  TCP   {tcp}, by a relay: {}{}{}",
+            "  TCP   {tcp}, by a relay: {}{}{}{}",
             counted(relay("connections"), "connection"),
             others(relay("reset"), "reset"),
             others(relay("unreachable"), "unreachable"),
+            others(relay("cut"), "cut"),
         ),
         _ => format!("  TCP   {tcp}"),
     });

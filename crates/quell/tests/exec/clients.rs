@@ -43,6 +43,7 @@ pub(crate) fn play(role: &str) {
         ("control", [to]) => control(to),
         ("far", [port]) => far(port.parse().unwrap()),
         ("serve", [port, after]) => serve(port, after.parse().unwrap()),
+        ("listen", [meant, other]) => listen(meant, other),
         ("to-far", [port]) => connect_once(&format!("{}:{port}", env::var("QUELL_FAR").unwrap())),
         ("to-host", [port]) => connect_once(&format!("{}:{port}", env::var("QUELL_HOST").unwrap())),
         ("login", [place]) => crate::terminal::login(place),
@@ -101,6 +102,31 @@ fn serve(port: &str, after: u64) {
         write!(stream, "{from} {}", asked.len()).unwrap();
     }
     datagrams.join().unwrap();
+}
+
+/// Listens to two servers that speak for ever; how the first one ends, and whether the other goes on.
+fn listen(meant: &str, other: &str) {
+    let mut buffer = vec![0; 1 << 16];
+    let mut streams = [meant, other].map(open);
+    for stream in &mut streams {
+        let patience = Some(Duration::from_secs(2));
+        stream.set_read_timeout(patience).unwrap();
+        assert!(stream.read(&mut buffer).unwrap() > 0);
+    }
+    println!("ready");
+    let [meant, other] = &mut streams;
+    let end = loop {
+        match meant.read(&mut buffer) {
+            Ok(0) => break "ended".to_owned(),
+            Ok(_) => {}
+            Err(error) => break format!("{:?}", error.kind()),
+        }
+    };
+    // More than was waiting meanwhile.
+    for _ in 0..20 {
+        assert!(other.read(&mut buffer).unwrap() > 0);
+    }
+    println!("{end}, the other goes on");
 }
 
 /// Prints what the server says, or why there is no connection.

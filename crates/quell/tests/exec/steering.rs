@@ -14,7 +14,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use crate::Case;
-use crate::fixture::{COUNT, Fake, SERVER, read_json};
+use crate::fixture::{COUNT, Fake, OTHER, SERVER, TRICKLE, read_json};
 use crate::links::LINKS;
 
 pub(crate) const CASES: &[Case] = &[
@@ -29,6 +29,10 @@ pub(crate) const CASES: &[Case] = &[
     (
         "a_link_with_a_name_is_found_changed_and_stopped",
         a_link_with_a_name_is_found_changed_and_stopped,
+    ),
+    (
+        "connections_are_cut_while_the_program_runs",
+        connections_are_cut_while_the_program_runs,
     ),
     (
         "a_page_shows_and_changes_the_link",
@@ -239,6 +243,54 @@ fn the_control_socket_is_gone_however_the_program_ends(fake: &Fake) {
     }
 }
 
+fn connections_are_cut_while_the_program_runs(fake: &Fake) {
+    let folder = tempfile::tempdir().unwrap();
+    let own = std::env::current_exe().unwrap();
+    for (how, words) in [
+        ("rst", "ConnectionReset"),
+        ("fin", "ended"),
+        ("silent", "WouldBlock"),
+    ] {
+        let report = folder.path().join(format!("{how}.json"));
+        let arguments = [
+            "exec",
+            "--quiet",
+            "--name",
+            "cut",
+            "--json",
+            path(&report),
+            "--",
+        ];
+        let mut command = fake.quell(&[&arguments[..], &[path(&own)]].concat());
+        command.env("XDG_RUNTIME_DIR", folder.path());
+        // Two connections that nothing ends; the one that is not meant goes on.
+        command.env(crate::clients::ROLE, "listen");
+        command.env(
+            crate::clients::WORDS,
+            format!("{SERVER}:{TRICKLE} {OTHER}:{TRICKLE}"),
+        );
+        let mut child = fake.run(|| command.spawn().unwrap());
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        assert_eq!(lines.next().unwrap().unwrap(), "ready");
+        let to = format!("{SERVER}:{TRICKLE}");
+        let mut cut = fake.quell(&["link", "cut", "cut", how, "--to", &to, "--older", "1ms"]);
+        let output = fake.output(cut.env("XDG_RUNTIME_DIR", folder.path()));
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(said, "cut: 1 connection cut\n", "{output:?}");
+        assert_eq!(
+            lines.next().unwrap().unwrap(),
+            format!("{words}, the other goes on")
+        );
+        assert!(child.wait().unwrap().success());
+        let report = read_json(&report);
+        assert_eq!(report["exec"]["relay"]["cut"], 1);
+        assert_eq!(
+            report["exec"]["changes"][0]["set"]["cut"],
+            format!("{how} to {to} older than 1ms: 1")
+        );
+    }
+}
+
 fn a_link_with_a_name_is_found_changed_and_stopped(fake: &Fake) {
     let folder = tempfile::tempdir().unwrap();
     let quell = |arguments: &[&str]| {
@@ -294,6 +346,10 @@ fn a_link_with_a_name_is_found_changed_and_stopped(fake: &Fake) {
 
     // What cannot be done is refused with what can.
     for (arguments, expected) in [
+        (
+            &["link", "cut", "first", "--to", "example.org"][..],
+            "by where they go",
+        ),
         (&["link", "show", "frist"][..], "there is first, second"),
         (&["link", "set", "first", "down"], "must be KEY=VALUE"),
         (&["link", "set", "first", "down=fast"], "fast"),

@@ -1,0 +1,131 @@
+//! What connections are cut while the program runs, and how.
+
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::OwnedFd;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, Sender};
+
+use quell_units::Time;
+use serde::Deserialize;
+
+use crate::option_error::OptionError;
+
+/// How a connection is cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum How {
+    /// Both ends get a reset.
+    Rst,
+    /// Both ends get the end of the stream, after what is on its way.
+    Fin,
+    /// Nothing comes any more, and what is sent is acknowledged until the buffers are full.
+    Silent,
+}
+
+/// Which connections: those to this address, this port, or both.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Filter {
+    ip: Option<IpAddr>,
+    port: Option<u16>,
+}
+
+impl FromStr for Filter {
+    type Err = OptionError;
+
+    fn from_str(text: &str) -> Result<Self, OptionError> {
+        let wrong = |_| OptionError::Connections;
+        if let Ok(both) = text.parse::<SocketAddr>() {
+            let (ip, port) = (Some(both.ip()), Some(both.port()));
+            return Ok(Self { ip, port });
+        }
+        Ok(match text.strip_prefix(':') {
+            Some(port) => Self {
+                ip: None,
+                port: Some(port.parse().map_err(|_| OptionError::Connections)?),
+            },
+            None => Self {
+                ip: Some(text.parse().map_err(wrong)?),
+                port: None,
+            },
+        })
+    }
+}
+
+impl Filter {
+    pub(super) fn has(&self, to: SocketAddr) -> bool {
+        self.ip.is_none_or(|ip| ip == to.ip().to_canonical())
+            && self.port.is_none_or(|port| port == to.port())
+    }
+}
+
+/// What is cut.
+#[derive(Debug, Clone, Copy)]
+pub struct Cut {
+    /// How.
+    pub how: How,
+    /// Which connections.
+    pub filter: Filter,
+    /// Those that are at least so old.
+    pub older: Time,
+}
+
+/// Where cuts are asked for.
+#[derive(Debug, Clone)]
+pub(crate) struct Scissors {
+    asks: Sender<(Cut, Sender<usize>)>,
+    pub(super) wake: Arc<OwnedFd>,
+}
+
+/// Where they come.
+pub(super) type Cuts = Receiver<(Cut, Sender<usize>)>;
+
+impl Scissors {
+    pub(super) fn new(wake: Arc<OwnedFd>) -> (Self, Cuts) {
+        let (asks, cuts) = mpsc::channel();
+        (Self { asks, wake }, cuts)
+    }
+
+    /// Cuts; how many connections there were. `None` once the relay has ended.
+    pub(crate) fn cut(&self, cut: Cut) -> Option<usize> {
+        let (answer, answered) = mpsc::channel();
+        self.asks.send((cut, answer)).ok()?;
+        let _ = rustix::io::write(&*self.wake, &1_u64.to_ne_bytes());
+        answered.recv().ok()
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by a panic")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_filter_is_an_address_a_port_or_both() {
+        let to = |text: &str| text.parse::<SocketAddr>().unwrap();
+        let (web, other, v6) = (
+            to("192.0.2.1:443"),
+            to("192.0.2.2:443"),
+            to("[2001:db8::1]:80"),
+        );
+        for (text, expected) in [
+            (":443", [true, true, false]),
+            ("192.0.2.1", [true, false, false]),
+            ("192.0.2.1:443", [true, false, false]),
+            ("192.0.2.1:80", [false, false, false]),
+            ("2001:db8::1", [false, false, true]),
+            ("[2001:db8::1]:80", [false, false, true]),
+        ] {
+            let filter: Filter = text.parse().unwrap();
+            assert_eq!(
+                [web, other, v6].map(|to| filter.has(to)),
+                expected,
+                "{text}"
+            );
+        }
+        for text in ["", ":", "443", ":http", "example.org:443"] {
+            assert!(text.parse::<Filter>().is_err(), "{text}");
+        }
+        assert!(Filter::default().has(web));
+    }
+}
