@@ -9,6 +9,7 @@
 //! | `{"get":"summary"}` | `{"summary":{…}}`: as `summary.json`, up to now |
 //! | `{"get":"felt"}` | `{"felt":{…}}`: what the user felt up to now, as in `exec.json` |
 //! | `{"get":"link"}` | `{"link":"…"}`: the link in a few words, with what it was told to be since |
+//! | `{"get":"program"}` | `{"program":4711}`: its process on this host, for those who join it |
 //! | `{"get":"scenario"}` | `{"scenario":"…"}`: the link with all of its changes, as TOML |
 //!
 //! What cannot be done is answered with `{"error":"…"}`. The file has mode 0600, and is removed at the end. A file that a killed quell has
@@ -34,6 +35,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::error::{Error, Result};
+use crate::join;
 use crate::option_error::OptionError;
 use crate::relay::cut::{Cut, How};
 use crate::remote::{ChangeError, Remote};
@@ -117,6 +119,7 @@ enum What {
     Summary,
     Felt,
     Link,
+    Program,
     Scenario,
 }
 
@@ -283,6 +286,7 @@ fn done(line: &[u8], remote: &Remote) -> Result<Value, RefusedRequest> {
         Request::Get(What::Summary) => Ok(json!({ "summary": remote.summary()? })),
         Request::Get(What::Felt) => Ok(json!({ "felt": remote.impact()? })),
         Request::Get(What::Link) => Ok(json!({ "link": remote.describe() })),
+        Request::Get(What::Program) => Ok(join::said(remote.program())),
         Request::Get(What::Scenario) => {
             Ok(json!({ "scenario": remote.plan().scenario().to_toml() }))
         }

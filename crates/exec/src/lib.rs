@@ -11,7 +11,7 @@
 //! * [`publish`]: ports of the host whose clients reach the program;
 //! * [`relay`]: joins what the far edge accepts to ordinary sockets of the host; TCP by splice(2), UDP with its TOS byte;
 //! * [`program`], `running`, `files`, [`resolver`]: the program, without any right, with process ids of its own and a name server behind the link;
-//! * [`remote`]: changes of the link while the program runs; [`control`]: the socket on which they are asked for, [`named`]: where others find it; [`watcher`]: whoever watches;
+//! * [`remote`]: changes of the link while the program runs; [`control`]: the socket on which they are asked for, [`named`]: where others find it; [`mod@join`]: a second program behind it; [`watcher`]: whoever watches;
 //! * [`experience`]: what the user felt, from what was measured;
 //! * [`Config`]: what to run; [`mod@run`]: all of it in five steps, from the first namespace to the report.
 //!
@@ -34,6 +34,7 @@ mod error;
 pub mod experience;
 mod far_ready;
 mod files;
+pub mod join;
 mod link;
 pub mod memory;
 mod mounts;
@@ -60,6 +61,7 @@ pub use config::{Config, Ecn, Names};
 pub use control::ControlSocket;
 pub use error::{AnyError, Error, Result};
 pub use experience::UserImpact;
+pub use join::join;
 pub use memory::LinkMemory;
 pub use net::Net;
 pub use option_error::OptionError;

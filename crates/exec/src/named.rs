@@ -49,6 +49,9 @@ pub enum NameError {
     /// The folder belongs to somebody else, or others may write to it.
     #[error("{} is not this user's alone: remove it, or set XDG_RUNTIME_DIR", .0.display())]
     Foreign(PathBuf),
+    /// A program of one user does not run with what is another's.
+    #[error("the link {0} belongs to another user")]
+    NotOwn(String),
     /// The link has refused what was asked.
     #[error("{0}")]
     Refused(String),
@@ -126,6 +129,8 @@ pub struct NamedLink {
     stream: UnixStream,
     /// The quell around it.
     pub pid: i32,
+    /// Whether it belongs to the user of this process.
+    pub(crate) is_own: bool,
 }
 
 impl NamedLink {
@@ -145,12 +150,13 @@ impl NamedLink {
             }
         })?;
         let listener = rustix::net::sockopt::socket_peercred(&stream);
-        let pid = listener.doing("ask whose link it is")?.pid.as_raw_nonzero();
+        let listener = listener.doing("ask whose link it is")?;
         let patience = stream.set_read_timeout(Some(PATIENCE));
         patience.doing("talk to the link")?;
         Ok(Self {
             stream,
-            pid: pid.get(),
+            pid: listener.pid.as_raw_nonzero().get(),
+            is_own: listener.uid == geteuid(),
         })
     }
 

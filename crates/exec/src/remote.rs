@@ -4,7 +4,7 @@
 //! back: the first time that it has not decided on yet. What repeats the link is the scenario with all of them.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -12,6 +12,7 @@ use quell_link::{LinkChange, monotonic};
 use quell_measure::Summary;
 use quell_scenario::World;
 use quell_units::{Rate, Time};
+use rustix::process::Pid;
 
 use crate::changes::Made;
 use crate::experience::{Known, UserImpact, impact};
@@ -59,6 +60,8 @@ pub enum ChangeError {
 pub struct Remote {
     link: Sender<Ask>,
     scissors: Option<Scissors>,
+    /// The number of the program's process, once it runs.
+    program: Arc<AtomicI32>,
     /// The instant of CLOCK_MONOTONIC that times count from.
     epoch: Time,
     state: Arc<Mutex<State>>,
@@ -91,10 +94,23 @@ impl Remote {
         Self {
             link,
             scissors: None,
+            program: Arc::default(),
             epoch,
             state: Arc::new(Mutex::new(state)),
             has_data: Arc::default(),
         }
+    }
+
+    /// The program runs.
+    pub(crate) fn program_runs(&self, program: Pid) {
+        let number = program.as_raw_nonzero().get();
+        self.program.store(number, Ordering::Relaxed);
+    }
+
+    /// The process of the program, while it runs.
+    pub(crate) fn program(&self) -> Option<Pid> {
+        let number = self.program.load(Ordering::Relaxed);
+        Pid::from_raw(number).filter(|_| !self.state().is_over)
     }
 
     /// Data has flowed.

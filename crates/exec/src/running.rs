@@ -263,7 +263,7 @@ impl Running {
 }
 
 /// How a process ended whose status another one has taken.
-fn of_status(status: ExitStatus) -> Ended {
+pub(crate) fn of_status(status: ExitStatus) -> Ended {
     use std::os::unix::process::ExitStatusExt as _;
     match (status.code(), status.signal()) {
         (_, Some(signal)) => Ended::Signal(signal),

@@ -83,6 +83,7 @@ pub(super) fn start(config: &mut Config, built: Built) -> Result<Result<Started,
         Ok(program) => program,
         Err(refused) => return Ok(Err(refused)),
     };
+    remote.program_runs(program.id());
     let plan = &config.plan;
     let mut judge = Judge::new(plan.capacities(), relay.is_some(), plan.rtt(), interval);
     judge.follow(&plan.changes(), plan.later());

@@ -14,6 +14,44 @@ const LINK: &str = "Link";
 const HOSTS: &str = "Hosts";
 const RESULTS: &str = "Results";
 
+/// What the link has already that `--join` names.
+const NOT_BESIDE_JOIN: [&str; 34] = [
+    "down",
+    "up",
+    "rate",
+    "down_trace",
+    "up_trace",
+    "rtt",
+    "delay",
+    "loss",
+    "jitter",
+    "queue",
+    "down_queue",
+    "up_queue",
+    "scenario",
+    "sets",
+    "at",
+    "mtu",
+    "net",
+    "host_loopback",
+    "publish",
+    "dns",
+    "ipv4_only",
+    "subnet",
+    "cc",
+    "far_cc",
+    "ecn",
+    "ect1",
+    "far",
+    "user",
+    "name",
+    "control",
+    "page",
+    "out",
+    "json",
+    "world",
+];
+
 /// `quell exec`.
 #[derive(Debug, Args)]
 pub(crate) struct Exec {
@@ -134,6 +172,9 @@ pub(crate) struct Behind {
     /// Name the link, so that `quell link` finds and changes it: letters, digits, '-', '_' and '.'
     #[arg(long, value_name = "NAME", conflicts_with = "control", help_heading = WATCH)]
     pub(crate) name: Option<String>,
+    /// Run the program behind a link that runs already, as its first program does; it ends with the link
+    #[arg(long, value_name = "NAME", conflicts_with_all = NOT_BESIDE_JOIN, help_heading = WATCH)]
+    pub(crate) join: Option<String>,
     /// Change the link through this Unix socket, which is made for it: a JSON object a line, such as {"set":{"down":"5mbit"}} or {"get":"summary"}
     #[arg(long, value_name = "SOCKET", help_heading = WATCH)]
     pub(crate) control: Option<PathBuf>,

@@ -188,6 +188,11 @@ fn behind(
             None => None,
         },
     };
+    if let Some(name) = &arguments.join {
+        let ended =
+            quell_exec::join(name, &programs.program, variables).map_err(ExecFailure::own)??;
+        return Ok(ended.code());
+    }
     let inside = Inside::find(arguments);
     if arguments.world == ExecWorld::Virtual && inside.is_none() {
         return virtual_run::run(arguments, &plan, &programs.all());

@@ -344,6 +344,35 @@ fn a_link_with_a_name_is_found_changed_and_stopped(fake: &Fake) {
     let summary: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(summary["partial"], true);
 
+    // A second program shares the network, and ends with the link.
+    let join = |words: &[&str]| {
+        let arguments = [&["exec", "--join", "first", "--"], words].concat();
+        fake.output(&mut quell(&arguments))
+    };
+    let output = join(&["sh", "-c", "echo $QUELL_LINK; cat /proc/net/route; exit 7"]);
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(7), "{output:?}");
+    assert!(
+        printed.starts_with("20mbit/unlimited fifo\nIface"),
+        "{printed}"
+    );
+    let own = std::env::current_exe().unwrap();
+    let mut command = quell(&["exec", "--join", "first", "--", path(&own)]);
+    command.env(crate::clients::ROLE, "connect");
+    command.env(
+        crate::clients::WORDS,
+        format!("{SERVER}:{}", crate::fixture::WHO),
+    );
+    let output = fake.output(&mut command);
+    assert!(output.status.success(), "{output:?}");
+    let (_, text) = said(&["link", "show", "first"]);
+    assert!(
+        text.contains("up    link: ") || text.contains("packets"),
+        "{text}"
+    );
+    let mut third = quell(&["exec", "--join", "first", "--", "sleep", "600"]);
+    let mut third = fake.run(|| third.spawn().unwrap());
+
     // What cannot be done is refused with what can.
     for (arguments, expected) in [
         (
@@ -374,6 +403,7 @@ fn a_link_with_a_name_is_found_changed_and_stopped(fake: &Fake) {
         assert_eq!(said(&["link", "stop", name]), (Some(0), String::new()));
         assert_eq!(child.wait().unwrap().code(), Some(128 + 15));
     }
+    assert_eq!(third.wait().unwrap().code(), Some(128 + 9));
     assert_eq!(fs::read_dir(&links).unwrap().count(), 0);
 }
 
