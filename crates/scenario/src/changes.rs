@@ -12,7 +12,9 @@ use super::queue::{explained, text_of};
 use super::refusal::Refusal;
 use super::tree::{Node, Table, Tree};
 use super::view::{Reader, View, tables};
-use super::{Direction, DirectionSpec, Group, Hop, Link, QueueSpec, Setting, Side, TimedChange};
+use super::{
+    Direction, DirectionSpec, Group, Hop, ImpairSpec, Link, QueueSpec, Setting, Side, TimedChange,
+};
 
 /// Reads the list `at`, of a run that ends at `end`.
 pub(super) fn read(
@@ -79,7 +81,10 @@ fn play(
     happens: &[(Option<Time>, usize)],
     counts: impl Fn(usize, &str) -> bool,
 ) -> Option<Vec<TimedChange>> {
+    let set = entries.iter().filter_map(|entry| entry.set.as_ref());
+    let keys = set.flatten().map(|(_, key, _)| key.clone());
     let mut trial = Trial {
+        keys: keys.collect(),
         groups,
         apps: groups.iter().map(|group| group.app.clone()).collect(),
         links: links.iter().map(TrialLink::new).collect(),
@@ -242,15 +247,19 @@ fn is_nothing(text: &str) -> bool {
 
 /// The run's parameters, as the changes so far have left them.
 struct Trial<'a> {
+    /// Every key that changes at any time.
+    keys: Vec<String>,
     groups: &'a [Group],
     apps: Vec<AppSpec>,
     links: Vec<TrialLink>,
 }
 
-/// The queues of a link, forward and reverse.
+/// The queues of a link, forward and reverse, and what happens behind them.
 struct TrialLink {
     name: String,
+    delay: Time,
     queues: [TrialQueue; 2],
+    impairs: [ImpairSpec; 2],
     is_traced: [bool; 2],
 }
 
@@ -259,7 +268,9 @@ impl TrialLink {
         let sides = [&link.forward, &link.reverse];
         Self {
             name: link.name.clone(),
+            delay: link.delay,
             queues: sides.map(TrialQueue::new),
+            impairs: sides.map(|side| side.impair.unwrap_or_default()),
             is_traced: sides.map(|side| side.course.is_some()),
         }
     }
@@ -296,10 +307,12 @@ impl Trial<'_> {
                 match rest {
                     ["rate"] => self.rate(side, node, now),
                     ["queue", parameter] => self.queue(side).setting(side, parameter, node, now),
+                    ["impair", name] => self.impair(side, key, name, node),
                     _ => Err(self.refusal()),
                 }
             }
             ["group", name, "count"] => self.count(self.group(name)?, node),
+            ["group", name, "rtt"] => self.rtt(self.group(name)?, node),
             ["group", name, "app", parameter] => self.app(self.group(name)?, parameter, node),
             _ => Err(self.refusal()),
         }
@@ -391,6 +404,51 @@ impl Trial<'_> {
         }
     }
 
+    fn impair(
+        &mut self,
+        side: Side,
+        key: &str,
+        name: &str,
+        node: &Node,
+    ) -> Result<Setting, Refusal> {
+        let spec = &mut self.links[side.hop.index()].impairs[side.direction.index()];
+        let Some(changed) = spec.changed(name, node) else {
+            return Err(self.refusal());
+        };
+        let (changed, name) = changed?;
+        if let Some((needs, true)) = changed.needs(name) {
+            let needed = format!("{}{needs}", key.trim_end_matches(name));
+            if !self.keys.contains(&needed) {
+                return Err(Refusal::Beside(needs));
+            }
+        }
+        *spec = changed;
+        Ok(Setting::Impair {
+            side,
+            key: name,
+            spec: changed,
+        })
+    }
+
+    fn rtt(&self, group: usize, node: &Node) -> Result<Setting, Refusal> {
+        let row = Section::Group.keys().find(|row| row.name == "rtt");
+        let Some(Parsed::Value(Value::Time(rtt))) =
+            row.map(|row| row.domain.read(node)).transpose()?
+        else {
+            return Err(self.refusal());
+        };
+        let path = self.groups[group].path;
+        let last = path.last;
+        // Behind the last link its rest follows.
+        let between = path.iter().filter(|hop| *hop != last);
+        let delays = between.map(|hop| self.links[hop.index()].delay);
+        let least = delays.fold(Time::ZERO, |sum, delay| sum + delay) * 2;
+        match rtt < least {
+            true => Err(Refusal::ShortRtt(least)),
+            false => Ok(Setting::Rtt { group, rtt }),
+        }
+    }
+
     /// The refusal of a key that cannot change, with those that can.
     fn refusal(&self) -> Refusal {
         let live = KEYS.iter().filter(|key| key.live);
@@ -410,13 +468,20 @@ impl Trial<'_> {
                 _ => format!("link.{}", link.name),
             };
             keys.extend(of_link(&prefix));
+            let impair: Vec<&str> = rows(Section::Impair).iter().map(|row| row.name).collect();
+            let impair = impair.join(", ");
+            keys.push(format!("{prefix}.impair.{{{impair}}}"));
+            keys.push(format!("{prefix}.reverse.impair.{{{impair}}}"));
             for (path, queue) in ["queue", "reverse.queue"].iter().zip(&link.queues) {
                 let table = queue.settings.table().iter();
                 let names: Vec<&str> = table.filter(|p| p.live).map(|p| p.name).collect();
                 keys.push(format!("{prefix}.{path}.{{{}}}", names.join(", ")));
             }
         }
-        keys.push(format!("group.{{{}}}.count", self.names().join(", ")));
+        keys.push(format!(
+            "group.{{{}}}.{{count, rtt}}",
+            self.names().join(", ")
+        ));
         for (name, app) in self.names().iter().zip(&self.apps) {
             let live: Vec<&str> = app.live().map(|row| row.name).collect();
             if !live.is_empty() {

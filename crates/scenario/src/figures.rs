@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use quell_app::{AppConfig, Report, Transport, Value};
-use quell_aqm::impair::Impairment;
+use quell_aqm::impair::Impairer;
 use quell_aqm::{Packet, Qdisc as _, Service};
 use quell_measure::{
     AppFigure, AppSummary, AppTimes, Carrier, Direction, FlowRecorder, GroupControl, GroupId,
@@ -142,15 +142,23 @@ pub fn service(side: &DirectionSpec, seed: u64, component: &str) -> Service {
     }
 }
 
-/// The impairment behind a queue, and its random stream.
-pub fn impairment(
-    side: &DirectionSpec,
-    seed: u64,
-    component: &str,
-) -> Option<(Impairment, Random)> {
-    let impair = side.impair?;
-    let random = Random::new(seed, &format!("{component}.impair"));
-    Some((impair.impairment(), random))
+/// What happens behind a queue, in every world; `component` names its random streams.
+pub fn impairer(side: &DirectionSpec, seed: u64, component: &str) -> Impairer {
+    let impairment = side.impair.map(|impair| impair.impairment());
+    Impairer::new(impairment, seed, component)
+}
+
+/// The last link of a group's way in each direction, and the delay behind it where its base RTT is `rtt`: what the links before leave.
+pub fn last_delays(scenario: &Scenario, group: usize, rtt: Time) -> [(Hop, Direction, Time); 2] {
+    let path = scenario.groups[group].path;
+    Direction::BOTH.map(|direction| {
+        let last = path.exit(direction);
+        let between = path.iter().filter(|hop| *hop != last);
+        let rest = between.fold(rtt / 2, |rest, hop| {
+            rest - scenario.links[hop.index()].delay
+        });
+        (last, direction, rest)
+    })
 }
 
 /// Whether the data of `group` leaves the last of several queues here.

@@ -131,6 +131,12 @@ fn pair(setting: &Setting, scenario: &Scenario) -> String {
             };
             format!("\"{}.queue.{key}\" = {value}", link(side))
         }
+        Setting::Impair { side, key, spec } => {
+            format!("\"{}.impair.{key}\" = {}", link(side), spec.value(key))
+        }
+        Setting::Rtt { group, rtt } => {
+            format!("\"group.{}.rtt\" = \"{rtt}\"", groups[*group].name)
+        }
         Setting::Count { group, count } => {
             format!("\"group.{}.count\" = {count}", groups[*group].name)
         }

@@ -179,7 +179,7 @@ fn traffic(queues: &[&QueueSummary], kind: Option<&str>, known: &Known) -> Traff
 /// Packets of a direction that something other than a queue lost.
 pub(crate) fn lost_outside(report: &LinkReport, way: Direction) -> u64 {
     let of = report.direction(way);
-    of.lost.total() + of.impaired
+    of.lost.total() + of.impaired.lost
 }
 
 /// Packets that the queues of a direction dropped.

@@ -128,14 +128,8 @@ impl Plan {
     /// The rates that a direction of a link gets while the program runs.
     fn later_rates(&self, side: Side) -> impl Iterator<Item = Rate> {
         let changes = self.changes().into_iter();
-        changes.filter_map(move |(_, change)| match change {
-            LinkChange::SetRate {
-                hop,
-                direction,
-                rate,
-            } if (hop, direction) == (side.hop, side.direction) => Some(rate),
-            _ => None,
-        })
+        let here = changes.filter(move |(_, change)| change.side() == (side.hop, side.direction));
+        here.filter_map(|(_, change)| change.rate())
     }
 
     /// The highest rate of a direction of a link before anything changes, `None` where it has no limit.
@@ -161,10 +155,10 @@ impl Plan {
     pub(crate) fn direction(&self, which: Side, mtu: u16) -> DirectionConfig {
         let side = self.scenario.side(which);
         let component = which.queue_stream();
-        let impairment = figures::impairment(side, SEED, &component);
+        let impairer = figures::impairer(side, SEED, &component);
         if side.rate.is_unlimited() {
             return DirectionConfig {
-                impairment,
+                impairer,
                 ..DirectionConfig::unlimited(mtu)
             };
         }
@@ -172,7 +166,7 @@ impl Plan {
             rate: side.rate,
             framing: side.framing(),
             service: figures::service(side, SEED, &component),
-            impairment,
+            impairer,
             discipline: figures::discipline(side, Random::new(SEED, &component)),
             markers: Vec::new(),
             passage: None,
@@ -230,10 +224,7 @@ impl Plan {
     /// The fastest that a direction may become where somebody changes the link: four times what is planned, and 1 Gbit/s at least.
     pub fn fastest(&self) -> Rate {
         let changes = self.changes();
-        let changed = changes.iter().filter_map(|(_, change)| match change {
-            LinkChange::SetRate { rate, .. } => Some(*rate),
-            LinkChange::Configure { .. } => None,
-        });
+        let changed = changes.iter().filter_map(|(_, change)| change.rate());
         let started = self.scenario.sides();
         let started = started.filter_map(|side| self.fastest_of(side));
         let known = changed.chain(started).filter(|rate| !rate.is_unlimited());
@@ -315,7 +306,13 @@ fn link_change(setting: &Setting) -> Option<LinkChange> {
             key: key.clone(),
             value: value.clone(),
         }),
-        Setting::Count { .. } | Setting::App { .. } => None,
+        Setting::Impair { side, spec, .. } => Some(LinkChange::Impair {
+            hop: side.hop,
+            direction: side.direction,
+            impairment: spec.impairment(),
+        }),
+        // Of groups, which do not count.
+        Setting::Rtt { .. } | Setting::Count { .. } | Setting::App { .. } => None,
     }
 }
 
