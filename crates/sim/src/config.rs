@@ -160,7 +160,7 @@ pub enum LinkChange {
         /// The direction.
         direction: Direction,
         /// Its new impairment.
-        impairment: Impairment,
+        impairment: Box<Impairment>,
     },
     /// The delay of packets of a group that start their transmission from then on. What is in flight keeps its own, and the order is kept.
     Delay {

@@ -418,7 +418,7 @@ mod tests {
             acknowledgement: u64::MAX,
             timestamp: HORIZON - Time::from_nanos(1),
             echo: Time::from_millis(1),
-            flags: Flags(0x7fff),
+            flags: Flags(0x3fff),
             ..Segment::default()
         };
         let mut options = OptionStore::default();

@@ -246,7 +246,7 @@ fn link_changes(scenario: &Scenario, setting: &Setting) -> impl Iterator<Item = 
         Setting::Impair { side, spec, .. } => vec![LinkChange::Impair {
             hop: side.hop,
             direction: side.direction,
-            impairment: spec.impairment(),
+            impairment: Box::new(spec.impairment()),
         }],
         Setting::Rtt { group, rtt } => {
             let delays = last_delays(scenario, *group, *rtt);
