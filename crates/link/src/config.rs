@@ -153,8 +153,8 @@ pub enum LinkChange {
         hop: Hop,
         /// The direction that changes.
         direction: Direction,
-        /// The index of the group.
-        group: u16,
+        /// The index of the group; `None` is all whose way ends there.
+        group: Option<u16>,
         /// The delay behind that link: what those before it leave of the group's.
         delay: Time,
     },

@@ -1,20 +1,17 @@
 //! `[[at]]`: what changes during a run, tried out on the disciplines themselves before anything starts.
 
-use quell_aqm::{Discipline, Drop, Observer, Packet, Qdisc as _};
 use quell_units::parameter::Value;
-use quell_units::{Bytes, Ecn, Random, Rate, Settings, Time, notation};
+use quell_units::{Rate, Time, notation};
 
 use super::app::AppSpec;
 use super::domain::Parsed;
 use super::hint;
 use super::keys::{KEYS, Section, rows};
-use super::queue::{explained, text_of};
 use super::refusal::Refusal;
 use super::tree::{Node, Table, Tree};
+use super::trial_queue::TrialQueue;
 use super::view::{Reader, View, tables};
-use super::{
-    Direction, DirectionSpec, Group, Hop, ImpairSpec, Link, QueueSpec, Setting, Side, TimedChange,
-};
+use super::{Direction, Group, Hop, ImpairSpec, Link, Setting, Side, TimedChange};
 
 /// Reads the list `at`, of a run that ends at `end`.
 pub(super) fn read(
@@ -492,94 +489,6 @@ impl Trial<'_> {
     }
 }
 
-/// An empty discipline of the scenario's kind, to which the changes happen.
-struct TrialQueue {
-    kind: &'static str,
-    settings: Settings,
-    /// None if the discipline cannot even start, which another check reports.
-    discipline: Option<Discipline<NoPacket>>,
-}
-
-impl TrialQueue {
-    fn new(side: &DirectionSpec) -> Self {
-        Self {
-            kind: side.queue.kind,
-            settings: side.queue.settings.clone(),
-            discipline: try_out_at_start(side).ok(),
-        }
-    }
-
-    /// A queue that could not start at the new rate, because it would hold no packet, cannot go on
-    /// with it either.
-    fn set_rate(&mut self, rate: Rate, now: Time) -> Result<(), Refusal> {
-        let Some(discipline) = &mut self.discipline else {
-            return Ok(());
-        };
-        discipline.set_rate(rate, now, &mut Nobody);
-        if rate.is_zero() {
-            return Ok(());
-        }
-        let spec = QueueSpec {
-            kind: self.kind,
-            settings: self.settings.clone(),
-        };
-        try_out(&spec, rate).map(|_| ()).map_err(Refusal::Queue)
-    }
-
-    fn setting(
-        &mut self,
-        side: Side,
-        key: &str,
-        node: &Node,
-        now: Time,
-    ) -> Result<Setting, Refusal> {
-        let rows = self.settings.table();
-        let text = text_of(self.kind, rows, key, node)?;
-        self.settings = self
-            .settings
-            .changed(key, text)
-            .map_err(|error| explained(error, rows, key, node))?;
-        if let Some(discipline) = &mut self.discipline {
-            discipline.configure(key, text, now, &mut Nobody)?;
-        }
-        Ok(Setting::Queue {
-            side,
-            key: key.to_owned(),
-            value: text.to_owned(),
-        })
-    }
-}
-
-/// Whether a queue can be made at all; the error is the discipline's own.
-pub(super) fn try_out(
-    spec: &QueueSpec,
-    rate: Rate,
-) -> Result<Discipline<NoPacket>, quell_units::ParameterError> {
-    spec.build(rate, Random::new(0, "trial"))
-}
-
-/// Makes the queue of a side as it is at the start.
-pub(super) fn try_out_at_start(
-    side: &DirectionSpec,
-) -> Result<Discipline<NoPacket>, quell_units::ParameterError> {
-    at_start(side, Random::new(0, "trial"))
-}
-
-/// The queue of a side at the start. Where the side follows a trace, a limit in time has to suit its highest rate only: it was written for
-/// usual rates, and where the trace has less the queue holds a packet, as later in the trace.
-pub(super) fn at_start<P: Packet>(
-    side: &DirectionSpec,
-    random: Random,
-) -> Result<Discipline<P>, quell_units::ParameterError> {
-    let made = side.queue.build(side.rate, random.clone());
-    let (Err(_), Some(course)) = (&made, &side.course) else {
-        return made;
-    };
-    let mut made = side.queue.build(course.fastest(), random)?;
-    made.set_rate(side.rate, Time::ZERO, &mut Nobody);
-    Ok(made)
-}
-
 fn flatten<'a>(path: &str, table: &'a Table, pairs: &mut Vec<(String, &'a Node)>) {
     for (key, node) in table.iter() {
         let key = if path.is_empty() {
@@ -598,45 +507,4 @@ fn flatten<'a>(path: &str, table: &'a Table, pairs: &mut Vec<(String, &'a Node)>
 fn is_of_application(key: &str) -> bool {
     let parts: Vec<&str> = key.split('.').collect();
     matches!(parts.as_slice(), ["group", _, "app", _])
-}
-
-/// A packet that never exists: the trial disciplines stay empty.
-#[derive(Debug)]
-pub(super) enum NoPacket {}
-
-impl Packet for NoPacket {
-    fn len(&self) -> Bytes {
-        match *self {}
-    }
-    fn memory(&self) -> Bytes {
-        match *self {}
-    }
-    fn ecn(&self) -> Ecn {
-        match *self {}
-    }
-    fn mark_ce(&mut self) {
-        match *self {}
-    }
-    fn flow(&self) -> u64 {
-        match *self {}
-    }
-    fn value(&self) -> u16 {
-        match *self {}
-    }
-    fn set_value(&mut self, _value: u16) {
-        match *self {}
-    }
-    fn arrival(&self) -> Time {
-        match *self {}
-    }
-    fn set_arrival(&mut self, _at: Time) {
-        match *self {}
-    }
-}
-
-/// Watches queues in which nothing waits.
-struct Nobody;
-
-impl<P: Packet> Observer<P> for Nobody {
-    fn dropped(&mut self, _packet: P, _drop: Drop, _now: Time) {}
 }

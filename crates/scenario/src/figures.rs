@@ -8,14 +8,14 @@ use quell_aqm::impair::Impairer;
 use quell_aqm::{Packet, Qdisc as _, Service};
 use quell_measure::{
     AppFigure, AppSummary, AppTimes, Carrier, Direction, FlowRecorder, GroupControl, GroupId,
-    GroupInfo, Hop, LinkResults, NamedLink, Recorder, RecorderConfig, Summary, Timeline,
+    GroupInfo, Hop, Hops, LinkResults, NamedLink, Recorder, RecorderConfig, Summary, Timeline,
 };
 use quell_units::{Random, Time};
 
 use crate::causes::SlowEvents;
-use crate::changes::at_start;
 use crate::keys::MTU;
 use crate::lifetimes::Lifetime;
+use crate::trial_queue::at_start;
 use crate::{DirectionSpec, Group, Scenario, Side};
 
 /// Below this utilisation a link that never signalled was not the bottleneck.
@@ -148,9 +148,8 @@ pub fn impairer(side: &DirectionSpec, seed: u64, component: &str) -> Impairer {
     Impairer::new(impairment, seed, component)
 }
 
-/// The last link of a group's way in each direction, and the delay behind it where its base RTT is `rtt`: what the links before leave.
-pub fn last_delays(scenario: &Scenario, group: usize, rtt: Time) -> [(Hop, Direction, Time); 2] {
-    let path = scenario.groups[group].path;
+/// The last link of `path` in each direction, and the delay behind it where the base RTT is `rtt`: what the links before leave.
+pub fn last_delays(scenario: &Scenario, path: Hops, rtt: Time) -> [(Hop, Direction, Time); 2] {
     Direction::BOTH.map(|direction| {
         let last = path.exit(direction);
         let between = path.iter().filter(|hop| *hop != last);

@@ -60,6 +60,7 @@ mod template;
 mod thresholds;
 pub mod trace;
 pub mod tree;
+mod trial_queue;
 mod value;
 mod view;
 mod warn;

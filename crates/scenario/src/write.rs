@@ -4,9 +4,9 @@ use std::fmt::{Display, Write as _};
 
 use quell_app::Transport;
 
-use super::changes::try_out_at_start;
 use super::keys::SCHEMA;
 use super::section::Key;
+use super::trial_queue::try_out_at_start;
 use super::view::Keys as _;
 use super::written::{Written, explicit, in_toml, quoted};
 use super::{

@@ -10,7 +10,7 @@ use quell_scenario::Override;
 use quell_units::{Time, notation};
 
 use super::files::Files;
-use super::request::{Base, Planned, Request};
+use super::request::{Base, LONGEST_TIME, Planned, Request};
 use super::{keys, trace};
 use crate::error::Result;
 use crate::option_error::OptionError;
@@ -32,10 +32,9 @@ pub struct LinkOptions {
     pub rtt: Option<String>,
     /// The same as a delay one way.
     pub delay: Option<String>,
-    /// The share of packets that each direction loses behind its queue, as a number or in percent.
-    pub loss: Option<String>,
-    /// The longest random delay of a packet behind its queue, in each direction.
-    pub jitter: Option<String>,
+    /// What happens to packets behind the queues: keys of `impair`, with `down-` or `up-` in front for one direction, and values. Shares are
+    /// numbers or in percent.
+    pub impairments: Vec<(String, String)>,
     /// Queues of each direction that has a rate, `[LINK=]KIND[:PARAMETER=VALUE,…]`: one for each link at most.
     pub queues: Vec<String>,
     /// Queues towards the program.
@@ -63,6 +62,7 @@ impl LinkOptions {
             is_unlimited,
             impairments: impairments(self)?,
             queues: queues(self, &limits)?,
+            rtts: rtts(self)?,
             planned: planned(self, &links)?,
             rtt: rtt(self)?,
             files: self.files.clone(),
@@ -101,36 +101,30 @@ fn rates(options: &LinkOptions) -> Result<Vec<Override>, OptionError> {
 /// What happens behind both queues of the only link.
 fn impairments(options: &LinkOptions) -> Result<Vec<Override>, OptionError> {
     let mut all = Vec::new();
-    for (name, key, given) in [
-        ("--loss", "impair.loss", &options.loss),
-        ("--jitter", "impair.jitter", &options.jitter),
-    ] {
-        let Some(text) = given else { continue };
-        let argument = format!("{name} {text}");
-        let value = match name {
-            "--loss" => share(text).map_err(|why| why.of(&argument))?,
-            _ => text.trim().to_owned(),
+    for (option, text) in &options.impairments {
+        let argument = format!("--{option} {text}");
+        let (sides, key) = match option.split_once('-') {
+            Some(("down", key)) => (&["link"][..], key),
+            Some(("up", key)) => (&["link.reverse"][..], key),
+            _ => (&["link", "link.reverse"][..], option.as_str()),
         };
-        let both = ["link", "link.reverse"];
-        all.extend(both.map(|side| Override::option(&argument, &format!("{side}.{key}"), &value)));
+        // `5%:hold=20ms`: more keys may follow the value.
+        let mut parts = text.split([':', ',']);
+        let mut values = vec![(key, parts.next().unwrap_or_default())];
+        for part in parts {
+            let more = part
+                .split_once('=')
+                .filter(|(key, _)| keys::is_impairment(key));
+            values.push(more.ok_or_else(|| OptionError::Impairment.of(&argument))?);
+        }
+        for (key, value) in values {
+            let value = keys::impairment(key, value).map_err(|why| why.of(&argument))?;
+            let key = |side: &&str| format!("{side}.impair.{key}");
+            let of_sides = sides.iter();
+            all.extend(of_sides.map(|side| Override::option(&argument, &key(side), &value)));
+        }
     }
     Ok(all)
-}
-
-/// A share as a scenario has it. A whole number without a unit is a percentage elsewhere (tc-netem), and all or nothing here.
-fn share(text: &str) -> Result<String, OptionError> {
-    let (number, is_percent) = match text.trim().strip_suffix('%') {
-        Some(number) => (number.trim_end(), true),
-        None => (text.trim(), false),
-    };
-    let number: f64 = number.parse().map_err(|_| OptionError::Share)?;
-    let share = if is_percent { number / 100.0 } else { number };
-    let is_clear = is_percent || share < 1.0;
-    // Millionths, as in a scenario.
-    match is_clear && (0.0..=1.0).contains(&share) {
-        true => Ok(format!("{share:.6}")),
-        false => Err(OptionError::Share),
-    }
 }
 
 fn sets(
@@ -230,17 +224,22 @@ fn planned(options: &LinkOptions, links: &[String]) -> Result<Vec<Planned>, Opti
         let (key, value) = change
             .split_once('=')
             .ok_or_else(|| wrong(OptionError::NoAssignment))?;
-        let (key, value) = Planned::wish(key, value, links).map_err(wrong)?;
-        let at = notation::time(time.trim()).map_err(|why| wrong(why.into()))?;
-        if !known.insert((at, key.clone())) {
-            return Err(wrong(OptionError::SetTwice(key)));
+        if is_rtt(key) {
+            continue;
         }
-        all.push(Planned {
-            at,
-            key,
-            value,
-            argument,
-        });
+        let wishes = Planned::wish(key, value, links).map_err(wrong)?;
+        let at = notation::time(time.trim()).map_err(|why| wrong(why.into()))?;
+        for (key, value) in wishes {
+            if !known.insert((at, key.clone())) {
+                return Err(wrong(OptionError::SetTwice(key)));
+            }
+            all.push(Planned {
+                at,
+                key,
+                value,
+                argument: argument.clone(),
+            });
+        }
     }
     all.sort_by_key(|one| one.at);
     Ok(all)
@@ -264,17 +263,69 @@ fn refuse_of_one(options: &LinkOptions, links: &[String]) -> Result<(), OptionEr
             &options.up_trace,
             "reverse.rate={ trace = \"lte.csv\" }",
         ),
-        ("--loss", &options.loss, "impair.loss=0.01"),
-        ("--jitter", &options.jitter, "impair.jitter=1ms"),
     ];
-    match given.into_iter().find(|(_, given, _)| given.is_some()) {
-        Some((option, _, key)) => Err(OptionError::OfOneLink {
+    let given = given.into_iter().filter(|(_, given, _)| given.is_some());
+    let mut given = given.map(|(option, _, key)| (option.to_owned(), key.to_owned()));
+    let impairments = options.impairments.iter().map(|(option, _)| {
+        let (reverse, key) = match option.split_once('-') {
+            Some(("up", key)) => ("reverse.", key),
+            Some((_, key)) => ("", key),
+            None => ("", option.as_str()),
+        };
+        let value = if key == "jitter" { "1ms" } else { "0.01" };
+        (
+            format!("--{option}"),
+            format!("{reverse}impair.{key}={value}"),
+        )
+    });
+    match given.next().or_else(|| impairments.into_iter().next()) {
+        Some((option, key)) => Err(OptionError::OfOneLink {
             option,
             count: links.len(),
             instead: format!("link.{first}.{key}"),
         }),
         None => Ok(()),
     }
+}
+
+/// Whether a change is one of the base RTT.
+fn is_rtt(key: &str) -> bool {
+    matches!(key.trim(), "rtt" | "delay")
+}
+
+/// The base RTT that a change of `rtt`, or of the `delay` one way, asks for; `None` for another key.
+pub(super) fn wished_rtt(key: &str, value: &str) -> Option<Result<Time, OptionError>> {
+    let times = match key.trim() {
+        "rtt" => 1,
+        "delay" => 2,
+        _ => return None,
+    };
+    let time = notation::time(value.trim());
+    Some(time.map(|time| time * times).map_err(OptionError::Notation))
+}
+
+/// The changes of the base RTT, in the order of their times.
+fn rtts(options: &LinkOptions) -> Result<Vec<(Time, Time)>, OptionError> {
+    let mut all: Vec<(Time, Time)> = Vec::new();
+    for (time, change) in &options.at {
+        let Some((key, value)) = change.split_once('=') else {
+            continue;
+        };
+        let Some(rtt) = wished_rtt(key, value) else {
+            continue;
+        };
+        let wrong = |why: OptionError| why.of(format!("--at {time} {change}"));
+        let at = notation::time(time.trim()).map_err(|why| wrong(why.into()))?;
+        if at.is_zero() || at >= LONGEST_TIME {
+            return Err(wrong(OptionError::NoTime));
+        }
+        if all.iter().any(|(other, _)| *other == at) {
+            return Err(wrong(OptionError::SetTwice("rtt".to_owned())));
+        }
+        all.push((at, rtt.map_err(wrong)?));
+    }
+    all.sort_unstable();
+    Ok(all)
 }
 
 /// The base RTT that the options name, with what a delay one way makes of it.

@@ -510,11 +510,11 @@ fn link_changes(scenario: &Scenario, setting: &Setting) -> Vec<LinkChange> {
             impairment: spec.impairment(),
         }],
         Setting::Rtt { group, rtt } => {
-            let delays = figures::last_delays(scenario, *group, *rtt);
+            let delays = figures::last_delays(scenario, scenario.groups[*group].path, *rtt);
             let delays = delays.map(|(hop, direction, delay)| LinkChange::SetDelay {
                 hop,
                 direction,
-                group: *group as u16,
+                group: Some(*group as u16),
                 delay,
             });
             delays.to_vec()

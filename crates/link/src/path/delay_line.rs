@@ -146,8 +146,8 @@ impl<T> DelayLine<T> {
     }
 
     /// Delays what follows of a group by `delay`. What was not held back is not overtaken: the last releases are remembered.
-    pub(crate) fn set_delay(&mut self, group: u16, delay: Time) {
-        let Some(index) = self.lane_of.get(usize::from(group)).copied() else {
+    pub(crate) fn set_delay(&mut self, group: usize, delay: Time) {
+        let Some(index) = self.lane_of.get(group).copied() else {
             return;
         };
         let lane = &mut self.lanes[index];
@@ -164,7 +164,7 @@ impl<T> DelayLine<T> {
             is_own: true,
             items: VecDeque::new(),
         };
-        self.lane_of[usize::from(group)] = self.lanes.len();
+        self.lane_of[group] = self.lanes.len();
         self.lanes.push(lane);
     }
 
@@ -187,6 +187,10 @@ impl<T> DelayLine<T> {
     /// When the next item is released.
     pub(crate) fn next_release(&self) -> Option<Time> {
         self.heads.peek().map(|Reverse((release, _))| *release)
+    }
+    /// Number of groups.
+    pub(crate) fn groups(&self) -> usize {
+        self.lane_of.len()
     }
     /// Number of items that wait.
     pub(crate) fn len(&self) -> usize {

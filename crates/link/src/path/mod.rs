@@ -336,11 +336,18 @@ impl Behind {
     }
 
     /// Delays a group by `delay` from now on.
-    fn set_delay(&mut self, group: u16, delay: Time) {
+    fn set_delay(&mut self, group: Option<u16>, delay: Time) {
         if !self.is_impaired {
             self.delay_line.remember();
         }
-        self.delay_line.set_delay(group, delay);
+        match group {
+            Some(group) => self.delay_line.set_delay(group.into(), delay),
+            None => {
+                for group in 0..self.delay_line.groups() {
+                    self.delay_line.set_delay(group, delay);
+                }
+            }
+        }
     }
 
     /// Puts a packet that leaves the queue at `end` where it goes, if it is not lost.

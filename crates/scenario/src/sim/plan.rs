@@ -249,7 +249,7 @@ fn link_changes(scenario: &Scenario, setting: &Setting) -> impl Iterator<Item = 
             impairment: Box::new(spec.impairment()),
         }],
         Setting::Rtt { group, rtt } => {
-            let delays = last_delays(scenario, *group, *rtt);
+            let delays = last_delays(scenario, scenario.groups[*group].path, *rtt);
             let delays = delays.map(|(hop, direction, delay)| LinkChange::Delay {
                 hop,
                 direction,

@@ -18,7 +18,7 @@ fn delay(group: u16, delay: Time) -> LinkChange {
     LinkChange::SetDelay {
         hop: Hop::FIRST,
         direction: Direction::Forward,
-        group,
+        group: Some(group),
         delay,
     }
 }
