@@ -129,7 +129,7 @@ fn a_base_rtt_changes_for_its_group_alone_and_counts_in_windows() {
     let plain = summary(&with(PLAIN, &[]));
     let delay = |summary: &Summary, of: &str| {
         let app = serde_json::to_value(&summary.figures.groups).unwrap();
-        app[1]["app"]["delay_ms"][of]
+        app[1]["app"]["one_way_delay_ms"][of]
             .as_f64()
             .unwrap_or_else(|| panic!("{app:#}"))
     };

@@ -1,6 +1,7 @@
 //! What options and files become.
 #![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 
+mod changing;
 mod several_links;
 
 use super::*;
