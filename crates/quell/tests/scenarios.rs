@@ -282,7 +282,7 @@ fn what_was_understood_of_a_trace_and_what_is_doubtful_is_said() {
 }
 
 #[test]
-fn an_outage_that_loses_and_a_new_rtt_show_in_a_run_and_wrong_ones_are_refused() {
+fn an_outage_that_loses_shows_in_a_run_and_a_wrong_one_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let text = |at: &str| {
         format!(
@@ -298,16 +298,6 @@ fn an_outage_that_loses_and_a_new_rtt_show_in_a_run_and_wrong_ones_are_refused()
     assert_eq!(code, 0, "{errors}");
     let summary: serde_json::Value = serde_json::from_str(&out).unwrap();
     assert_eq!(summary["link"]["lost_outside"], 200, "{summary:#}");
-    let (code, out, errors) = run("\"group.a.rtt\" = \"80ms\"");
-    assert_eq!(code, 0, "{errors}");
-    let summary: serde_json::Value = serde_json::from_str(&out).unwrap();
-    let delays = &summary["groups"][0]["app"]["one_way_delay_ms"];
-    // 500 bytes take 0.4 ms.
-    assert_eq!(
-        (&delays["min"], &delays["max"]),
-        (&10.4.into(), &40.4.into()),
-        "{delays:#}"
-    );
     let (code, _, errors) = run("\"link.impair.loss\" = 2");
     assert!(
         code == 2 && errors.contains("link.impair.loss = 2: must be"),

@@ -67,20 +67,28 @@ impl ImpairSpec {
     ) -> Option<Result<(Self, &'static str), Refusal>> {
         let row = Self::ROWS.iter().find(|row| row.name == key)?;
         Some(row.domain.read(node).map(|value| {
-            match (row.name, value) {
-                ("loss", Parsed::Value(Value::Fraction(parts, _))) => self.loss = parts,
-                ("enter", Parsed::Value(Value::Fraction(parts, _))) => self.enter = parts,
-                ("leave", Parsed::Value(Value::Fraction(parts, _))) => self.leave = parts,
-                ("bad", Parsed::Value(Value::Fraction(parts, _))) => self.bad = parts,
-                ("reorder", Parsed::Value(Value::Fraction(parts, _))) => self.reorder = parts,
-                ("duplicate", Parsed::Value(Value::Fraction(parts, _))) => self.duplicate = parts,
-                ("corrupt", Parsed::Value(Value::Fraction(parts, _))) => self.corrupt = parts,
-                ("hold", Parsed::Value(Value::Time(time))) => self.hold = time,
-                ("jitter", Parsed::Value(Value::Time(time))) => self.jitter = time,
+            match (value, self.share(key), key) {
+                (Parsed::Value(Value::Fraction(parts, _)), Some(share), _) => *share = parts,
+                (Parsed::Value(Value::Time(time)), _, "hold") => self.hold = time,
+                (Parsed::Value(Value::Time(time)), ..) => self.jitter = time,
                 _ => {}
             }
             (self, row.name)
         }))
+    }
+
+    /// The value of a key that is a share, in millionths.
+    fn share(&mut self, key: &str) -> Option<&mut u64> {
+        match key {
+            "loss" => Some(&mut self.loss),
+            "enter" => Some(&mut self.enter),
+            "leave" => Some(&mut self.leave),
+            "bad" => Some(&mut self.bad),
+            "reorder" => Some(&mut self.reorder),
+            "duplicate" => Some(&mut self.duplicate),
+            "corrupt" => Some(&mut self.corrupt),
+            _ => None,
+        }
     }
 
     /// The key without which `key` has no effect, and whether that one is zero.
@@ -94,17 +102,11 @@ impl ImpairSpec {
 
     /// The value of a key as a file has it.
     pub(super) fn value(&self, key: &str) -> String {
-        let part = |parts| notation::write_fraction(parts, PARTS);
-        match key {
-            "loss" => part(self.loss),
-            "enter" => part(self.enter),
-            "leave" => part(self.leave),
-            "bad" => part(self.bad),
-            "reorder" => part(self.reorder),
-            "duplicate" => part(self.duplicate),
-            "corrupt" => part(self.corrupt),
-            "hold" => format!("\"{}\"", self.hold),
-            _ => format!("\"{}\"", self.jitter),
+        let mut spec = *self;
+        match (spec.share(key), key) {
+            (Some(parts), _) => notation::write_fraction(*parts, PARTS),
+            (None, "hold") => format!("\"{}\"", self.hold),
+            (None, _) => format!("\"{}\"", self.jitter),
         }
     }
 

@@ -102,44 +102,6 @@ fn a_new_delay_is_that_of_one_group_and_keeps_its_order() {
 }
 
 #[test]
-fn a_change_that_is_not_there_changes_nothing_and_one_before_all_packets_is_the_constant() {
-    let jitter = Impairment {
-        jitter: MS(3),
-        reorder: Probability::ratio(1, 20),
-        hold: MS(4),
-        ..touching(10)
-    };
-    let outcome = |config: Config| {
-        let mut simulator = simulator(config);
-        run(&mut simulator, MS(2_000));
-        let reports = [0, 1].map(|flow| cbr_report(&mut simulator, flow));
-        let counts: Vec<Counts> = simulator.impaired().map(|(counts, _)| counts).collect();
-        (reports, counts)
-    };
-    let mut constant = calls(Vec::new());
-    constant.links[0].forward.impairer = Impairer::new(Some(jitter), 0, "none");
-    let constant = outcome(constant);
-    let later = |mut changes: Vec<(Time, LinkChange)>| {
-        let mut config = calls(std::mem::take(&mut changes));
-        for flow in &mut config.flows {
-            flow.start = MS(1);
-        }
-        config
-    };
-    let mut start = later(Vec::new());
-    start.links[0].forward.impairer = Impairer::new(Some(jitter), 0, "none");
-    assert_eq!(
-        outcome(later(vec![(MS(0), impair(jitter))])),
-        outcome(start)
-    );
-    // Set again, and moved by nothing, in the middle.
-    let mut again = calls(vec![(MS(900), impair(jitter)), (MS(950), delay(0, MS(10)))]);
-    again.links[0].forward.impairer = Impairer::new(Some(jitter), 0, "none");
-    assert_eq!(outcome(again), constant);
-    assert!(constant.1[0].duplicated > 100 && constant.1[0].corrupted > 100);
-}
-
-#[test]
 fn every_packet_and_copy_is_lost_or_on_its_way_or_at_the_next_queue_and_the_host_takes_one_of_each()
 {
     let changes = vec![

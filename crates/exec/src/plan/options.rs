@@ -58,12 +58,13 @@ impl LinkOptions {
         let (rates, sets) = (rates(self)?, sets(self, &links, has_groups)?);
         let limits = base.limits(&rates, &sets)?;
         let is_unlimited = self.scenario.is_none() && matches!(limits[..], [(_, [false, _])]);
+        let (planned, rtts) = planned(self, &links)?;
         Ok(Request {
             is_unlimited,
             impairments: impairments(self)?,
             queues: queues(self, &limits)?,
-            rtts: rtts(self)?,
-            planned: planned(self, &links)?,
+            planned,
+            rtts,
             rtt: rtt(self)?,
             files: self.files.clone(),
             base,
@@ -214,25 +215,33 @@ fn without_rate(option: &str, link: &str, links: usize) -> OptionError {
     })
 }
 
-/// The changes of `--at`, in the order of their times.
-fn planned(options: &LinkOptions, links: &[String]) -> Result<Vec<Planned>, OptionError> {
-    let mut all: Vec<Planned> = Vec::new();
+/// The changes of `--at` and those of the base RTT, each in the order of their times.
+type Changes = (Vec<Planned>, Vec<(Time, Time)>);
+
+fn planned(options: &LinkOptions, links: &[String]) -> Result<Changes, OptionError> {
+    let (mut all, mut rtts): Changes = Default::default();
     let mut known = BTreeSet::new();
     for (time, change) in &options.at {
         let argument = format!("--at {time} {change}");
         let wrong = |why: OptionError| why.of(&argument);
+        let mut once = |at, key: &str| match known.insert((at, key.to_owned())) {
+            true => Ok(()),
+            false => Err(wrong(OptionError::SetTwice(key.to_owned()))),
+        };
         let (key, value) = change
             .split_once('=')
             .ok_or_else(|| wrong(OptionError::NoAssignment))?;
-        if is_rtt(key) {
+        let at = notation::time(time.trim()).map_err(|why| wrong(why.into()))?;
+        if let Some(rtt) = wished_rtt(key, value) {
+            once(at, "rtt")?;
+            if at.is_zero() || at >= LONGEST_TIME {
+                return Err(wrong(OptionError::NoTime));
+            }
+            rtts.push((at, rtt.map_err(wrong)?));
             continue;
         }
-        let wishes = Planned::wish(key, value, links).map_err(wrong)?;
-        let at = notation::time(time.trim()).map_err(|why| wrong(why.into()))?;
-        for (key, value) in wishes {
-            if !known.insert((at, key.clone())) {
-                return Err(wrong(OptionError::SetTwice(key)));
-            }
+        for (key, value) in Planned::wish(key, value, links).map_err(wrong)? {
+            once(at, &key)?;
             all.push(Planned {
                 at,
                 key,
@@ -242,7 +251,8 @@ fn planned(options: &LinkOptions, links: &[String]) -> Result<Vec<Planned>, Opti
         }
     }
     all.sort_by_key(|one| one.at);
-    Ok(all)
+    rtts.sort_unstable();
+    Ok((all, rtts))
 }
 
 /// Refuses the options that say something about the only link, where there are several.
@@ -264,33 +274,28 @@ fn refuse_of_one(options: &LinkOptions, links: &[String]) -> Result<(), OptionEr
             "reverse.rate={ trace = \"lte.csv\" }",
         ),
     ];
-    let given = given.into_iter().filter(|(_, given, _)| given.is_some());
-    let mut given = given.map(|(option, _, key)| (option.to_owned(), key.to_owned()));
-    let impairments = options.impairments.iter().map(|(option, _)| {
-        let (reverse, key) = match option.split_once('-') {
-            Some(("up", key)) => ("reverse.", key),
-            Some((_, key)) => ("", key),
-            None => ("", option.as_str()),
-        };
-        let value = if key == "jitter" { "1ms" } else { "0.01" };
-        (
-            format!("--{option}"),
-            format!("{reverse}impair.{key}={value}"),
-        )
-    });
-    match given.next().or_else(|| impairments.into_iter().next()) {
-        Some((option, key)) => Err(OptionError::OfOneLink {
-            option,
-            count: links.len(),
-            instead: format!("link.{first}.{key}"),
-        }),
-        None => Ok(()),
-    }
-}
-
-/// Whether a change is one of the base RTT.
-fn is_rtt(key: &str) -> bool {
-    matches!(key.trim(), "rtt" | "delay")
+    let mut given = given.into_iter().filter(|(_, given, _)| given.is_some());
+    let (option, key) = match (given.next(), options.impairments.first()) {
+        (Some((option, _, key)), _) => (option.to_owned(), key.to_owned()),
+        (None, Some((option, _))) => {
+            let (reverse, key) = match option.split_once('-') {
+                Some(("up", key)) => ("reverse.", key),
+                Some((_, key)) => ("", key),
+                None => ("", option.as_str()),
+            };
+            let value = if key == "jitter" { "1ms" } else { "0.01" };
+            (
+                format!("--{option}"),
+                format!("{reverse}impair.{key}={value}"),
+            )
+        }
+        (None, None) => return Ok(()),
+    };
+    Err(OptionError::OfOneLink {
+        option,
+        count: links.len(),
+        instead: format!("link.{first}.{key}"),
+    })
 }
 
 /// The base RTT that a change of `rtt`, or of the `delay` one way, asks for; `None` for another key.
@@ -302,30 +307,6 @@ pub(super) fn wished_rtt(key: &str, value: &str) -> Option<Result<Time, OptionEr
     };
     let time = notation::time(value.trim());
     Some(time.map(|time| time * times).map_err(OptionError::Notation))
-}
-
-/// The changes of the base RTT, in the order of their times.
-fn rtts(options: &LinkOptions) -> Result<Vec<(Time, Time)>, OptionError> {
-    let mut all: Vec<(Time, Time)> = Vec::new();
-    for (time, change) in &options.at {
-        let Some((key, value)) = change.split_once('=') else {
-            continue;
-        };
-        let Some(rtt) = wished_rtt(key, value) else {
-            continue;
-        };
-        let wrong = |why: OptionError| why.of(format!("--at {time} {change}"));
-        let at = notation::time(time.trim()).map_err(|why| wrong(why.into()))?;
-        if at.is_zero() || at >= LONGEST_TIME {
-            return Err(wrong(OptionError::NoTime));
-        }
-        if all.iter().any(|(other, _)| *other == at) {
-            return Err(wrong(OptionError::SetTwice("rtt".to_owned())));
-        }
-        all.push((at, rtt.map_err(wrong)?));
-    }
-    all.sort_unstable();
-    Ok(all)
 }
 
 /// The base RTT that the options name, with what a delay one way makes of it.

@@ -71,7 +71,7 @@ impl Descriptor {
             _ => 40,
         };
         let behind = &mut packet[header..];
-        let bit = (u128::from(place) * (8 * behind.len()) as u128 >> 64) as usize;
+        let bit = ((u128::from(place) * (8 * behind.len()) as u128) >> 64) as usize;
         if let Some(byte) = behind.get_mut(bit / 8) {
             *byte ^= 1 << (bit % 8);
         }

@@ -137,19 +137,6 @@ fn what_is_on_hold_stays_so_and_holds_nobody_back_when_the_delay_changes() {
     );
 }
 
-#[test]
-fn a_loss_of_one_is_an_outage_that_loses() {
-    let changes = vec![
-        (US(10_000), impair(losing(Probability::ONE))),
-        (US(20_000), impair(losing(Probability::ZERO))),
-    ];
-    let arrivals: Vec<_> = (0..30).map(|ms| (US(1_000 * ms), 1_000, 0)).collect();
-    let (releases, drops) = play(path(&[US(5_000)], changes), &arrivals, [].into_iter());
-    let ids: Vec<usize> = releases.iter().map(|(_, id)| *id).collect();
-    assert_eq!(ids, (0..10).chain(20..30).collect::<Vec<_>>());
-    assert_eq!(drops, Drops::default(), "the queue drains into nothing");
-}
-
 /// A UDP packet in a slot of the pool, whose checksum is left to the interface.
 fn filled(pool: &mut Pool) -> Descriptor {
     let frame = Frame {
@@ -176,28 +163,35 @@ fn filled(pool: &mut Pool) -> Descriptor {
 /// Frames in the order of their release, each with its time.
 fn frames(path: &mut Path<Drops>, pool: &mut Pool) -> Vec<(Time, Vec<u8>)> {
     let mut frames = Vec::new();
-    path.decide(US(90_000)).unwrap();
+    path.decide(US(200_000)).unwrap();
     path.touch_frames(pool);
-    while let Some((at, packet)) = path.release(US(90_000)) {
+    while let Some((at, packet)) = path.release(US(200_000)) {
         frames.push((at, pool.bytes(packet.frame()).to_vec()));
         pool.give_back(packet.frame().id);
     }
     frames
 }
 
-#[test]
-fn a_copy_is_the_same_packet_at_the_same_instant_as_long_as_there_is_a_slot() {
-    let twice = Impairment {
+/// A path that copies all packets, and damages this share, and a pool of `slots`; `count` packets have arrived.
+fn touched(corrupt: Probability, slots: u32, count: u64) -> (Path<Drops>, Pool) {
+    let impairment = Impairment {
         duplicate: Probability::ONE,
+        corrupt,
         ..Impairment::default()
     };
-    let mut path = of(&DELAYS, Vec::new(), Service::default(), Some(twice));
-    let mut pool = Pool::new(5, 1_500).unwrap();
-    for ms in 0..3 {
+    let mut path = of(&DELAYS, Vec::new(), Service::default(), Some(impairment));
+    let mut pool = Pool::new(slots, 1_500).unwrap();
+    for ms in 0..count {
         let packet = filled(&mut pool);
         path.arrive(packet, US(1_000 * ms)).unwrap();
         path.touch_frames(&mut pool);
     }
+    (path, pool)
+}
+
+#[test]
+fn a_copy_is_the_same_packet_at_the_same_instant_as_long_as_there_is_a_slot() {
+    let (mut path, mut pool) = touched(Probability::ZERO, 5, 3);
     // Three originals and two copies fill the pool.
     assert_eq!((path.impaired().duplicated, pool.exhausted()), (2, 1));
     let frames = frames(&mut path, &mut pool);
@@ -209,19 +203,8 @@ fn a_copy_is_the_same_packet_at_the_same_instant_as_long_as_there_is_a_slot() {
 
 #[test]
 fn damage_is_one_bit_behind_the_ip_header_and_never_in_a_copy() {
-    let both = Impairment {
-        duplicate: Probability::ONE,
-        corrupt: Probability::ONE,
-        ..Impairment::default()
-    };
-    let mut path = of(&DELAYS, Vec::new(), Service::default(), Some(both));
-    let mut pool = Pool::new(200, 1_500).unwrap();
+    let (mut path, mut pool) = touched(Probability::ONE, 200, 100);
     let mut places = std::collections::BTreeSet::new();
-    for ms in 0..100 {
-        let packet = filled(&mut pool);
-        path.arrive(packet, US(200 * ms)).unwrap();
-        path.touch_frames(&mut pool);
-    }
     assert_eq!(path.impaired().corrupted, 100);
     let mut other = Pool::new(1, 1_500).unwrap();
     let whole = filled(&mut other);
