@@ -188,11 +188,16 @@ fn losses_damage_copies_and_the_rtt_change_at_their_times(fake: &Fake) {
         let (said, report) = fake.role(&options, "read", &format!("{SERVER}:{SOURCE} {seconds}"));
         (said.trim().parse::<f64>().unwrap(), report)
     };
-    // From 1 s on nothing comes, whether it is lost or every packet is damaged; 20 Mbit/s before that.
-    for outage in ["loss=100%", "down.corrupt=100%"] {
-        let (bytes, report) = read(options(&["--at", "1s", outage]), 2);
-        assert!(bytes * 2.0 < 20e6 / 8.0 * 1.1, "{outage}: {bytes}");
-        assert!(bytes > 100_000.0, "{outage}: {bytes}");
+    // From 1 s to 3 s nothing comes, whether it is lost or every packet is damaged; at most 20 Mbit/s before that and later.
+    for (outage, over) in [
+        ("loss=100%", "loss=0%"),
+        ("down.corrupt=100%", "down.corrupt=0%"),
+    ] {
+        let (bytes, report) = read(options(&["--at", "1s", outage, "--at", "3s", over]), 4);
+        assert!(
+            (1e5..2.4 * 20e6 / 8.0).contains(&bytes),
+            "{outage}: {bytes}"
+        );
         let link = &report["summary"]["link"];
         let counted = [&link["lost_outside"], &link["corrupted"]];
         let more = counted.iter().filter_map(|count| count.as_u64()).max();
