@@ -1,7 +1,7 @@
 //! The common part of kinds that send datagrams: sizes, spacing, the end that receives them, and its report.
 //!
 //! The receiver detects loss by the sequence numbers that the host counts. A datagram that arrives
-//! twice would count as reordered and hide a loss; no world duplicates packets.
+//! twice would count as reordered and hide a loss; hosts pass it on once ([`Recent`](crate::recent::Recent)).
 
 use quell_units::parameter::{Domain, Preset};
 use quell_units::{Bytes, Interval, Parameter, Random, Time};

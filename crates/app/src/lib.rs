@@ -69,6 +69,7 @@ pub mod kinds;
 pub mod message;
 pub mod normal;
 pub mod random_sizes;
+pub mod recent;
 pub mod repairs;
 pub mod report;
 mod timed_value;

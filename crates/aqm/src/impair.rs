@@ -1,4 +1,5 @@
-//! Impairments of a path behind its queue: it loses some packets, delays them unequally, and lets some be overtaken.
+//! Impairments of a path behind its queue: it loses some packets, delays them unequally, lets some be overtaken, delivers some twice and
+//! damages some.
 //!
 //! Losses follow the model of Gilbert and Elliott: the path is good or bad, changes at each packet with the probabilities `enter` and
 //! `leave`, and loses a packet with a probability of the state it is then in (Gilbert 1960, Elliott 1963; as `loss gemodel` of
@@ -8,7 +9,13 @@
 //! time, and those behind it overtake it. Where tc-netem sends some packets early, here some are late: what is decided never has to
 //! leave before its time.
 //!
-//! Everything is drawn from one stream, a fixed number of draws for each packet, in integers.
+//! Losses, jitter and reordering are drawn from one stream, a fixed number of draws for each packet, in integers; copies and damage each
+//! from one of their own, so that they move no other draw. A path that was never impaired draws nothing.
+//!
+//! Impairments may [change](Impairer::set) at any time: they hold for packets that start their transmission from then on. A bad path stays bad, what
+//! is on hold stays so, and the order is kept.
+
+use alloc::format;
 
 use crate::units::{Probability, Random, Time};
 
@@ -23,6 +30,10 @@ pub struct Impairment {
     pub hold: Time,
     /// The longest random delay; uniform from zero.
     pub jitter: Time,
+    /// The share of packets that are followed by a copy, at the same instant.
+    pub duplicate: Probability,
+    /// The share of packets of which one bit behind the IP header is flipped.
+    pub corrupt: Probability,
 }
 
 /// Probabilities of the model of Gilbert and Elliott.
@@ -50,37 +61,127 @@ impl Impairment {
     }
 }
 
+/// What happened to packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// Packets that were lost.
+    pub lost: u64,
+    /// Copies that were made.
+    pub duplicated: u64,
+    /// Packets that were damaged.
+    pub corrupted: u64,
+}
+
+impl Counts {
+    /// The sum of both.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            lost: self.lost + other.lost,
+            duplicated: self.duplicated + other.duplicated,
+            corrupted: self.corrupted + other.corrupted,
+        }
+    }
+    /// What was counted since `before`.
+    #[must_use]
+    pub fn since(self, before: Self) -> Self {
+        Self {
+            lost: self.lost - before.lost,
+            duplicated: self.duplicated - before.duplicated,
+            corrupted: self.corrupted - before.corrupted,
+        }
+    }
+}
+
+/// What becomes of a packet that is not lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fate {
+    /// When it goes on.
+    pub at: Time,
+    /// Whether it is held back, so that others may overtake it.
+    pub is_held: bool,
+    /// Whether a copy follows at once.
+    pub is_doubled: bool,
+    /// Where it is damaged, as a share in 2⁻⁶⁴ of the bits behind its IP header.
+    pub damage: Option<u64>,
+}
+
+impl Fate {
+    /// Nothing but that the packet goes on `at` this time.
+    pub const fn of(at: Time) -> Self {
+        Self {
+            at,
+            is_held: false,
+            is_doubled: false,
+            damage: None,
+        }
+    }
+}
+
 /// One direction of a path.
 #[derive(Debug, Clone)]
 pub struct Impairer {
-    impairment: Impairment,
+    /// `None` until there is one.
+    impairment: Option<Impairment>,
     random: Random,
+    copies: Random,
+    damages: Random,
+    /// Whether copies or damage were ever possible: only then they are drawn.
+    draws_more: bool,
     is_bad: bool,
     /// When the last packet left that was not held back.
     last: Time,
-    lost: u64,
+    counts: Counts,
 }
 
 impl Impairer {
-    /// A path in its good state.
-    pub fn new(impairment: Impairment, random: Random) -> Self {
-        Self {
-            impairment,
-            random,
+    /// A path in its good state, which draws from streams of this seed and component.
+    pub fn new(impairment: Option<Impairment>, seed: u64, component: &str) -> Self {
+        let stream = |of: &str| Random::new(seed, &format!("{component}.{of}"));
+        let mut path = Self {
+            impairment: None,
+            random: stream("impair"),
+            copies: stream("duplicate"),
+            damages: stream("corrupt"),
+            draws_more: false,
             is_bad: false,
             last: Time::ZERO,
-            lost: 0,
+            counts: Counts::default(),
+        };
+        if let Some(impairment) = impairment {
+            path.set(impairment);
         }
+        path
     }
 
-    /// When the packet that leaves the link at `end` goes on; `None` if it is lost. Ends never run backwards.
-    pub fn judge(&mut self, end: Time) -> Option<Time> {
+    /// Impairs packets like this from now on. Where a good path cannot become bad, it is good.
+    pub fn set(&mut self, impairment: Impairment) {
+        self.is_bad &= impairment.loss.enter > Probability::ZERO;
+        self.draws_more |= impairment.duplicate.max(impairment.corrupt) > Probability::ZERO;
+        self.impairment = Some(impairment);
+    }
+
+    /// Whether packets have to be judged: an impairment was set.
+    pub fn is_in_use(&self) -> bool {
+        self.impairment.is_some()
+    }
+
+    /// Whether packets may be damaged.
+    pub fn damages(&self) -> bool {
+        self.impairment
+            .is_some_and(|impairment| impairment.corrupt > Probability::ZERO)
+    }
+
+    /// What becomes of the packet that leaves the link at `end`; `None` if it is lost. Ends never run backwards.
+    pub fn judge(&mut self, end: Time) -> Option<Fate> {
         let Impairment {
             loss,
             reorder,
             hold,
             jitter,
-        } = self.impairment;
+            duplicate,
+            corrupt,
+        } = self.impairment.unwrap_or_default();
         let change = if self.is_bad { loss.leave } else { loss.enter };
         self.is_bad ^= self.random.chance(change);
         let chance = if self.is_bad { loss.bad } else { loss.good };
@@ -89,21 +190,40 @@ impl Impairer {
         // Draws are finer than nanoseconds.
         let draw = u128::from(self.random.u64()) * u128::from(jitter.as_nanos());
         let later = Time::from_nanos((draw >> 64) as u64);
+        let (mut is_doubled, mut damage) = (false, None);
+        if self.draws_more {
+            is_doubled = self.copies.chance(duplicate);
+            let is_damaged = self.damages.chance(corrupt);
+            let place = self.damages.u64();
+            damage = is_damaged.then_some(place);
+        }
         if is_lost {
-            self.lost += 1;
+            self.counts.lost += 1;
             return None;
         }
-        let at = (end + later).max(self.last);
-        if is_held {
-            return Some(at + hold);
+        self.counts.duplicated += u64::from(is_doubled);
+        self.counts.corrupted += u64::from(damage.is_some());
+        let mut at = (end + later).max(self.last);
+        match is_held {
+            true => at += hold,
+            false => self.last = at,
         }
-        self.last = at;
-        Some(at)
+        Some(Fate {
+            at,
+            is_held,
+            is_doubled,
+            damage,
+        })
     }
 
-    /// Packets lost so far.
-    pub fn lost(&self) -> u64 {
-        self.lost
+    /// A copy could not be made.
+    pub fn is_not_doubled(&mut self) {
+        self.counts.duplicated -= 1;
+    }
+
+    /// What has happened so far.
+    pub fn counts(&self) -> Counts {
+        self.counts
     }
 }
 
@@ -117,13 +237,17 @@ mod tests {
 
     /// What becomes of packets 10 µs apart.
     fn fates(impairment: Impairment) -> Vec<Option<Time>> {
-        let mut path = Impairer::new(impairment, Random::new(3, "impair"));
-        (0..PACKETS).map(|n| path.judge(US(10 * n))).collect()
+        let mut path = Impairer::new(Some(impairment), 3, "path");
+        let fates = (0..PACKETS).map(|n| path.judge(US(10 * n)));
+        fates.map(|fate| fate.map(|fate| fate.at)).collect()
+    }
+
+    fn part(parts: u64) -> Probability {
+        Probability::ratio(parts, 1_000)
     }
 
     #[test]
     fn losses_are_as_many_and_as_long_as_the_model_says() {
-        let part = |parts| Probability::ratio(parts, 1_000);
         // Independent; then Gilbert: bad for 1/leave packets, for enter / (enter + leave) of all; then losses in both states.
         for (enter, leave, bad, good, share, burst) in [
             (0, 0, 0, 20, 0.02, 1.0 / 0.98),
@@ -167,5 +291,103 @@ mod tests {
         let rest: Vec<&Time> = all().filter(|one| !held(one)).map(|(_, at)| at).collect();
         assert!(rest.is_sorted());
         assert!(all().all(|(n, at)| *at >= US(10 * n) && *at <= US(10 * n) + US(600)));
+    }
+
+    /// The fates of packets 10 µs apart, before each of which something may change.
+    fn with_changes(changes: &[(u64, Impairment)]) -> (Vec<Option<Fate>>, Counts) {
+        let mut path = Impairer::new(None, 3, "path");
+        let fates = (0..PACKETS / 10).map(|n| {
+            for (_, impairment) in changes.iter().filter(|(before, _)| *before == n) {
+                path.set(*impairment);
+            }
+            path.judge(US(10 * n))
+        });
+        (fates.collect(), path.counts())
+    }
+
+    fn losing(parts: u64) -> Impairment {
+        let good = part(parts);
+        let loss = Loss {
+            good,
+            ..Loss::default()
+        };
+        Impairment {
+            loss,
+            ..Impairment::default()
+        }
+    }
+
+    #[test]
+    fn a_change_moves_nothing_before_it_and_nothing_after_it_if_it_is_undone() {
+        let all = Impairment {
+            duplicate: part(100),
+            corrupt: part(50),
+            jitter: US(50),
+            reorder: part(10),
+            hold: US(500),
+            ..losing(20)
+        };
+        let (constant, _) = with_changes(&[(0, all)]);
+        let (changed, _) = with_changes(&[(0, all), (5_000, losing(1_000))]);
+        assert_eq!(constant[..5_000], changed[..5_000]);
+        assert!(
+            changed[5_000..].iter().all(Option::is_none),
+            "loss 1 delivers nothing"
+        );
+        let (undone, _) = with_changes(&[(0, all), (5_000, losing(500)), (5_000, all)]);
+        assert_eq!(undone, constant);
+        // Ten packets on, none waits for those of before any more.
+        let (later, _) = with_changes(&[(0, all), (5_000, losing(0)), (5_100, all)]);
+        assert!(
+            later[5_110..] == constant[5_110..],
+            "draws are a fixed number"
+        );
+    }
+
+    #[test]
+    fn a_path_that_cannot_become_bad_is_good_and_one_that_can_stays_bad() {
+        let bad = |enter, leave| Impairment {
+            loss: Loss {
+                enter: part(enter),
+                leave: part(leave),
+                bad: Probability::ONE,
+                good: Probability::ZERO,
+            },
+            ..losing(0)
+        };
+        let lost = |changes: &[(u64, Impairment)]| with_changes(changes).1.lost;
+        // Bad from the first packet on, and for ever.
+        assert_eq!(lost(&[(0, bad(1_000, 0))]), PACKETS / 10);
+        assert_eq!(lost(&[(0, bad(1_000, 0)), (100, bad(0, 0))]), 100);
+        assert_eq!(lost(&[(0, bad(1_000, 0)), (100, bad(1, 0))]), PACKETS / 10);
+    }
+
+    #[test]
+    fn copies_and_damage_are_as_many_as_asked_and_move_no_other_draw() {
+        let more = Impairment {
+            duplicate: part(100),
+            corrupt: part(50),
+            ..losing(20)
+        };
+        let ((plain, before), (touched, counts)) =
+            (with_changes(&[(0, losing(20))]), with_changes(&[(0, more)]));
+        let times = |fates: Vec<Option<Fate>>| -> Vec<Option<Time>> {
+            fates
+                .into_iter()
+                .map(|fate| fate.map(|fate| fate.at))
+                .collect()
+        };
+        assert_eq!(counts.lost, before.lost);
+        let delivered = (PACKETS / 10 - counts.lost) as f64;
+        // Four standard errors of 20 000 draws: 0.85 and 0.62 points.
+        assert!(
+            (counts.duplicated as f64 / delivered - 0.1).abs() < 0.0085,
+            "{counts:?}"
+        );
+        assert!(
+            (counts.corrupted as f64 / delivered - 0.05).abs() < 0.0062,
+            "{counts:?}"
+        );
+        assert_eq!(times(plain), times(touched));
     }
 }

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
 
+use quell_aqm::impair::Counts;
 use quell_hosts::confine::capabilities::{CapabilitySet, keep_only};
 use quell_hosts::fd_holder::FdHolder;
 use quell_hosts::namespace::Namespace;
@@ -428,7 +429,7 @@ impl Carrier {
 #[derive(Debug, Default)]
 struct Losses {
     /// By side of a link, because the configuration says so.
-    impaired: Vec<u64>,
+    impaired: Vec<Counts>,
     /// By sockets and interfaces.
     others: u64,
 }
@@ -438,18 +439,18 @@ impl Losses {
     /// first one, whatever the direction: the summary adds all up.
     fn count(&mut self, link: &mut Link<LiveTraced>, sides: &[Side], total: u64, now: Time) {
         let all = sides.iter();
-        let impaired: Vec<u64> = all
+        let impaired: Vec<Counts> = all
             .map(|side| link.impaired(side.hop, side.direction))
             .collect();
-        let others = total.saturating_sub(impaired.iter().sum());
-        self.impaired.resize(impaired.len(), 0);
+        let others = total.saturating_sub(impaired.iter().map(|counts| counts.lost).sum());
+        self.impaired.resize(impaired.len(), Counts::default());
         for (index, side) in sides.iter().enumerate() {
-            let mut new = impaired[index] - self.impaired[index];
+            let mut new = impaired[index].since(self.impaired[index]);
             if index == 0 {
-                new += others - self.others;
+                new.lost += others - self.others;
             }
             let observer = link.observer_mut(side.hop, side.direction);
-            observer.recorder().on_lost_outside(new, now);
+            observer.recorder().on_outside(new, now);
         }
         *self = Self { impaired, others };
     }

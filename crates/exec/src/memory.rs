@@ -53,7 +53,7 @@ pub(crate) fn frames(plan: &Plan, fastest: Rate) -> u32 {
     let mut held = forward + reverse;
     if !fastest.is_zero() {
         let queues = CHANGED_QUEUE * plan.scenario().links().len() as u64;
-        let changed = fastest.bytes_in(plan.rtt() + queues).get();
+        let changed = fastest.bytes_in(plan.longest_rtt() + queues).get();
         held = held.max(Bytes::new(changed.saturating_mul(2)));
     }
     let slots = u64::from(FEWEST_FRAMES).saturating_add(held.get() / MEAN_PACKET);
@@ -66,9 +66,12 @@ fn in_flight(plan: &Plan) -> [Bytes; 2] {
     let of = |direction| {
         let sides = scenario.hops().iter();
         let sides = sides.map(|hop| Side { hop, direction });
-        let impaired = sides.clone().filter_map(|side| scenario.side(side).impair);
-        let impaired = impaired.map(|impair| impair.impairment().most_delay());
-        let delay = impaired.fold(plan.rtt(), |sum, delay| sum + delay);
+        let impaired = sides.clone().map(|side| {
+            let impairs = scenario.impairs(side);
+            let delays = impairs.map(|impair| impair.impairment().most_delay());
+            delays.max().unwrap_or(Time::ZERO)
+        });
+        let delay = impaired.fold(plan.longest_rtt(), |sum, delay| sum + delay);
         let limited = bytes_in_flight_over(scenario, direction, delay);
         match sides.clone().all(|side| plan.is_ever_open(side)) {
             true => limited.max(UNLIMITED.bytes_in(delay).min(Bytes::new(MAX_WINDOW))),

@@ -40,7 +40,7 @@ pub enum OptionError {
     #[error("{option}: there are {count} links, so name one: --set '{instead}'")]
     OfOneLink {
         /// The option.
-        option: &'static str,
+        option: String,
         /// How many links there are.
         count: usize,
         /// What `--set` takes instead.
@@ -87,6 +87,12 @@ pub enum OptionError {
     /// No share of packets.
     #[error("must be a share of the packets, such as 1% or 0.01")]
     Share,
+    /// What follows a share is no key of an impairment.
+    #[error("must be a value, with more keys behind it such as 5%:hold=20ms")]
+    Impairment,
+    /// A change at the start, or later than a day.
+    #[error("must be a time after 0 s and before 24 h")]
+    NoTime,
     /// A second queue of the only link, or of the one with this name.
     #[error("{} has a queue already", .0.as_ref().map_or("the link".to_owned(), |name| format!("link {name}")))]
     SecondQueue(Option<String>),

@@ -50,6 +50,9 @@ pub enum ChangeError {
     /// Nothing that a relay could cut.
     #[error("only connections of --net relay can be cut")]
     NoRelay,
+    /// A base RTT that the link has no room for.
+    #[error("this link is prepared for a base RTT of {0} at most; start it with a longer one")]
+    LongRtt(Time),
     /// The link is gone with the program.
     #[error("the program has ended")]
     Over,
@@ -74,6 +77,7 @@ struct State {
     plan: Plan,
     /// What the link is prepared for.
     fastest: Rate,
+    longest: Time,
     made: Vec<Made>,
     is_over: bool,
 }
@@ -87,6 +91,7 @@ impl Remote {
     pub(crate) fn new(link: Sender<Ask>, epoch: Time, plan: Plan) -> Self {
         let state = State {
             fastest: plan.fastest(),
+            longest: plan.prepared_rtt(),
             plan,
             made: Vec::new(),
             is_over: false,
@@ -156,6 +161,11 @@ impl Remote {
         let is_too_fast = |change: &LinkChange| matches!(change, LinkChange::SetRate { rate, .. } if !rate.is_unlimited() && *rate > fastest);
         if changes.iter().any(is_too_fast) {
             return Err(ChangeError::Fast(fastest));
+        }
+        let longest = state.longest;
+        let mut rtts = next.rtts().iter();
+        if rtts.any(|(at, rtt)| *at == now && *rtt > longest) {
+            return Err(ChangeError::LongRtt(longest));
         }
         let (made, at) = mpsc::channel();
         let asked = self.link.send(Ask::Change(changes, made));

@@ -99,8 +99,14 @@ fn scenario(plan: &Plan, exec: &Value) -> String {
     let words = exec["program"].as_array().into_iter().flatten();
     // The strings of JSON are strings of TOML, too.
     let words: Vec<String> = words.map(Value::to_string).collect();
+    let rtts = plan.rtts().iter();
+    let rtts: Vec<String> = rtts.map(|(at, rtt)| format!("\"{at} {rtt}\"")).collect();
+    let rtts = match rtts.is_empty() {
+        true => String::new(),
+        false => format!("rtts = [{}]\n", rtts.join(", ")),
+    };
     format!(
-        "{}\n# The traffic was that of a program.\n[exec]\nprogram = [{}]\nnet = {}\nrtt = \"{}\"\n",
+        "{}\n# The traffic was that of a program.\n[exec]\nprogram = [{}]\nnet = {}\nrtt = \"{}\"\n{rtts}",
         plan.scenario().to_toml(),
         words.join(", "),
         exec["net"],

@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 
 use quell_aqm::departure_clock::Framing;
-use quell_aqm::impair::Impairment;
+use quell_aqm::impair::{Impairer, Impairment};
 use quell_aqm::marker::{Marker, Passage};
 use quell_aqm::{Discipline, Link, Service, disciplines};
 use quell_units::{Bytes, Random, Rate, Settings, Time};
@@ -21,8 +21,8 @@ pub struct DirectionConfig {
     pub framing: Framing,
     /// The trace or the medium that moves the link besides its rate.
     pub service: Service,
-    /// The impairment of packets behind the queue, and the stream from which it is drawn.
-    pub impairment: Option<(Impairment, Random)>,
+    /// What happens to packets behind the queue.
+    pub impairer: Impairer,
     /// The discipline, empty.
     pub discipline: Discipline<Descriptor>,
     /// The marker in front of the queue, by group. Packets of a group that is missing here, or has
@@ -54,7 +54,7 @@ impl DirectionConfig {
             rate: Rate::UNLIMITED,
             framing: Framing::default(),
             service: Service::default(),
-            impairment: None,
+            impairer: Impairer::new(None, 0, "unlimited"),
             discipline: discipline.expect("the defaults of fifo are valid"),
             markers: Vec::new(),
             passage: None,
@@ -138,21 +138,54 @@ pub enum LinkChange {
         /// Its value in text, as in a scenario.
         value: String,
     },
+    /// The impairment of packets that start their transmission from then on.
+    Impair {
+        /// The link that changes.
+        hop: Hop,
+        /// The direction that changes.
+        direction: Direction,
+        /// The new impairment.
+        impairment: Impairment,
+    },
+    /// The delay of packets of a group that start their transmission from then on. What is in flight keeps its own, and the order is kept.
+    SetDelay {
+        /// The last link of the group's way in this direction.
+        hop: Hop,
+        /// The direction that changes.
+        direction: Direction,
+        /// The index of the group; `None` is all whose way ends there.
+        group: Option<u16>,
+        /// The delay behind that link: what those before it leave of the group's.
+        delay: Time,
+    },
 }
 
 impl LinkChange {
     /// The direction that changes.
     pub fn direction(&self) -> Direction {
-        match self {
-            Self::SetRate { direction, .. } | Self::Configure { direction, .. } => *direction,
-        }
+        self.side().1
     }
     /// The link and the direction that change.
     pub fn side(&self) -> (Hop, Direction) {
         match self {
-            Self::SetRate { hop, direction, .. } | Self::Configure { hop, direction, .. } => {
-                (*hop, *direction)
-            }
+            Self::SetRate { hop, direction, .. }
+            | Self::Configure { hop, direction, .. }
+            | Self::Impair { hop, direction, .. }
+            | Self::SetDelay { hop, direction, .. } => (*hop, *direction),
+        }
+    }
+    /// The rate that a direction gets.
+    pub fn rate(&self) -> Option<Rate> {
+        match self {
+            Self::SetRate { rate, .. } => Some(*rate),
+            _ => None,
+        }
+    }
+    /// The delay that a group gets.
+    pub(crate) fn delay(&self) -> Option<Time> {
+        match self {
+            Self::SetDelay { delay, .. } => Some(*delay),
+            _ => None,
         }
     }
 }
@@ -268,6 +301,13 @@ impl LinkConfig {
         }
     }
 
+    /// The smallest delay that a group has at any time that is known; zero without groups.
+    pub(crate) fn least_delay(&self) -> Time {
+        let delays = self.groups.iter().map(|group| group.delay);
+        let changed = self.changes.iter().filter_map(|(_, change)| change.delay());
+        delays.chain(changed).min().unwrap_or(Time::ZERO)
+    }
+
     /// The delay behind each link.
     pub(crate) fn delays(&self) -> impl Iterator<Item = Time> {
         let behind = self.behind.iter().map(|link| link.delay);
@@ -319,7 +359,7 @@ impl LinkConfig {
                 return Err(ConfigError::Path(index));
             }
         }
-        let delayed = self.groups.iter().all(|group| !group.delay.is_zero());
+        let delayed = !self.least_delay().is_zero();
         let rare = matches!(self.wakeup, Some(Wakeup::Lazy | Wakeup::Ahead));
         if rare && (self.groups.is_empty() || !delayed) {
             return Err(ConfigError::NoDelay);

@@ -11,6 +11,7 @@
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use quell_aqm::impair::Counts;
 use quell_aqm::{Discipline, Observer, Packet as _};
 use quell_units::{Ecn, ParameterError, Rate, Time};
 
@@ -450,13 +451,16 @@ impl<O: Observer<Descriptor>> Link<O> {
         let undecided = decided.unwrap_or(Time::ZERO) + Time::from_nanos(1);
         let at = self.clock.read().max(undecided);
         for change in changes {
+            if let Some(delay) = change.delay() {
+                self.pace.suit(delay);
+            }
             let lane = &mut self.lanes[change.direction().index()];
             lane.path.plan(at, change);
         }
         at
     }
-    /// Packets lost behind the queue of one direction of a link because the configuration says so.
-    pub fn impaired(&self, hop: Hop, direction: Direction) -> u64 {
+    /// Packets lost, copied and damaged behind the queue of one direction of a link because the configuration says so.
+    pub fn impaired(&self, hop: Hop, direction: Direction) -> Counts {
         self.lanes[direction.index()].path.impaired_at(hop)
     }
     /// Packet values in headers at one direction of a link.

@@ -14,7 +14,7 @@
 
 use quell_units::{Bytes, Rate, Time};
 
-use crate::config::{DirectionConfig, LinkChange, LinkConfig, Wakeup};
+use crate::config::{DirectionConfig, LinkConfig, Wakeup};
 use crate::ports::Buffers;
 
 /// When a link looks and hands out.
@@ -49,8 +49,7 @@ impl Pace {
     /// The pace for `config` between two ports with these buffers; `fq` says whether the queue disciplines of
     /// both keep frames until their times.
     pub(crate) fn new(config: &LinkConfig, buffers: [Buffers; 2], fq: bool) -> Self {
-        let delays = config.groups.iter().map(|group| group.delay);
-        let smallest = delays.min().unwrap_or(Time::ZERO);
+        let smallest = config.least_delay();
         let wakeup = config.wakeup.unwrap_or(match fq {
             _ if smallest / 2 < Wakeup::SHORTEST => Wakeup::PerPacket,
             true => Wakeup::Ahead,
@@ -93,6 +92,14 @@ impl Pace {
     }
 }
 
+impl Pace {
+    /// Looks often enough from now on where a group is delayed by no more than `delay`.
+    pub(crate) fn suit(&mut self, delay: Time) {
+        let interval = self.interval.map(|interval| interval.min(delay / 2));
+        self.interval = interval.filter(|interval| *interval >= Wakeup::SHORTEST);
+    }
+}
+
 /// The highest rate at which packets may come: that of a direction at any time of the run. A
 /// direction without a limit carries what belongs to the other one's data; `None` if neither has one.
 fn highest_rate(config: &LinkConfig) -> Option<Rate> {
@@ -100,13 +107,8 @@ fn highest_rate(config: &LinkConfig) -> Option<Rate> {
         Some(link_trace) => link_trace.fastest(),
         None => direction.rate,
     };
-    let changed = config
-        .changes
-        .iter()
-        .filter_map(|(_, change)| match change {
-            LinkChange::SetRate { rate, .. } => Some(*rate),
-            LinkChange::Configure { .. } => None,
-        });
+    let changed = config.changes.iter();
+    let changed = changed.filter_map(|(_, change)| change.rate());
     let behind = config
         .behind
         .iter()
@@ -123,7 +125,7 @@ fn highest_rate(config: &LinkConfig) -> Option<Rate> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::GroupConfig;
+    use crate::config::{GroupConfig, LinkChange};
     use quell_measure::{Direction, Hop};
 
     const US: fn(u64) -> Time = Time::from_micros;

@@ -1,5 +1,6 @@
 //! The report of a link and of its precision: the evidence for or against trusting a run.
 
+use quell_aqm::impair::Counts;
 use quell_units::{Ecn, Time};
 
 use crate::time::Lateness;
@@ -122,8 +123,8 @@ pub struct DirectionReport {
     pub marked: u64,
     /// Packets dropped by the discipline.
     pub dropped: u64,
-    /// Packets lost behind the queue because the configuration says so.
-    pub impaired: u64,
+    /// Packets lost, copied and damaged behind the queue because the configuration says so.
+    pub impaired: Counts,
     /// Frames lost by anything else.
     pub lost: Lost,
     /// Frames that have not left yet.
@@ -141,14 +142,14 @@ pub struct DirectionReport {
 }
 
 impl DirectionReport {
-    /// Whether each frame received was transmitted, dropped or lost, or is still inside.
+    /// Whether each frame received or copied was transmitted, dropped or lost, or is still inside.
     pub fn is_conserved(&self) -> bool {
         let gone = self.transmitted
             + self.dropped
-            + self.impaired
+            + self.impaired.lost
             + self.lost.truncated
             + self.lost.refused;
-        self.received == gone + self.inside.total()
+        self.received + self.impaired.duplicated == gone + self.inside.total()
     }
 }
 
@@ -186,7 +187,7 @@ impl LinkReport {
     }
     /// Packets that something other than the discipline lost, in both directions.
     pub fn lost_outside(&self) -> u64 {
-        let of = |direction: &DirectionReport| direction.lost.total() + direction.impaired;
+        let of = |direction: &DirectionReport| direction.lost.total() + direction.impaired.lost;
         of(&self.forward) + of(&self.reverse)
     }
     /// Share of one processor that the thread used.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use quell_aqm::impair;
 use quell_units::{Rate, Time};
 use serde::{Deserialize, Serialize};
 
@@ -30,8 +31,8 @@ pub struct LinkFigures {
     pub share: Option<f64>,
     /// Time in which packets waited for it; measured where there are several links.
     pub backlogged: Option<Time>,
-    /// Packets lost outside the queue discipline.
-    pub lost_outside: u64,
+    /// Packets lost, copied and damaged outside the queue discipline.
+    pub outside: impair::Counts,
     /// Figures of the queues, by [`QueueId`](quell_aqm::QueueId).
     pub queues: Vec<QueueSummary>,
     /// Packets of the groups, by [`GroupId`](crate::GroupId); `None` for a group whose data goes elsewhere.

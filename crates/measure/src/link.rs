@@ -4,6 +4,7 @@
 //! what it carried of what the trace offered: time says little where the rate moves.
 
 use quell_aqm::Departure;
+use quell_aqm::impair::Counts;
 use quell_units::{Rate, Time};
 
 use crate::timeline::Span;
@@ -33,8 +34,8 @@ pub(crate) struct LinkUse {
     carried: u64,
     /// The link had no rate limit for a while.
     unlimited: bool,
-    /// Packets lost anywhere but by the discipline.
-    pub(crate) lost_outside: u64,
+    /// Packets lost anywhere but by the discipline, and what was copied and damaged.
+    pub(crate) outside: Counts,
 }
 
 impl LinkTally {
@@ -83,8 +84,8 @@ impl LinkTally {
         self.account(now);
         self.rate = rate;
     }
-    pub(crate) fn lose_outside(&mut self, packets: u64) {
-        self.segment.lost_outside += packets;
+    pub(crate) fn count_outside(&mut self, counts: Counts) {
+        self.segment.outside = self.segment.outside.plus(counts);
     }
 
     /// Adds the capacity of the present rate up to `now`.
@@ -117,7 +118,7 @@ impl LinkTally {
             self.whole.capacity += used.capacity;
             self.whole.carried += used.carried;
             self.whole.unlimited |= used.unlimited;
-            self.whole.lost_outside += used.lost_outside;
+            self.whole.outside = self.whole.outside.plus(used.outside);
         }
         used
     }

@@ -8,7 +8,7 @@
 //!
 //! Each call takes integer arithmetic only, and allocates only if rows are not drained.
 
-use quell_aqm::{Departure, Drop, MarkReason, Observer, Packet, QueueId};
+use quell_aqm::{Departure, Drop, MarkReason, Observer, Packet, QueueId, impair};
 use quell_units::{Bytes, Rate, Time};
 
 use crate::counts::Counts;
@@ -258,15 +258,15 @@ impl Recorder {
         }
     }
 
-    /// Counts packets that were lost outside the queue discipline.
-    pub fn on_lost_outside(&mut self, packets: u64, now: Time) {
+    /// Counts packets that were lost, copied or damaged outside the queue discipline.
+    pub fn on_outside(&mut self, counts: impair::Counts, now: Time) {
         self.advance(now);
-        self.link.lose_outside(packets);
+        self.link.count_outside(counts);
     }
 
-    /// Adds packets that were lost outside before the open segment ends.
-    pub fn add_lost_outside(&mut self, packets: u64) {
-        self.link.lose_outside(packets);
+    /// Adds packets that were lost, copied or damaged outside before the open segment ends.
+    pub fn add_outside(&mut self, counts: impair::Counts) {
+        self.link.count_outside(counts);
     }
 
     /// Closes every interval and segment that ends by `now`. Each other call does this first; a caller
@@ -451,7 +451,7 @@ impl Recorder {
             busy: used.busy,
             share: self.link.share(used),
             backlogged: several.map(part.backlogged),
-            lost_outside: used.lost_outside,
+            outside: used.outside,
             queues: queues.collect(),
             groups: groups.collect(),
         }

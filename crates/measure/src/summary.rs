@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use quell_aqm::impair::Counts;
 use quell_units::Time;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -100,6 +101,12 @@ pub struct LinkSummary {
     pub utilisation: f64,
     /// Packets lost outside the queue disciplines, in both directions.
     pub lost_outside: u64,
+    /// Copies that the path made of packets, in both directions; not there without.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub duplicated: u64,
+    /// Packets that the path damaged, in both directions; not there without.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub corrupted: u64,
     /// The reverse direction, if its rate is limited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reverse: Option<ReverseLink>,
@@ -121,6 +128,12 @@ pub struct NamedLink {
     pub bottleneck_share: f64,
     /// Packets lost outside its queue disciplines, in both directions.
     pub lost_outside: u64,
+    /// Copies that the path made of packets, in both directions; not there without.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub duplicated: u64,
+    /// Packets that the path damaged, in both directions; not there without.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub corrupted: u64,
     /// The reverse direction, if its rate is limited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reverse: Option<NamedReverse>,
@@ -349,6 +362,12 @@ impl Fairness {
     }
 }
 
+/// What is not there is left out.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
 /// The mean rate, if there was one all the time.
 fn rate_bps(link: &LinkFigures) -> Option<u64> {
     (!link.rate.is_unlimited()).then(|| link.rate.as_bps())
@@ -366,12 +385,16 @@ impl NamedLink {
                     rate_bps: rate_bps(link),
                     utilisation: link.utilisation(),
                     bottleneck_share: share,
-                    lost_outside: link.lost_outside,
+                    lost_outside: link.outside.lost,
+                    duplicated: link.outside.duplicated,
+                    corrupted: link.outside.corrupted,
                     reverse: None,
                 }),
                 Direction::Reverse => {
                     if let Some(named) = all.last_mut() {
-                        named.lost_outside += link.lost_outside;
+                        named.lost_outside += link.outside.lost;
+                        named.duplicated += link.outside.duplicated;
+                        named.corrupted += link.outside.corrupted;
                         named.reverse = Some(NamedReverse {
                             rate_bps: rate_bps(link),
                             utilisation: link.utilisation(),
@@ -399,10 +422,14 @@ impl LinkSummary {
             links.find(|link| link.direction == direction)
         };
         let forward = first(Direction::Forward);
+        let outside = links.iter().map(|link| link.outside);
+        let outside = outside.fold(Counts::default(), Counts::plus);
         Self {
             rate_bps: forward.and_then(|link| rate_bps(link)),
             utilisation: forward.map_or(0.0, |link| link.utilisation()),
-            lost_outside: links.iter().map(|link| link.lost_outside).sum(),
+            lost_outside: outside.lost,
+            duplicated: outside.duplicated,
+            corrupted: outside.corrupted,
             reverse: first(Direction::Reverse).map(|link| ReverseLink {
                 rate_bps: rate_bps(link),
                 utilisation: link.utilisation(),

@@ -280,3 +280,27 @@ fn what_was_understood_of_a_trace_and_what_is_doubtful_is_said() {
     assert!(whole.contains(advice), "{out}");
     assert_eq!(code, 1, "{errors}");
 }
+
+#[test]
+fn an_outage_that_loses_shows_in_a_run_and_a_wrong_one_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = |at: &str| {
+        format!(
+            "schema = 1\nname = \"outage\"\n[link]\nrate = \"10mbit\"\nqueue = \"fifo\"\n[[group]]\nname = \"a\"\nrtt = \"20ms\"\n\
+             app = {{ kind = \"cbr\", size = \"500B\", interval = \"10ms\" }}\n[[at]]\ntime = \"1s\"\nset = {{ {at} }}\n[run]\nduration = \"3s\"\n"
+        )
+    };
+    let run = |at: &str| {
+        fs::write(folder.path().join("s.toml"), text(at)).unwrap();
+        told(folder.path(), &["run", "s.toml", "--json"])
+    };
+    let (code, out, errors) = run("\"link.impair.loss\" = 1, \"group.a.rtt\" = \"80ms\"");
+    assert_eq!(code, 0, "{errors}");
+    let summary: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(summary["link"]["lost_outside"], 200, "{summary:#}");
+    let (code, _, errors) = run("\"link.impair.loss\" = 2");
+    assert!(
+        code == 2 && errors.contains("link.impair.loss = 2: must be"),
+        "{errors}"
+    );
+}

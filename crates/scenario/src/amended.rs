@@ -5,6 +5,7 @@
 
 use quell_units::Time;
 
+use crate::capacity::longest_rtt;
 use crate::lifetimes::{Lifetime, lifetimes};
 use crate::{AppSpec, Scenario, Setting, TimedChange};
 
@@ -39,6 +40,11 @@ pub enum ReplanError {
     /// An application has other changes.
     #[error("an application changes at times that are known from the start: start the run again")]
     Application,
+    /// A group gets a longer base RTT than any group has had.
+    #[error(
+        "windows are those of a base RTT of {0} at most; start the run again with an [[at]] that has a longer one"
+    )]
+    Rtt(Time),
     /// This group has more flows.
     #[error("group {0} gets more flows than this run is prepared for; start it again with as many")]
     Flows(String),
@@ -48,7 +54,7 @@ pub enum ReplanError {
 ///
 /// # Errors
 ///
-/// A group needs more flows than there are, an application is changed, or `after` differs in what is over.
+/// A group needs more flows than there are or a longer RTT, an application is changed, or `after` differs in what is over.
 pub fn replanned(
     before: &Scenario,
     after: &Scenario,
@@ -61,6 +67,10 @@ pub fn replanned(
     }
     if apps(after) != apps(before) {
         return Err(ReplanError::Application);
+    }
+    let longest = longest_rtt(before);
+    if longest_rtt(after) > longest {
+        return Err(ReplanError::Rtt(longest));
     }
     let none = |life: &Lifetime| Lifetime {
         start: Time::MAX,

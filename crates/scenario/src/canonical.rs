@@ -63,6 +63,10 @@ impl Scenario {
                 let (kind, settings) = (app.config().kind(), written::settings(app.settings()));
                 json!(["app", name(group), key, kind, settings])
             }
+            Setting::Impair { side, key, spec } => {
+                json!([self.side_name(*side), "impair", key, spec.value(key)])
+            }
+            Setting::Rtt { group, rtt } => json!(["rtt", name(group), json_of(rtt)]),
             Setting::Count { group, count } => json!(["count", name(group), count]),
         }
     }

@@ -109,9 +109,19 @@ fn counts(scenario: &Scenario, index: usize) -> impl Iterator<Item = u32> {
     })
 }
 
-pub(super) fn longest_rtt(scenario: &Scenario) -> Time {
-    let rtts = scenario.groups.iter().map(|group| group.rtt);
+pub(crate) fn longest_rtt(scenario: &Scenario) -> Time {
+    let rtts = (0..scenario.groups.len()).flat_map(|group| rtts(scenario, group));
     rtts.max().unwrap_or(Time::ZERO)
+}
+
+/// Every base RTT that a group has during the run.
+pub(super) fn rtts(scenario: &Scenario, index: usize) -> impl Iterator<Item = Time> {
+    let later = scenario.changes.iter().flat_map(|change| &change.set);
+    let later = later.filter_map(move |setting| match setting {
+        Setting::Rtt { group, rtt } if *group == index => Some(*rtt),
+        _ => None,
+    });
+    once(scenario.groups[index].rtt).chain(later)
 }
 
 /// Every rate that a side has during the run.
@@ -368,7 +378,7 @@ fn stream(scenario: &Scenario, index: usize, group: &Group, here: bool) -> Optio
         window: window(group),
         segment: group.full_packet(),
         access: group.access_rate,
-        rtt: group.rtt,
+        rtt: rtts(scenario, index).max().unwrap_or(group.rtt),
     })
 }
 
@@ -453,8 +463,9 @@ fn queued(scenario: &Scenario, side: Side, streams: &[Stream]) -> u64 {
 }
 
 fn on_wires(scenario: &Scenario, side: Side, streams: &[Stream], queued: u64) -> u64 {
-    let impair = scenario.side(side).impair;
-    let impaired = impair.map_or(Time::ZERO, |impair| impair.impairment().most_delay());
+    let impairs = scenario.impairs(side).map(|impair| impair.impairment());
+    let impaired = impairs.map(|impairment| impairment.most_delay()).max();
+    let impaired = impaired.unwrap_or(Time::ZERO);
     let delay = longest_rtt(scenario) / 2 + impaired + Time::from_nanos(1);
     let rate = fastest(scenario, side);
     let framing = scenario.side(side).framing();

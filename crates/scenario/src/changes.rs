@@ -1,18 +1,17 @@
 //! `[[at]]`: what changes during a run, tried out on the disciplines themselves before anything starts.
 
-use quell_aqm::{Discipline, Drop, Observer, Packet, Qdisc as _};
 use quell_units::parameter::Value;
-use quell_units::{Bytes, Ecn, Random, Rate, Settings, Time, notation};
+use quell_units::{Rate, Time, notation};
 
 use super::app::AppSpec;
 use super::domain::Parsed;
 use super::hint;
 use super::keys::{KEYS, Section, rows};
-use super::queue::{explained, text_of};
 use super::refusal::Refusal;
 use super::tree::{Node, Table, Tree};
+use super::trial_queue::TrialQueue;
 use super::view::{Reader, View, tables};
-use super::{Direction, DirectionSpec, Group, Hop, Link, QueueSpec, Setting, Side, TimedChange};
+use super::{Direction, Group, Hop, ImpairSpec, Link, Setting, Side, TimedChange};
 
 /// Reads the list `at`, of a run that ends at `end`.
 pub(super) fn read(
@@ -79,7 +78,10 @@ fn play(
     happens: &[(Option<Time>, usize)],
     counts: impl Fn(usize, &str) -> bool,
 ) -> Option<Vec<TimedChange>> {
+    let set = entries.iter().filter_map(|entry| entry.set.as_ref());
+    let keys = set.flatten().map(|(_, key, _)| key.clone());
     let mut trial = Trial {
+        keys: keys.collect(),
         groups,
         apps: groups.iter().map(|group| group.app.clone()).collect(),
         links: links.iter().map(TrialLink::new).collect(),
@@ -242,15 +244,19 @@ fn is_nothing(text: &str) -> bool {
 
 /// The run's parameters, as the changes so far have left them.
 struct Trial<'a> {
+    /// Every key that changes at any time.
+    keys: Vec<String>,
     groups: &'a [Group],
     apps: Vec<AppSpec>,
     links: Vec<TrialLink>,
 }
 
-/// The queues of a link, forward and reverse.
+/// The queues of a link, forward and reverse, and what happens behind them.
 struct TrialLink {
     name: String,
+    delay: Time,
     queues: [TrialQueue; 2],
+    impairs: [ImpairSpec; 2],
     is_traced: [bool; 2],
 }
 
@@ -259,7 +265,9 @@ impl TrialLink {
         let sides = [&link.forward, &link.reverse];
         Self {
             name: link.name.clone(),
+            delay: link.delay,
             queues: sides.map(TrialQueue::new),
+            impairs: sides.map(|side| side.impair.unwrap_or_default()),
             is_traced: sides.map(|side| side.course.is_some()),
         }
     }
@@ -296,10 +304,12 @@ impl Trial<'_> {
                 match rest {
                     ["rate"] => self.rate(side, node, now),
                     ["queue", parameter] => self.queue(side).setting(side, parameter, node, now),
+                    ["impair", name] => self.impair(side, key, name, node),
                     _ => Err(self.refusal()),
                 }
             }
             ["group", name, "count"] => self.count(self.group(name)?, node),
+            ["group", name, "rtt"] => self.rtt(self.group(name)?, node),
             ["group", name, "app", parameter] => self.app(self.group(name)?, parameter, node),
             _ => Err(self.refusal()),
         }
@@ -391,6 +401,51 @@ impl Trial<'_> {
         }
     }
 
+    fn impair(
+        &mut self,
+        side: Side,
+        key: &str,
+        name: &str,
+        node: &Node,
+    ) -> Result<Setting, Refusal> {
+        let spec = &mut self.links[side.hop.index()].impairs[side.direction.index()];
+        let Some(changed) = spec.changed(name, node) else {
+            return Err(self.refusal());
+        };
+        let (changed, name) = changed?;
+        if let Some((needs, true)) = changed.needs(name) {
+            let needed = format!("{}{needs}", key.trim_end_matches(name));
+            if !self.keys.contains(&needed) {
+                return Err(Refusal::Beside(needs));
+            }
+        }
+        *spec = changed;
+        Ok(Setting::Impair {
+            side,
+            key: name,
+            spec: changed,
+        })
+    }
+
+    fn rtt(&self, group: usize, node: &Node) -> Result<Setting, Refusal> {
+        let row = Section::Group.keys().find(|row| row.name == "rtt");
+        let Some(Parsed::Value(Value::Time(rtt))) =
+            row.map(|row| row.domain.read(node)).transpose()?
+        else {
+            return Err(self.refusal());
+        };
+        let path = self.groups[group].path;
+        let last = path.last;
+        // Behind the last link its rest follows.
+        let between = path.iter().filter(|hop| *hop != last);
+        let delays = between.map(|hop| self.links[hop.index()].delay);
+        let least = delays.fold(Time::ZERO, |sum, delay| sum + delay) * 2;
+        match rtt < least {
+            true => Err(Refusal::ShortRtt(least)),
+            false => Ok(Setting::Rtt { group, rtt }),
+        }
+    }
+
     /// The refusal of a key that cannot change, with those that can.
     fn refusal(&self) -> Refusal {
         let live = KEYS.iter().filter(|key| key.live);
@@ -410,13 +465,20 @@ impl Trial<'_> {
                 _ => format!("link.{}", link.name),
             };
             keys.extend(of_link(&prefix));
+            let impair: Vec<&str> = rows(Section::Impair).iter().map(|row| row.name).collect();
+            let impair = impair.join(", ");
+            keys.push(format!("{prefix}.impair.{{{impair}}}"));
+            keys.push(format!("{prefix}.reverse.impair.{{{impair}}}"));
             for (path, queue) in ["queue", "reverse.queue"].iter().zip(&link.queues) {
                 let table = queue.settings.table().iter();
                 let names: Vec<&str> = table.filter(|p| p.live).map(|p| p.name).collect();
                 keys.push(format!("{prefix}.{path}.{{{}}}", names.join(", ")));
             }
         }
-        keys.push(format!("group.{{{}}}.count", self.names().join(", ")));
+        keys.push(format!(
+            "group.{{{}}}.{{count, rtt}}",
+            self.names().join(", ")
+        ));
         for (name, app) in self.names().iter().zip(&self.apps) {
             let live: Vec<&str> = app.live().map(|row| row.name).collect();
             if !live.is_empty() {
@@ -425,94 +487,6 @@ impl Trial<'_> {
         }
         Refusal::Fixed(keys.join(", "))
     }
-}
-
-/// An empty discipline of the scenario's kind, to which the changes happen.
-struct TrialQueue {
-    kind: &'static str,
-    settings: Settings,
-    /// None if the discipline cannot even start, which another check reports.
-    discipline: Option<Discipline<NoPacket>>,
-}
-
-impl TrialQueue {
-    fn new(side: &DirectionSpec) -> Self {
-        Self {
-            kind: side.queue.kind,
-            settings: side.queue.settings.clone(),
-            discipline: try_out_at_start(side).ok(),
-        }
-    }
-
-    /// A queue that could not start at the new rate, because it would hold no packet, cannot go on
-    /// with it either.
-    fn set_rate(&mut self, rate: Rate, now: Time) -> Result<(), Refusal> {
-        let Some(discipline) = &mut self.discipline else {
-            return Ok(());
-        };
-        discipline.set_rate(rate, now, &mut Nobody);
-        if rate.is_zero() {
-            return Ok(());
-        }
-        let spec = QueueSpec {
-            kind: self.kind,
-            settings: self.settings.clone(),
-        };
-        try_out(&spec, rate).map(|_| ()).map_err(Refusal::Queue)
-    }
-
-    fn setting(
-        &mut self,
-        side: Side,
-        key: &str,
-        node: &Node,
-        now: Time,
-    ) -> Result<Setting, Refusal> {
-        let rows = self.settings.table();
-        let text = text_of(self.kind, rows, key, node)?;
-        self.settings = self
-            .settings
-            .changed(key, text)
-            .map_err(|error| explained(error, rows, key, node))?;
-        if let Some(discipline) = &mut self.discipline {
-            discipline.configure(key, text, now, &mut Nobody)?;
-        }
-        Ok(Setting::Queue {
-            side,
-            key: key.to_owned(),
-            value: text.to_owned(),
-        })
-    }
-}
-
-/// Whether a queue can be made at all; the error is the discipline's own.
-pub(super) fn try_out(
-    spec: &QueueSpec,
-    rate: Rate,
-) -> Result<Discipline<NoPacket>, quell_units::ParameterError> {
-    spec.build(rate, Random::new(0, "trial"))
-}
-
-/// Makes the queue of a side as it is at the start.
-pub(super) fn try_out_at_start(
-    side: &DirectionSpec,
-) -> Result<Discipline<NoPacket>, quell_units::ParameterError> {
-    at_start(side, Random::new(0, "trial"))
-}
-
-/// The queue of a side at the start. Where the side follows a trace, a limit in time has to suit its highest rate only: it was written for
-/// usual rates, and where the trace has less the queue holds a packet, as later in the trace.
-pub(super) fn at_start<P: Packet>(
-    side: &DirectionSpec,
-    random: Random,
-) -> Result<Discipline<P>, quell_units::ParameterError> {
-    let made = side.queue.build(side.rate, random.clone());
-    let (Err(_), Some(course)) = (&made, &side.course) else {
-        return made;
-    };
-    let mut made = side.queue.build(course.fastest(), random)?;
-    made.set_rate(side.rate, Time::ZERO, &mut Nobody);
-    Ok(made)
 }
 
 fn flatten<'a>(path: &str, table: &'a Table, pairs: &mut Vec<(String, &'a Node)>) {
@@ -533,45 +507,4 @@ fn flatten<'a>(path: &str, table: &'a Table, pairs: &mut Vec<(String, &'a Node)>
 fn is_of_application(key: &str) -> bool {
     let parts: Vec<&str> = key.split('.').collect();
     matches!(parts.as_slice(), ["group", _, "app", _])
-}
-
-/// A packet that never exists: the trial disciplines stay empty.
-#[derive(Debug)]
-pub(super) enum NoPacket {}
-
-impl Packet for NoPacket {
-    fn len(&self) -> Bytes {
-        match *self {}
-    }
-    fn memory(&self) -> Bytes {
-        match *self {}
-    }
-    fn ecn(&self) -> Ecn {
-        match *self {}
-    }
-    fn mark_ce(&mut self) {
-        match *self {}
-    }
-    fn flow(&self) -> u64 {
-        match *self {}
-    }
-    fn value(&self) -> u16 {
-        match *self {}
-    }
-    fn set_value(&mut self, _value: u16) {
-        match *self {}
-    }
-    fn arrival(&self) -> Time {
-        match *self {}
-    }
-    fn set_arrival(&mut self, _at: Time) {
-        match *self {}
-    }
-}
-
-/// Watches queues in which nothing waits.
-struct Nobody;
-
-impl<P: Packet> Observer<P> for Nobody {
-    fn dropped(&mut self, _packet: P, _drop: Drop, _now: Time) {}
 }

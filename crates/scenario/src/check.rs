@@ -3,13 +3,13 @@
 use quell_app::Transport;
 
 use super::capacity::{all_flows, most_flows};
-use super::changes::try_out_at_start;
 use super::control::names;
 use super::kernel_options::{is_given, module};
 use super::keys::MOST_GROUPS;
 use super::memory;
 use super::places::Places;
 use super::problem::{Problem, Problems};
+use super::trial_queue::try_out_at_start;
 use super::{Datagrams, Direction, EcnSetting, Group, Scenario};
 use crate::world::{MOST_FLOWS, World};
 

@@ -4,18 +4,18 @@
 use std::collections::BTreeMap;
 
 use quell_app::{AppConfig, Report, Transport, Value};
-use quell_aqm::impair::Impairment;
+use quell_aqm::impair::Impairer;
 use quell_aqm::{Packet, Qdisc as _, Service};
 use quell_measure::{
     AppFigure, AppSummary, AppTimes, Carrier, Direction, FlowRecorder, GroupControl, GroupId,
-    GroupInfo, Hop, LinkResults, NamedLink, Recorder, RecorderConfig, Summary, Timeline,
+    GroupInfo, Hop, Hops, LinkResults, NamedLink, Recorder, RecorderConfig, Summary, Timeline,
 };
 use quell_units::{Random, Time};
 
 use crate::causes::SlowEvents;
-use crate::changes::at_start;
 use crate::keys::MTU;
 use crate::lifetimes::Lifetime;
+use crate::trial_queue::at_start;
 use crate::{DirectionSpec, Group, Scenario, Side};
 
 /// Below this utilisation a link that never signalled was not the bottleneck.
@@ -142,15 +142,22 @@ pub fn service(side: &DirectionSpec, seed: u64, component: &str) -> Service {
     }
 }
 
-/// The impairment behind a queue, and its random stream.
-pub fn impairment(
-    side: &DirectionSpec,
-    seed: u64,
-    component: &str,
-) -> Option<(Impairment, Random)> {
-    let impair = side.impair?;
-    let random = Random::new(seed, &format!("{component}.impair"));
-    Some((impair.impairment(), random))
+/// What happens behind a queue, in every world; `component` names its random streams.
+pub fn impairer(side: &DirectionSpec, seed: u64, component: &str) -> Impairer {
+    let impairment = side.impair.map(|impair| impair.impairment());
+    Impairer::new(impairment, seed, component)
+}
+
+/// The last link of `path` in each direction, and the delay behind it where the base RTT is `rtt`: what the links before leave.
+pub fn last_delays(scenario: &Scenario, path: Hops, rtt: Time) -> [(Hop, Direction, Time); 2] {
+    Direction::BOTH.map(|direction| {
+        let last = path.exit(direction);
+        let between = path.iter().filter(|hop| *hop != last);
+        let rest = between.fold(rtt / 2, |rest, hop| {
+            rest - scenario.links[hop.index()].delay
+        });
+        (last, direction, rest)
+    })
 }
 
 /// Whether the data of `group` leaves the last of several queues here.

@@ -1,13 +1,15 @@
 //! `impair = { … }`: what happens to packets behind the queue.
 
 use quell_aqm::impair::{Impairment, Loss};
-use quell_units::parameter::Domain as D;
+use quell_units::parameter::{Domain as D, Value};
 use quell_units::{Probability, Time, notation};
 
-use super::domain::{Domain, time};
+use super::domain::{Domain, Parsed, time};
+use super::refusal::Refusal;
 use super::tree::Node;
 use super::view::{Keys as _, Reader, View};
 use super::written::{Field, Written};
+use super::{Scenario, Setting, Side};
 
 /// Probabilities are in parts of this.
 pub(crate) const PARTS: u64 = 1_000_000;
@@ -18,19 +20,23 @@ keys! {
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub struct ImpairSpec in Impair {
         /// Probability that a packet is lost behind the queue; with enter, while the path is good.
-        loss: u64 = { default: Is("0"), domain: PROBABILITY, example: "impair = { loss = 0.001 }", }
+        loss: u64 = { default: Is("0"), domain: PROBABILITY, live: true, example: "impair = { loss = 0.001 }", }
         /// Probability at each packet that a good path becomes bad.
-        enter: u64 = { default: Is("0"), domain: PROBABILITY, source: "Gilbert 1960, Elliott 1963", example: "impair = { enter = 0.001, leave = 0.2 }", }
+        enter: u64 = { default: Is("0"), domain: PROBABILITY, live: true, source: "Gilbert 1960, Elliott 1963", example: "impair = { enter = 0.001, leave = 0.2 }", }
         /// Probability at each packet that a bad path becomes good: it stays bad for 1 / leave packets on average.
-        leave: u64 = { default: Is("0.1"), domain: PROBABILITY, source: "Gilbert 1960, Elliott 1963", example: "impair = { enter = 0.001, leave = 0.2 }", }
+        leave: u64 = { default: Is("0.1"), domain: PROBABILITY, live: true, source: "Gilbert 1960, Elliott 1963", example: "impair = { enter = 0.001, leave = 0.2 }", }
         /// Probability that a packet is lost while the path is bad.
-        bad: u64 = { default: Is("1"), domain: PROBABILITY, source: "Gilbert 1960, Elliott 1963", example: "impair = { enter = 0.001, bad = 0.5 }", }
+        bad: u64 = { default: Is("1"), domain: PROBABILITY, live: true, source: "Gilbert 1960, Elliott 1963", example: "impair = { enter = 0.001, bad = 0.5 }", }
         /// Share of packets that are held back, so that others overtake them.
-        reorder: u64 = { default: Is("0"), domain: PROBABILITY, example: r#"impair = { reorder = 0.01, hold = "2ms" }"#, }
+        reorder: u64 = { default: Is("0"), domain: PROBABILITY, live: true, example: r#"impair = { reorder = 0.01, hold = "2ms" }"#, }
         /// How long they are held back.
-        hold: Time = { default: Is("5ms"), domain: time(Time::ZERO, Time::from_secs(10)), example: r#"impair = { reorder = 0.01, hold = "2ms" }"#, }
+        hold: Time = { default: Is("5ms"), domain: time(Time::ZERO, Time::from_secs(10)), live: true, example: r#"impair = { reorder = 0.01, hold = "2ms" }"#, }
+        /// Share of packets that are followed by a copy.
+        duplicate: u64 = { default: Is("0"), domain: PROBABILITY, live: true, example: "impair = { duplicate = 0.01 }", }
+        /// Share of packets of which one bit behind the IP header is flipped: the checksum is wrong, and the receiver drops them.
+        corrupt: u64 = { default: Is("0"), domain: PROBABILITY, live: true, example: "impair = { corrupt = 0.001 }", }
         /// Longest random delay behind the queue, uniform from zero. Packets keep their order.
-        jitter: Time = { default: Is("0s"), domain: time(Time::ZERO, Time::from_secs(10)), example: r#"impair = { jitter = "1ms" }"#, }
+        jitter: Time = { default: Is("0s"), domain: time(Time::ZERO, Time::from_secs(10)), live: true, example: r#"impair = { jitter = "1ms" }"#, }
     }
 }
 
@@ -48,27 +54,106 @@ impl ImpairSpec {
             reorder: part(self.reorder),
             hold: self.hold,
             jitter: self.jitter,
+            duplicate: part(self.duplicate),
+            corrupt: part(self.corrupt),
+        }
+    }
+
+    /// The same with another value of `key`, and the name of that; `None` if there is no such key.
+    pub(super) fn changed(
+        mut self,
+        key: &str,
+        node: &Node,
+    ) -> Option<Result<(Self, &'static str), Refusal>> {
+        let row = Self::ROWS.iter().find(|row| row.name == key)?;
+        Some(row.domain.read(node).map(|value| {
+            match (value, self.share(key), key) {
+                (Parsed::Value(Value::Fraction(parts, _)), Some(share), _) => *share = parts,
+                (Parsed::Value(Value::Time(time)), _, "hold") => self.hold = time,
+                (Parsed::Value(Value::Time(time)), ..) => self.jitter = time,
+                _ => {}
+            }
+            (self, row.name)
+        }))
+    }
+
+    /// The value of a key that is a share, in millionths.
+    fn share(&mut self, key: &str) -> Option<&mut u64> {
+        match key {
+            "loss" => Some(&mut self.loss),
+            "enter" => Some(&mut self.enter),
+            "leave" => Some(&mut self.leave),
+            "bad" => Some(&mut self.bad),
+            "reorder" => Some(&mut self.reorder),
+            "duplicate" => Some(&mut self.duplicate),
+            "corrupt" => Some(&mut self.corrupt),
+            _ => None,
+        }
+    }
+
+    /// The key without which `key` has no effect, and whether that one is zero.
+    pub(super) fn needs(&self, key: &str) -> Option<(&'static str, bool)> {
+        match key {
+            "leave" | "bad" => Some(("enter", self.enter == 0)),
+            "hold" => Some(("reorder", self.reorder == 0)),
+            _ => None,
+        }
+    }
+
+    /// The value of a key as a file has it.
+    pub(super) fn value(&self, key: &str) -> String {
+        let mut spec = *self;
+        match (spec.share(key), key) {
+            (Some(parts), _) => notation::write_fraction(*parts, PARTS),
+            (None, "hold") => format!("\"{}\"", self.hold),
+            (None, _) => format!("\"{}\"", self.jitter),
         }
     }
 
     /// The table on one line.
     fn write(&self) -> String {
-        let part = |parts| notation::write_fraction(parts, PARTS);
-        let mut keys = vec![
-            format!("loss = {}", part(self.loss)),
-            format!("jitter = \"{}\"", self.jitter),
-        ];
+        let mut keys = vec!["loss", "jitter"];
         // What has no effect is refused where it is given.
         if self.enter > 0 {
-            let (enter, leave) = (part(self.enter), part(self.leave));
-            let bad = part(self.bad);
-            keys.push(format!("enter = {enter}, leave = {leave}, bad = {bad}"));
+            keys.extend(["enter", "leave", "bad"]);
         }
         if self.reorder > 0 {
-            let reorder = part(self.reorder);
-            keys.push(format!("reorder = {reorder}, hold = \"{}\"", self.hold));
+            keys.extend(["reorder", "hold"]);
         }
-        format!("{{ {} }}", keys.join(", "))
+        keys.extend((self.duplicate > 0).then_some("duplicate"));
+        keys.extend((self.corrupt > 0).then_some("corrupt"));
+        let keys = keys.iter();
+        let keys = keys.map(|key| format!("{key} = {}", self.value(key)));
+        format!("{{ {} }}", keys.collect::<Vec<_>>().join(", "))
+    }
+}
+
+impl Default for ImpairSpec {
+    /// What the keys say where none is given.
+    fn default() -> Self {
+        Self {
+            loss: 0,
+            enter: 0,
+            leave: PARTS / 10,
+            bad: PARTS,
+            reorder: 0,
+            hold: Time::from_millis(5),
+            duplicate: 0,
+            corrupt: 0,
+            jitter: Time::ZERO,
+        }
+    }
+}
+
+impl Scenario {
+    /// What a side does to packets behind its queue, at the start and after each change; nothing where nobody says anything.
+    pub fn impairs(&self, side: Side) -> impl Iterator<Item = ImpairSpec> {
+        let later = self.changes.iter().flat_map(|change| &change.set);
+        let later = later.filter_map(move |setting| match setting {
+            Setting::Impair { side: of, spec, .. } if *of == side => Some(*spec),
+            _ => None,
+        });
+        self.side(side).impair.into_iter().chain(later)
     }
 }
 
@@ -82,19 +167,15 @@ impl Field for ImpairSpec {
 pub(super) fn read(reader: &mut Reader, key: &str, node: &Node) -> Option<ImpairSpec> {
     let view = View::new(reader, ImpairSpec::ROWS, key, node)?;
     let draft = ImpairSpec::draft(reader, &view);
+    let spec = ImpairSpec::finish(draft)?;
     // A key without an effect is an error in the file.
-    for (name, needs, other) in [
-        ("leave", "enter", draft.enter),
-        ("bad", "enter", draft.enter),
-        ("hold", "reorder", draft.reorder),
-    ] {
+    for name in ["leave", "bad", "hold"] {
         if let Some(node) = view.node(reader, name)
-            && other == Some(0)
+            && let Some((needs, true)) = spec.needs(name)
         {
-            let allowed = format!("has an effect only beside {needs}");
-            reader.wrong(&view.key(name), node, &allowed);
+            reader.wrong(&view.key(name), node, Refusal::Beside(needs));
             return None;
         }
     }
-    ImpairSpec::finish(draft)
+    Some(spec)
 }

@@ -60,6 +60,7 @@ mod template;
 mod thresholds;
 pub mod trace;
 pub mod tree;
+mod trial_queue;
 mod value;
 mod view;
 mod warn;
@@ -240,7 +241,7 @@ keys! {
         /// ECN field of the data packets; ect1 claims L4S (RFC 9331).
         ecn: EcnSetting = by hand { default: Derived("what the control declares (quell cc), else off"), domain: Domain::Value(D::Word(&["off", "ect0", "ect1"])), example: r#"ecn = "ect1""#, }
         /// Base RTT, without queueing: half of it in each direction, after the queue.
-        rtt: Time = { default: Required, domain: time(Time::ZERO, Time::from_secs(10)), example: r#"rtt = "20ms""#, }
+        rtt: Time = { default: Required, domain: time(Time::ZERO, Time::from_secs(10)), live: true, example: r#"rtt = "20ms""#, }
         /// Application: what the flows send.
         app: AppSpec = by hand { default: Required, domain: APP, example: r#"app = "bulk""#, }
         /// Direction of the data: which of the link's two queues it crosses.
@@ -341,6 +342,22 @@ pub enum Setting {
         key: String,
         /// The value of the parameter in text.
         value: String,
+    },
+    /// What a direction does to packets behind its queue.
+    Impair {
+        /// The direction.
+        side: Side,
+        /// The key of `impair` that changes.
+        key: &'static str,
+        /// All of its keys from then on.
+        spec: ImpairSpec,
+    },
+    /// The base RTT of a group. What is in flight keeps its delay, and the order is kept.
+    Rtt {
+        /// Index into [`Scenario::groups`].
+        group: usize,
+        /// The base RTT from then on.
+        rtt: Time,
     },
     /// The number of flows of a group; flows stop newest first.
     Count {

@@ -1,6 +1,6 @@
 //! Why a value is refused, in words that finish "KEY = VALUE: …".
 
-use quell_units::ParameterError;
+use quell_units::{ParameterError, Time};
 
 use crate::domain::MOST_SEEDS;
 
@@ -42,6 +42,11 @@ pub(crate) enum Refusal {
     SetTwice,
     #[error("cannot be set: the link follows a trace")]
     Traced,
+    #[error("has an effect only beside {0}")]
+    Beside(&'static str),
+    /// What the links of a group's path delay, there and back.
+    #[error("must be at least {0}, what the links of its path delay, there and back")]
+    ShortRtt(Time),
     #[error("cannot change during a run; what can: {0}")]
     Fixed(String),
     #[error("there is no link")]

@@ -7,12 +7,12 @@ use quell_units::{Rate, Time};
 
 use super::capacity::most_flows;
 use super::carried;
-use super::changes::try_out;
 use super::control::names;
 use super::places::Places;
 use super::problem::{Origin, Problem};
 use super::thresholds;
 use super::trace::LONG_OUTAGE;
+use super::trial_queue::try_out;
 use super::{
     ControlSpec, Direction, DirectionSpec, EcnSetting, Group, Link, Scenario, uses_values,
 };

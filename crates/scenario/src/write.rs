@@ -4,9 +4,9 @@ use std::fmt::{Display, Write as _};
 
 use quell_app::Transport;
 
-use super::changes::try_out_at_start;
 use super::keys::SCHEMA;
 use super::section::Key;
+use super::trial_queue::try_out_at_start;
 use super::view::Keys as _;
 use super::written::{Written, explicit, in_toml, quoted};
 use super::{
@@ -130,6 +130,12 @@ fn pair(setting: &Setting, scenario: &Scenario) -> String {
                 quoted(value)
             };
             format!("\"{}.queue.{key}\" = {value}", link(side))
+        }
+        Setting::Impair { side, key, spec } => {
+            format!("\"{}.impair.{key}\" = {}", link(side), spec.value(key))
+        }
+        Setting::Rtt { group, rtt } => {
+            format!("\"group.{}.rtt\" = \"{rtt}\"", groups[*group].name)
         }
         Setting::Count { group, count } => {
             format!("\"group.{}.count\" = {count}", groups[*group].name)

@@ -224,7 +224,7 @@ fn what_cannot_be_is_refused_with_what_would_be_right() {
         (
             "link.wifi.rate",
             "link.wifi.delay",
-            "cannot change during a run; what can: link.wifi.rate, link.wifi.reverse.rate, link.wifi.queue.",
+            "cannot change during a run; what can: link.wifi.rate, link.wifi.reverse.rate, link.wifi.impair.{loss,",
         ),
     ];
     for (from, to, expected) in cases {

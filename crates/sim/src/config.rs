@@ -4,7 +4,7 @@ use std::fmt;
 
 use quell_app::{App, AppChanges, AppConfig, Role};
 use quell_aqm::departure_clock::Framing;
-use quell_aqm::impair::Impairment;
+use quell_aqm::impair::{Impairer, Impairment};
 use quell_aqm::marker::{Marker, Passage};
 use quell_aqm::{Discipline, Service};
 use quell_measure::{Direction, GroupId, Hop, Hops};
@@ -76,8 +76,8 @@ pub struct DirectionConfig {
     pub framing: Framing,
     /// The trace or the medium that moves the link besides its rate.
     pub service: Service,
-    /// The impairment of packets behind the queue, and the stream from which it is drawn.
-    pub impairment: Option<(Impairment, Random)>,
+    /// What happens to packets behind the queue.
+    pub impairer: Impairer,
     /// Markers that give packets their values in front of the queue, by [`GroupId`]. Packets of a
     /// group without a marker are unmarked.
     pub markers: Vec<Option<Marker>>,
@@ -153,15 +153,36 @@ pub enum LinkChange {
         /// Its new value, as text.
         value: String,
     },
+    /// The impairment of packets that start their transmission from then on.
+    Impair {
+        /// The link.
+        hop: Hop,
+        /// The direction.
+        direction: Direction,
+        /// Its new impairment.
+        impairment: Box<Impairment>,
+    },
+    /// The delay of packets of a group that start their transmission from then on. What is in flight keeps its own, and the order is kept.
+    Delay {
+        /// The last link of the group's way in this direction.
+        hop: Hop,
+        /// The direction.
+        direction: Direction,
+        /// The group.
+        group: GroupId,
+        /// Its new delay behind that link: what those before it leave of the group's.
+        delay: Time,
+    },
 }
 
 impl LinkChange {
     /// The link and the direction that change.
     pub const fn side(&self) -> (Hop, Direction) {
         match self {
-            Self::Rate { hop, direction, .. } | Self::Queue { hop, direction, .. } => {
-                (*hop, *direction)
-            }
+            Self::Rate { hop, direction, .. }
+            | Self::Queue { hop, direction, .. }
+            | Self::Impair { hop, direction, .. }
+            | Self::Delay { hop, direction, .. } => (*hop, *direction),
         }
     }
 }

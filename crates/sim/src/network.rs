@@ -2,7 +2,7 @@
 
 use quell_app::{Action, Recorded};
 use quell_aqm::Departure;
-use quell_aqm::impair::Impairer;
+use quell_aqm::impair::Counts;
 use quell_aqm::marker::{Marker, Passage};
 use quell_aqm::{Bottleneck, Discipline, Drop, MarkReason, Observer, QueueId};
 use quell_measure::{Direction, FlowId, Hops};
@@ -90,8 +90,10 @@ impl<O: Observer<Packet>> Network<O> {
     ) -> Result<Self, Impossible> {
         let delays: Vec<Time> = links.iter().map(|link| link.delay).collect();
         let count = 2 * links.len();
-        let (mut wires, ways) =
-            Wires::new(&delays, groups, jitter, count).ok_or(Impossible::Path)?;
+        let sides = links.iter().flat_map(|link| [&link.forward, &link.reverse]);
+        let impairers = sides.map(|side| side.impairer.clone()).collect();
+        let (wires, ways) =
+            Wires::new(&delays, groups, jitter, impairers, count).ok_or(Impossible::Path)?;
         let (lanes, between) = wires.lanes();
         let timers = count + lanes;
         if timers >= MOST_SOURCES {
@@ -102,12 +104,7 @@ impl<O: Observer<Packet>> Network<O> {
             .flat_map(|link| [link.forward, link.reverse]);
         let paths = sides.zip(ways).zip(observers).enumerate();
         let mut paths: Vec<Path<O>> = paths
-            .map(|(source, ((mut side, ways), observer))| {
-                if let Some((impairment, random)) = side.impairment.take() {
-                    wires.impair(source, Impairer::new(impairment, random));
-                }
-                Path::new(side, ways, observer, source)
-            })
+            .map(|(source, ((side, ways), observer))| Path::new(side, ways, observer, source))
             .collect();
         let mut sources = Sources::new(timers + 1);
         for path in &mut paths {
@@ -219,19 +216,17 @@ impl<O: Observer<Packet>> Network<O> {
         self.wires.behind(lane, others)
     }
 
-    /// Packets that were lost on those wires, ever, and the observer, by path.
-    pub(crate) fn lost_behind(&mut self) -> impl Iterator<Item = (u64, &mut O)> {
+    /// Packets that were lost, copied and damaged on those wires, ever, and the observer, by path.
+    pub(crate) fn impaired(&mut self) -> impl Iterator<Item = (Counts, &mut O)> {
         let wires = &self.wires;
         let paths = self.paths.iter_mut().enumerate();
-        paths.map(|(index, path)| (wires.lost(index), path.observer_mut()))
+        paths.map(|(index, path)| (wires.impaired(index), path.observer_mut()))
     }
 
-    /// Gives back the options of packets that were dropped or lost.
+    /// Gives back the options of packets that were dropped or lost, and makes the copies of others.
     #[inline]
-    pub(crate) fn free_lost(&mut self, options: &mut OptionStore) {
-        while let Some(place) = self.wires.take_lost() {
-            options.take(place);
-        }
+    pub(crate) fn settle(&mut self, options: &mut OptionStore) {
+        self.wires.settle(options, &mut self.sources);
     }
 
     /// Packets on the wires behind the queue of a path.
@@ -339,6 +334,18 @@ impl<O: Observer<Packet>> Path<O> {
                 Ok(())
             }
             LinkChange::Queue { key, value, .. } => self.queue.configure(key, value, at, sink),
+            LinkChange::Impair { impairment, .. } => {
+                self.queue.advance(at, sink);
+                wires.impair(self.source, **impairment);
+                Ok(())
+            }
+            LinkChange::Delay { group, delay, .. } => {
+                self.queue.advance(at, sink);
+                if let Some(way) = self.ways.get(group.index()) {
+                    wires.set_delay(*way, group.index(), *delay);
+                }
+                Ok(())
+            }
         };
         self.report(wires, at);
         self.plan(sources);

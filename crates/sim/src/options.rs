@@ -79,6 +79,14 @@ impl OptionStore {
         self.options[place as usize]
     }
 
+    /// The place of a copy of a packet with this one.
+    pub(crate) fn copy(&mut self, place: u32) -> u32 {
+        match self.options.get(place as usize) {
+            Some(&options) => self.keep(options),
+            None => Self::NONE,
+        }
+    }
+
     /// Segments in flight that have options.
     #[cfg(test)]
     pub(crate) fn in_use(&self) -> usize {

@@ -28,6 +28,8 @@ const REVERSE: u8 = 2;
 const CONNECTION_SHIFT: u32 = 2;
 /// Set in [`Packet::flags`] for a segment of a session.
 const SESSION: u16 = 1 << 15;
+/// Set in [`Packet::flags`] once the packet is damaged: the host at the end of its way drops it.
+const DAMAGED: u16 = 1 << 14;
 /// Bits of the number of a session's connection in [`Packet::kind`] and in each timestamp.
 const LOW: u32 = u8::BITS - CONNECTION_SHIFT;
 const HIGH: u32 = HORIZON.as_nanos().leading_zeros();
@@ -226,6 +228,16 @@ impl Packet {
     pub(crate) fn options(&self) -> u32 {
         self.options
     }
+    /// Gives a copy a place of its own among the options.
+    pub(crate) fn set_options(&mut self, place: u32) {
+        self.options = place;
+    }
+    pub(crate) fn damage(&mut self) {
+        self.flags |= DAMAGED;
+    }
+    pub(crate) fn is_damaged(&self) -> bool {
+        self.flags & DAMAGED != 0
+    }
     /// Time at which it leaves the wire; set behind the queue.
     pub(crate) fn release(&self) -> Time {
         self.time
@@ -268,7 +280,7 @@ impl Packet {
     }
     /// TCP flags; none for a datagram.
     pub const fn flags(&self) -> Flags {
-        Flags(self.flags & !SESSION)
+        Flags(self.flags & !(SESSION | DAMAGED))
     }
     /// Receive window that it offers; 0 for a datagram.
     pub const fn window(&self) -> Bytes {
@@ -406,7 +418,7 @@ mod tests {
             acknowledgement: u64::MAX,
             timestamp: HORIZON - Time::from_nanos(1),
             echo: Time::from_millis(1),
-            flags: Flags(0x7fff),
+            flags: Flags(0x3fff),
             ..Segment::default()
         };
         let mut options = OptionStore::default();

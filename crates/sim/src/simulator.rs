@@ -9,6 +9,7 @@ use std::iter::repeat;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use quell_app::{App, Recorded, Report, Transport};
+use quell_aqm::impair::Counts;
 use quell_aqm::{Discipline, Observer};
 use quell_measure::{Direction, FlowId, FlowSample, GroupId, Hop, Hops};
 use quell_tcp::SenderStats;
@@ -189,7 +190,11 @@ impl<O: Observer<Packet>> Simulator<O> {
     fn step(&mut self, source: Source) {
         match source {
             Source::Bottleneck(path) => self.network.advance(path, self.now),
-            Source::Between(lane) => self.network.pass_on(lane, self.now),
+            Source::Between(lane) => {
+                // A copy goes right behind its original.
+                self.network.settle(&mut self.options);
+                self.network.pass_on(lane, self.now);
+            }
             Source::Lane(lane) => self.release(lane),
             Source::Timers => self.ring(),
         }
@@ -282,7 +287,7 @@ impl<O: Observer<Packet>> Simulator<O> {
     /// Follows up an event, once the timers are set.
     #[inline]
     fn settled(&mut self) {
-        self.network.free_lost(&mut self.options);
+        self.network.settle(&mut self.options);
         self.network.set_timers(self.timers.next());
     }
 
@@ -385,9 +390,9 @@ impl<O: Observer<Packet>> Simulator<O> {
         (queued, self.network.on_wires(path) as u64)
     }
 
-    /// Packets lost behind each queue since the start, in the order of [`Simulator::observers_mut`], and the observer.
-    pub fn lost_behind(&mut self) -> impl Iterator<Item = (u64, &mut O)> {
-        self.network.lost_behind()
+    /// Packets lost, copied and damaged behind each queue since the start, in the order of [`Simulator::observers_mut`], and the observer.
+    pub fn impaired(&mut self) -> impl Iterator<Item = (Counts, &mut O)> {
+        self.network.impaired()
     }
 
     fn path(&self, hop: Hop, direction: Direction) -> &Path<O> {

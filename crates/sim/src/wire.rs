@@ -7,10 +7,9 @@
 //! the reverse one, in the order of links and by ascending delay: at equal times the smaller delay goes first, as in the live world.
 
 use std::collections::VecDeque;
-use std::iter::repeat_with;
 
 use quell_aqm::Departure;
-use quell_aqm::impair::Impairer;
+use quell_aqm::impair::{Counts, Fate, Impairer, Impairment};
 use quell_measure::{Direction, Hop, Hops};
 use quell_units::{Random, Time};
 
@@ -28,10 +27,14 @@ pub(crate) struct Wires {
     between: usize,
     /// The source of the first lane.
     source: usize,
-    /// Impairments behind each queue, by path.
-    impairers: Vec<Option<Impairer>>,
-    /// Places of the options of packets that were dropped or lost.
+    /// What happens behind each queue, by path.
+    impairers: Vec<Impairer>,
+    /// Groups whose delay has changed.
+    moved: Vec<Moved>,
+    /// Places of the options of packets that were dropped or lost; [`OptionStore::NONE`] stands for a copy to be made.
     lost: Vec<u32>,
+    /// Packets of which a copy is to be made, each with its lane.
+    copies: Vec<(usize, Packet)>,
     /// Waiting times of packets that cross several queues.
     waits: Option<Waits>,
 }
@@ -47,9 +50,20 @@ struct Lane {
     packets: VecDeque<Packet>,
     /// The queue that it begins behind, as an index of a path.
     behind: usize,
+    /// Packets may be lost, overtaken or damaged here, or the delay of a group has changed.
     is_impaired: bool,
     /// The queue that it leads to; `None` to hosts.
     to: Option<usize>,
+}
+
+/// The delay that a group has got at the end of its way.
+#[derive(Debug)]
+struct Moved {
+    lane: u16,
+    group: usize,
+    delay: Time,
+    /// The last release of a packet that was not held back.
+    last: Time,
 }
 
 /// Sojourn times of packets that cross several queues.
@@ -90,6 +104,7 @@ impl Wires {
         links: &[Time],
         groups: &[(Time, Hops)],
         jitter: &Jitter,
+        impairers: Vec<Impairer>,
         source: usize,
     ) -> Option<(Self, Vec<Vec<Way>>)> {
         // Groups that do not pass a queue have no packets there.
@@ -115,28 +130,59 @@ impl Wires {
                 layout.add_lanes_to_hosts(hop, direction, jitter)?;
             }
         }
-        let wires = Self {
+        let mut wires = Self {
             lanes: layout.lanes,
             between,
             source,
-            impairers: repeat_with(|| None).take(2 * links.len()).collect(),
+            impairers,
+            moved: Vec::new(),
             lost: Vec::new(),
+            copies: Vec::new(),
             waits: (links.len() > 1).then(Waits::default),
         };
+        for path in 0..wires.impairers.len() {
+            if wires.impairers[path].is_in_use() {
+                wires.look_closely(path);
+            }
+        }
         Some((wires, layout.ways))
     }
 
-    /// Makes packets behind the queue of `path` be lost, delayed and overtaken from now on.
-    pub(crate) fn impair(&mut self, path: usize, impairer: Impairer) {
-        for lane in self.lanes.iter_mut().filter(|lane| lane.behind == path) {
-            lane.is_impaired = true;
-        }
-        self.impairers[path] = Some(impairer);
+    /// Impairs packets behind the queue of `path` like this from now on.
+    pub(crate) fn impair(&mut self, path: usize, impairment: Impairment) {
+        self.impairers[path].set(impairment);
+        self.look_closely(path);
     }
 
-    /// Packets that were lost behind the queue of `path`, ever.
-    pub(crate) fn lost(&self, path: usize) -> u64 {
-        self.impairers[path].as_ref().map_or(0, Impairer::lost)
+    /// Looks at each packet behind the queue of `path`, and behind all others in its direction, to which damaged ones may come.
+    fn look_closely(&mut self, path: usize) {
+        let damages = self.impairers[path].damages();
+        for lane in &mut self.lanes {
+            if lane.behind == path || damages && lane.behind % 2 == path % 2 {
+                lane.look_closely();
+            }
+        }
+    }
+
+    /// Delays packets of `group` behind the last queue of their `way` by `delay` from now on.
+    pub(crate) fn set_delay(&mut self, way: Way, group: usize, delay: Time) {
+        let lane = &mut self.lanes[usize::from(way.lane)];
+        lane.look_closely();
+        let mut moved = self.moved.iter_mut();
+        match moved.find(|moved| (moved.lane, moved.group) == (way.lane, group)) {
+            Some(moved) => moved.delay = delay,
+            None => self.moved.push(Moved {
+                lane: way.lane,
+                group,
+                delay,
+                last: lane.last,
+            }),
+        }
+    }
+
+    /// Packets that were lost, copied and damaged behind the queue of `path`, ever.
+    pub(crate) fn impaired(&self, path: usize) -> Counts {
+        self.impairers[path].counts()
     }
 
     /// Takes places of options that dropped packets leave behind.
@@ -145,9 +191,28 @@ impl Wires {
         self.lost.append(dropped);
     }
 
-    /// Places of options that dropped and lost packets leave behind.
-    pub(crate) fn take_lost(&mut self) -> Option<u32> {
-        self.lost.pop()
+    /// Gives back the options of packets that were dropped or lost, and makes the copies of others.
+    #[inline]
+    pub(crate) fn settle(&mut self, options: &mut OptionStore, sources: &mut Sources) {
+        while let Some(place) = self.lost.pop() {
+            if place == OptionStore::NONE {
+                self.make_copies(options, sources);
+            } else {
+                options.take(place);
+            }
+        }
+    }
+
+    #[cold]
+    fn make_copies(&mut self, options: &mut OptionStore, sources: &mut Sources) {
+        for (index, mut packet) in std::mem::take(&mut self.copies) {
+            let original = packet.options();
+            packet.set_options(options.copy(original));
+            if let Some(waits) = &mut self.waits {
+                waits.copy(original, packet.options());
+            }
+            self.insert(index, packet, sources);
+        }
     }
 
     /// The number of lanes, and the number of those from queue to queue.
@@ -201,17 +266,61 @@ impl Wires {
         sources: &mut Sources,
     ) {
         let lane = &mut self.lanes[index];
-        let impairer = self.impairers[lane.behind].as_mut();
-        let Some(on) = impairer.and_then(|impairer| impairer.judge(end)) else {
-            if packet.options() != OptionStore::NONE {
-                self.lost.push(packet.options());
-            }
+        let impairer = &mut self.impairers[lane.behind];
+        let is_judged = impairer.is_in_use();
+        let fate = match is_judged {
+            true => impairer.judge(end),
+            false => Some(Fate::of(end)),
+        };
+        let Some(fate) = fate else {
+            self.lose_one(&packet);
             return;
         };
         let draw = u128::from(lane.random.u32());
         let later = Time::from_nanos(((draw * u128::from(lane.jitter)) >> 32) as u64);
-        let release = on + lane.delay + later;
+        let mut release = fate.at + lane.delay + later;
+        let of_packet = |moved: &&mut Moved| {
+            (usize::from(moved.lane), moved.group) == (index, packet.group_index())
+        };
+        if let Some(moved) = self.moved.iter_mut().find(of_packet) {
+            release = fate.at + moved.delay + later;
+            if !fate.is_held {
+                release = release.max(moved.last);
+                moved.last = release;
+            }
+        } else if !fate.is_held {
+            if !is_judged {
+                release = release.max(lane.last);
+            }
+            lane.last = lane.last.max(release);
+        }
         packet.set_release(release);
+        if fate.is_doubled {
+            // A copy is whole, and there is none of a copy.
+            self.copies.push((index, packet));
+            self.lost.push(OptionStore::NONE);
+        }
+        if fate.damage.is_some() {
+            packet.damage();
+        }
+        self.insert(index, packet, sources);
+    }
+
+    /// The packet does not go on.
+    fn lose_one(&mut self, packet: &Packet) {
+        if packet.options() != OptionStore::NONE {
+            self.lost.push(packet.options());
+        }
+    }
+
+    /// Puts a packet among those of a lane by its release. Of damaged ones none comes to a host.
+    fn insert(&mut self, index: usize, packet: Packet, sources: &mut Sources) {
+        let lane = &mut self.lanes[index];
+        if packet.is_damaged() && lane.to.is_none() {
+            self.lose_one(&packet);
+            return;
+        }
+        let release = packet.release();
         // Few are overtaken, and those are near the end.
         let behind = lane.packets.iter().rev();
         let overtaken = behind.take_while(|other| other.release() > release).count();
@@ -257,8 +366,10 @@ impl Wires {
 
     /// Packets on the wires behind the queue of `path`.
     pub(crate) fn len(&self, path: usize) -> usize {
+        let copies = self.copies.iter();
+        let copies = copies.filter(|(lane, _)| self.lanes[*lane].behind == path);
         let lanes = self.lanes.iter().filter(|lane| lane.behind == path);
-        lanes.map(|lane| lane.packets.len()).sum()
+        lanes.map(|lane| lane.packets.len()).sum::<usize>() + copies.count()
     }
 }
 
@@ -347,6 +458,15 @@ impl Layout<'_> {
 }
 
 impl Lane {
+    /// Looks at each packet from now on. What is on its way was not held back.
+    fn look_closely(&mut self) {
+        if !self.is_impaired {
+            let last = self.packets.back().map_or(Time::ZERO, Packet::release);
+            self.last = self.last.max(last);
+        }
+        self.is_impaired = true;
+    }
+
     fn new(delay: Time, behind: usize, to: Option<usize>) -> Self {
         Self {
             delay,
@@ -362,6 +482,16 @@ impl Lane {
 }
 
 impl Waits {
+    /// A copy of the packet with the options `original` has waited as long.
+    fn copy(&mut self, original: u32, copy: u32) {
+        let before = self.before.get(original as usize).copied();
+        let index = copy as usize;
+        if self.before.len() <= index {
+            self.before.resize(index + 1, Time::ZERO);
+        }
+        self.before[index] = before.unwrap_or(Time::ZERO);
+    }
+
     /// `packet`, which still has the time of its arrival at the queue at this place of its way, leaves it at `start`.
     #[inline(never)]
     fn add(&mut self, packet: &Packet, place: Place, start: Time) {
@@ -402,97 +532,4 @@ fn rest_of(delay: Time, hops: Hops, direction: Direction, links: &[Time]) -> Opt
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::packet::Label;
-    use crate::sources::HORIZON;
-    use quell_measure::{Direction, FlowId};
-    use quell_units::{Bytes, Ecn};
-
-    fn one_link(delays: &[Time], jitter: &Jitter, source: usize) -> (Wires, Vec<Vec<Way>>) {
-        let groups: Vec<_> = delays.iter().map(|delay| (*delay, Hops::all(1))).collect();
-        Wires::new(&[Time::ZERO], &groups, jitter, source).unwrap()
-    }
-
-    #[test]
-    fn each_group_waits_for_its_own_delay_and_the_smaller_one_goes_first() {
-        let ms = Time::from_millis;
-        let delays = [ms(10), ms(2), ms(10)];
-        let (mut wires, ways) = one_link(&delays, &Jitter::default(), 1);
-        let mut sources = Sources::new(5);
-        for (group, end) in [(0, 0), (1, 1), (2, 2), (1, 8)] {
-            let label = Label {
-                flow: FlowId(u32::from(group)),
-                group,
-                direction: Direction::Forward,
-                connection: 0,
-            };
-            let packet = Packet::datagram(label, 0, ms(end), Bytes::new(100), Ecn::NotEct);
-            let departure = Departure {
-                start: ms(end),
-                end: ms(end),
-                link_bytes: Bytes::new(100),
-            };
-            wires.push(packet, ways[0][usize::from(group)], departure, &mut sources);
-        }
-        assert_eq!((wires.lanes(), wires.len(0)), ((4, 0), 4));
-        let mut released = Vec::new();
-        while sources.first().0 < HORIZON {
-            let (at, source) = sources.first();
-            let packet = wires.pop(source, at, &mut sources).unwrap();
-            assert_eq!(packet.release(), at);
-            released.push((at, packet.flow_id().0));
-        }
-        assert_eq!(
-            released,
-            [(ms(3), 1), (ms(10), 1), (ms(10), 0), (ms(12), 2)]
-        );
-    }
-
-    #[test]
-    fn a_host_takes_its_random_time_and_keeps_the_order_of_a_wire() {
-        let ms = Time::from_millis;
-        let jitter = Jitter {
-            spans: [vec![Time::ZERO, ms(4)], Vec::new()],
-            seed: 7,
-        };
-        let (mut wires, ways) = one_link(&[ms(10); 2], &jitter, 0);
-        let mut sources = Sources::new(3);
-        assert_eq!(wires.lanes(), (3, 0));
-        let mut sum = 0;
-        let mut last = Time::ZERO;
-        for n in 0..10_000 {
-            for (group, later) in [(0, Time::ZERO), (1, ms(4))] {
-                let label = Label {
-                    flow: FlowId(0),
-                    group,
-                    direction: Direction::Forward,
-                    connection: 0,
-                };
-                let packet = Packet::datagram(label, n, ms(n), Bytes::new(100), Ecn::NotEct);
-                // Every fifth comes right behind the one before.
-                let end = ms(10 * n) - ms(9) * u64::from(n % 5 == 4);
-                let departure = Departure {
-                    start: end,
-                    end,
-                    link_bytes: Bytes::new(100),
-                };
-                wires.push(packet, ways[0][usize::from(group)], departure, &mut sources);
-                let release = wires
-                    .pop(usize::from(group), end, &mut sources)
-                    .unwrap()
-                    .release();
-                let (earliest, latest) = (end + ms(10), end + ms(10) + later);
-                assert!((earliest..=latest).contains(&release));
-                if group == 1 {
-                    assert!(release >= last, "in order");
-                    last = release;
-                    sum += (release - earliest).as_nanos();
-                }
-            }
-        }
-        // Half of the span on average; a little more, because none overtakes another.
-        let mean = sum / 10_000;
-        assert!((1_950_000..2_250_000).contains(&mean), "{mean}");
-    }
-}
+mod tests;

@@ -681,8 +681,12 @@ class Link(TypedDict):
 
     bypassed: NotRequired[int]
     """live, virtual: frames that bypassed the queue because they are not IP packets of flows."""
+    corrupted: NotRequired[int]
+    """packets that the path damaged, both directions; absent without."""
     cpu_share: NotRequired[float]
     """live, virtual: share of a processor that the link's thread used."""
+    duplicated: NotRequired[int]
+    """copies that the path made, both directions; absent without."""
     header_values: NotRequired[HeaderValues]
     """live, virtual, where links write packet values into headers: packets by what became of these, at all links and in both directions,
     with the warm-up.
@@ -729,6 +733,10 @@ class NamedLink(TypedDict):
 
     bottleneck_share: float
     """share of time in which packets waited for it."""
+    corrupted: NotRequired[int]
+    """packets that the path damaged, both directions; absent without."""
+    duplicated: NotRequired[int]
+    """copies that the path made, both directions; absent without."""
     lost_outside: int
     """packets lost outside its disciplines, both directions."""
     name: str

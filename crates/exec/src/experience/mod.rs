@@ -176,10 +176,10 @@ fn traffic(queues: &[&QueueSummary], kind: Option<&str>, known: &Known) -> Traff
     }
 }
 
-/// Packets of a direction that something other than a queue lost.
+/// Packets of a direction that something other than a queue lost, or damaged, so that a host drops them.
 pub(crate) fn lost_outside(report: &LinkReport, way: Direction) -> u64 {
     let of = report.direction(way);
-    of.lost.total() + of.impaired
+    of.lost.total() + of.impaired.lost + of.impaired.corrupted
 }
 
 /// Packets that the queues of a direction dropped.

@@ -2,6 +2,8 @@
 
 use quell_measure::Direction;
 
+use quell_scenario::keys::Section;
+
 use crate::option_error::OptionError;
 
 /// The full key that `key` stands for, on these links.
@@ -16,9 +18,10 @@ pub(super) fn full(key: &str, links: &[String]) -> Result<String, OptionError> {
             Some(rest) if rest.starts_with('.') => &rest[1..],
             _ => continue,
         };
+        let table = if is_impairment(rest) { "impair." } else { "" };
         let side = |link: &str| match direction {
-            Direction::Forward => format!("{link}.{rest}"),
-            Direction::Reverse => format!("{link}.reverse.{rest}"),
+            Direction::Forward => format!("{link}.{table}{rest}"),
+            Direction::Reverse => format!("{link}.reverse.{table}{rest}"),
         };
         let ([] | [_]) = links else {
             let all = links.iter().map(|link| side(&format!("link.{link}")));
@@ -32,16 +35,68 @@ pub(super) fn full(key: &str, links: &[String]) -> Result<String, OptionError> {
     Ok(key.to_owned())
 }
 
+/// Whether this is the name of a key of `impair`.
+pub(super) fn is_impairment(name: &str) -> bool {
+    Section::Impair.keys().any(|row| row.name == name)
+}
+
+/// The value of a key of `impair`, in which a share may be in percent.
+pub(super) fn impairment(name: &str, value: &str) -> Result<String, OptionError> {
+    match name {
+        "jitter" | "hold" => Ok(value.trim().to_owned()),
+        _ => share(value),
+    }
+}
+
+/// A share as a scenario has it. A whole number without a unit is a percentage elsewhere (tc-netem), and all or nothing here.
+fn share(text: &str) -> Result<String, OptionError> {
+    let (number, is_percent) = match text.trim().strip_suffix('%') {
+        Some(number) => (number.trim_end(), true),
+        None => (text.trim(), false),
+    };
+    let number: f64 = number.parse().map_err(|_| OptionError::Share)?;
+    let share = if is_percent { number / 100.0 } else { number };
+    let is_clear = is_percent || share < 1.0;
+    // Millionths, as in a scenario.
+    match is_clear && (0.0..=1.0).contains(&share) {
+        true => Ok(format!("{share:.6}")),
+        false => Err(OptionError::Share),
+    }
+}
+
+/// The keys and values that a wish stands for: a key of `impair` alone is that of both directions.
+///
+/// # Errors
+///
+/// There are several links, and it does not say which; or a share is not clear.
+pub(super) fn of_wish(
+    key: &str,
+    value: &str,
+    links: &[String],
+) -> Result<Vec<(String, String)>, OptionError> {
+    let key = key.trim();
+    let name = key.rsplit('.').next().unwrap_or_default();
+    let is_full = key.starts_with("link.");
+    // A scenario's own key has a scenario's value, or one in percent.
+    let is_share = is_impairment(name) && (!is_full || value.trim_end().ends_with('%'));
+    let value = match is_share {
+        true => &impairment(name, value)?,
+        false => value,
+    };
+    let sides = match is_impairment(key) {
+        true => vec![format!("down.{key}"), format!("up.{key}")],
+        false => vec![key.to_owned()],
+    };
+    let each = sides.iter().map(|key| of_side(key, value, links));
+    each.collect()
+}
+
 /// A key and its value, neither of which may hold what no key and no value has.
 ///
 /// # Errors
 ///
 /// They hold it, or there are several links and the key does not say which.
-pub(super) fn of_wish(
-    key: &str,
-    value: &str,
-    links: &[String],
-) -> Result<(String, String), OptionError> {
+fn of_side(key: &str, value: &str, links: &[String]) -> Result<(String, String), OptionError> {
     let (key, value) = (full(key.trim(), links)?, value.trim().to_owned());
     let is_odd = |part: &String| {
         let mut letters = part.chars();

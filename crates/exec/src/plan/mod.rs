@@ -33,6 +33,8 @@ const LONGEST_RTT: Time = Time::from_secs(10);
 pub struct Plan {
     scenario: Scenario,
     rtt: Time,
+    /// The base RTTs that it gets, with their times.
+    rtts: Vec<(Time, Time)>,
     warnings: Vec<String>,
     traces: Vec<String>,
     /// What comes again after the changes of the scenario.
@@ -70,11 +72,14 @@ impl Plan {
             Some(rtt) => rtt,
             None => asked.rtt.or(of_file).unwrap_or(Time::ZERO).max(delays),
         };
-        if rtt > LONGEST_RTT {
-            return Err(OptionError::LongRtt(rtt).into());
-        }
-        if rtt < delays {
-            return Err(OptionError::ShortRtt { rtt, delays }.into());
+        let rtts = [asked.rtts, request.rtts.clone()].concat();
+        for rtt in rtts.iter().map(|(_, rtt)| *rtt).chain([rtt]) {
+            if rtt > LONGEST_RTT {
+                return Err(OptionError::LongRtt(rtt).into());
+            }
+            if rtt < delays {
+                return Err(OptionError::ShortRtt { rtt, delays }.into());
+            }
         }
         // The program is all the traffic there is.
         scenario.groups.clear();
@@ -82,6 +87,7 @@ impl Plan {
         Ok(Self {
             scenario,
             rtt,
+            rtts,
             warnings: asked.warnings,
             traces: asked.traces,
             cycle: asked.cycle,
@@ -109,6 +115,22 @@ impl Plan {
         self.rtt
     }
 
+    /// The base RTTs that it gets while the program runs, with their times.
+    pub(crate) fn rtts(&self) -> &[(Time, Time)] {
+        &self.rtts
+    }
+
+    /// The longest base RTT at any time.
+    pub(crate) fn longest_rtt(&self) -> Time {
+        let later = self.rtts.iter().map(|(_, rtt)| *rtt);
+        later.chain([self.rtt]).max().unwrap_or(Time::ZERO)
+    }
+
+    /// The longest base RTT for which there is room where somebody changes the link: four times what is planned, and a second at least.
+    pub(crate) fn prepared_rtt(&self) -> Time {
+        (self.longest_rtt() * 4).clamp(Time::from_secs(1), LONGEST_RTT)
+    }
+
     /// The rate of a direction of a link at the start, `None` where it has no limit.
     pub fn rate(&self, side: Side) -> Option<Rate> {
         let rate = self.scenario.side(side).rate;
@@ -128,14 +150,8 @@ impl Plan {
     /// The rates that a direction of a link gets while the program runs.
     fn later_rates(&self, side: Side) -> impl Iterator<Item = Rate> {
         let changes = self.changes().into_iter();
-        changes.filter_map(move |(_, change)| match change {
-            LinkChange::SetRate {
-                hop,
-                direction,
-                rate,
-            } if (hop, direction) == (side.hop, side.direction) => Some(rate),
-            _ => None,
-        })
+        let here = changes.filter(move |(_, change)| change.side() == (side.hop, side.direction));
+        here.filter_map(|(_, change)| change.rate())
     }
 
     /// The highest rate of a direction of a link before anything changes, `None` where it has no limit.
@@ -161,10 +177,10 @@ impl Plan {
     pub(crate) fn direction(&self, which: Side, mtu: u16) -> DirectionConfig {
         let side = self.scenario.side(which);
         let component = which.queue_stream();
-        let impairment = figures::impairment(side, SEED, &component);
+        let impairer = figures::impairer(side, SEED, &component);
         if side.rate.is_unlimited() {
             return DirectionConfig {
-                impairment,
+                impairer,
                 ..DirectionConfig::unlimited(mtu)
             };
         }
@@ -172,7 +188,7 @@ impl Plan {
             rate: side.rate,
             framing: side.framing(),
             service: figures::service(side, SEED, &component),
-            impairment,
+            impairer,
             discipline: figures::discipline(side, Random::new(SEED, &component)),
             markers: Vec::new(),
             passage: None,
@@ -183,12 +199,26 @@ impl Plan {
     /// What changes while the program runs, with its times.
     pub(crate) fn changes(&self) -> Vec<(Time, LinkChange)> {
         let changes = self.scenario.changes.iter();
-        changes
-            .flat_map(|change| {
-                let made = change.set.iter().filter_map(link_change);
-                made.map(|made| (change.time, made)).collect::<Vec<_>>()
-            })
-            .collect()
+        let changes = changes.flat_map(|change| {
+            let made = change.set.iter().filter_map(link_change);
+            made.map(|made| (change.time, made)).collect::<Vec<_>>()
+        });
+        let rtts = self.rtts.iter();
+        let rtts = rtts.flat_map(|(at, rtt)| self.delays(*rtt).map(|change| (*at, change)));
+        let mut all: Vec<_> = changes.chain(rtts).collect();
+        all.sort_by_key(|(at, _)| *at);
+        all
+    }
+
+    /// What makes `rtt` the base RTT, in both directions.
+    fn delays(&self, rtt: Time) -> [LinkChange; 2] {
+        let delays = figures::last_delays(&self.scenario, self.scenario.hops(), rtt);
+        delays.map(|(hop, direction, delay)| LinkChange::SetDelay {
+            hop,
+            direction,
+            group: None,
+            delay,
+        })
     }
 
     /// What changes after that, again and again.
@@ -217,23 +247,18 @@ impl Plan {
             request.plan(at, key, value)?;
         }
         let plan = Self::of(request)?;
-        let mut all = plan.scenario.changes.iter();
-        let made = all.find(|change| change.time == at);
-        let made = made.into_iter().flat_map(|change| &change.set);
-        let made: Option<Vec<LinkChange>> = made.map(link_change).collect();
-        match made {
-            Some(made) if !made.is_empty() => Ok((plan, made)),
-            _ => Err(OptionError::OnlyLinkChanges.into()),
+        let made = plan.changes().into_iter().filter(|(time, _)| *time == at);
+        let made: Vec<LinkChange> = made.map(|(_, change)| change).collect();
+        match made.is_empty() {
+            false => Ok((plan, made)),
+            true => Err(OptionError::OnlyLinkChanges.into()),
         }
     }
 
     /// The fastest that a direction may become where somebody changes the link: four times what is planned, and 1 Gbit/s at least.
     pub fn fastest(&self) -> Rate {
         let changes = self.changes();
-        let changed = changes.iter().filter_map(|(_, change)| match change {
-            LinkChange::SetRate { rate, .. } => Some(*rate),
-            LinkChange::Configure { .. } => None,
-        });
+        let changed = changes.iter().filter_map(|(_, change)| change.rate());
         let started = self.scenario.sides();
         let started = started.filter_map(|side| self.fastest_of(side));
         let known = changed.chain(started).filter(|rate| !rate.is_unlimited());
@@ -315,7 +340,13 @@ fn link_change(setting: &Setting) -> Option<LinkChange> {
             key: key.clone(),
             value: value.clone(),
         }),
-        Setting::Count { .. } | Setting::App { .. } => None,
+        Setting::Impair { side, spec, .. } => Some(LinkChange::Impair {
+            hop: side.hop,
+            direction: side.direction,
+            impairment: spec.impairment(),
+        }),
+        // Of groups, which do not count.
+        Setting::Rtt { .. } | Setting::Count { .. } | Setting::App { .. } => None,
     }
 }
 

@@ -10,7 +10,7 @@ use quell_scenario::Override;
 use quell_units::{Time, notation};
 
 use super::files::Files;
-use super::request::{Base, Planned, Request};
+use super::request::{Base, LONGEST_TIME, Planned, Request};
 use super::{keys, trace};
 use crate::error::Result;
 use crate::option_error::OptionError;
@@ -32,10 +32,9 @@ pub struct LinkOptions {
     pub rtt: Option<String>,
     /// The same as a delay one way.
     pub delay: Option<String>,
-    /// The share of packets that each direction loses behind its queue, as a number or in percent.
-    pub loss: Option<String>,
-    /// The longest random delay of a packet behind its queue, in each direction.
-    pub jitter: Option<String>,
+    /// What happens to packets behind the queues: keys of `impair`, with `down-` or `up-` in front for one direction, and values. Shares are
+    /// numbers or in percent.
+    pub impairments: Vec<(String, String)>,
     /// Queues of each direction that has a rate, `[LINK=]KIND[:PARAMETER=VALUE,…]`: one for each link at most.
     pub queues: Vec<String>,
     /// Queues towards the program.
@@ -59,11 +58,13 @@ impl LinkOptions {
         let (rates, sets) = (rates(self)?, sets(self, &links, has_groups)?);
         let limits = base.limits(&rates, &sets)?;
         let is_unlimited = self.scenario.is_none() && matches!(limits[..], [(_, [false, _])]);
+        let (planned, rtts) = planned(self, &links)?;
         Ok(Request {
             is_unlimited,
             impairments: impairments(self)?,
             queues: queues(self, &limits)?,
-            planned: planned(self, &links)?,
+            planned,
+            rtts,
             rtt: rtt(self)?,
             files: self.files.clone(),
             base,
@@ -101,36 +102,30 @@ fn rates(options: &LinkOptions) -> Result<Vec<Override>, OptionError> {
 /// What happens behind both queues of the only link.
 fn impairments(options: &LinkOptions) -> Result<Vec<Override>, OptionError> {
     let mut all = Vec::new();
-    for (name, key, given) in [
-        ("--loss", "impair.loss", &options.loss),
-        ("--jitter", "impair.jitter", &options.jitter),
-    ] {
-        let Some(text) = given else { continue };
-        let argument = format!("{name} {text}");
-        let value = match name {
-            "--loss" => share(text).map_err(|why| why.of(&argument))?,
-            _ => text.trim().to_owned(),
+    for (option, text) in &options.impairments {
+        let argument = format!("--{option} {text}");
+        let (sides, key) = match option.split_once('-') {
+            Some(("down", key)) => (&["link"][..], key),
+            Some(("up", key)) => (&["link.reverse"][..], key),
+            _ => (&["link", "link.reverse"][..], option.as_str()),
         };
-        let both = ["link", "link.reverse"];
-        all.extend(both.map(|side| Override::option(&argument, &format!("{side}.{key}"), &value)));
+        // `5%:hold=20ms`: more keys may follow the value.
+        let mut parts = text.split([':', ',']);
+        let mut values = vec![(key, parts.next().unwrap_or_default())];
+        for part in parts {
+            let more = part
+                .split_once('=')
+                .filter(|(key, _)| keys::is_impairment(key));
+            values.push(more.ok_or_else(|| OptionError::Impairment.of(&argument))?);
+        }
+        for (key, value) in values {
+            let value = keys::impairment(key, value).map_err(|why| why.of(&argument))?;
+            let key = |side: &&str| format!("{side}.impair.{key}");
+            let of_sides = sides.iter();
+            all.extend(of_sides.map(|side| Override::option(&argument, &key(side), &value)));
+        }
     }
     Ok(all)
-}
-
-/// A share as a scenario has it. A whole number without a unit is a percentage elsewhere (tc-netem), and all or nothing here.
-fn share(text: &str) -> Result<String, OptionError> {
-    let (number, is_percent) = match text.trim().strip_suffix('%') {
-        Some(number) => (number.trim_end(), true),
-        None => (text.trim(), false),
-    };
-    let number: f64 = number.parse().map_err(|_| OptionError::Share)?;
-    let share = if is_percent { number / 100.0 } else { number };
-    let is_clear = is_percent || share < 1.0;
-    // Millionths, as in a scenario.
-    match is_clear && (0.0..=1.0).contains(&share) {
-        true => Ok(format!("{share:.6}")),
-        false => Err(OptionError::Share),
-    }
 }
 
 fn sets(
@@ -220,30 +215,44 @@ fn without_rate(option: &str, link: &str, links: usize) -> OptionError {
     })
 }
 
-/// The changes of `--at`, in the order of their times.
-fn planned(options: &LinkOptions, links: &[String]) -> Result<Vec<Planned>, OptionError> {
-    let mut all: Vec<Planned> = Vec::new();
+/// The changes of `--at` and those of the base RTT, each in the order of their times.
+type Changes = (Vec<Planned>, Vec<(Time, Time)>);
+
+fn planned(options: &LinkOptions, links: &[String]) -> Result<Changes, OptionError> {
+    let (mut all, mut rtts): Changes = Default::default();
     let mut known = BTreeSet::new();
     for (time, change) in &options.at {
         let argument = format!("--at {time} {change}");
         let wrong = |why: OptionError| why.of(&argument);
+        let mut once = |at, key: &str| match known.insert((at, key.to_owned())) {
+            true => Ok(()),
+            false => Err(wrong(OptionError::SetTwice(key.to_owned()))),
+        };
         let (key, value) = change
             .split_once('=')
             .ok_or_else(|| wrong(OptionError::NoAssignment))?;
-        let (key, value) = Planned::wish(key, value, links).map_err(wrong)?;
         let at = notation::time(time.trim()).map_err(|why| wrong(why.into()))?;
-        if !known.insert((at, key.clone())) {
-            return Err(wrong(OptionError::SetTwice(key)));
+        if let Some(rtt) = wished_rtt(key, value) {
+            once(at, "rtt")?;
+            if at.is_zero() || at >= LONGEST_TIME {
+                return Err(wrong(OptionError::NoTime));
+            }
+            rtts.push((at, rtt.map_err(wrong)?));
+            continue;
         }
-        all.push(Planned {
-            at,
-            key,
-            value,
-            argument,
-        });
+        for (key, value) in Planned::wish(key, value, links).map_err(wrong)? {
+            once(at, &key)?;
+            all.push(Planned {
+                at,
+                key,
+                value,
+                argument: argument.clone(),
+            });
+        }
     }
     all.sort_by_key(|one| one.at);
-    Ok(all)
+    rtts.sort_unstable();
+    Ok((all, rtts))
 }
 
 /// Refuses the options that say something about the only link, where there are several.
@@ -264,17 +273,40 @@ fn refuse_of_one(options: &LinkOptions, links: &[String]) -> Result<(), OptionEr
             &options.up_trace,
             "reverse.rate={ trace = \"lte.csv\" }",
         ),
-        ("--loss", &options.loss, "impair.loss=0.01"),
-        ("--jitter", &options.jitter, "impair.jitter=1ms"),
     ];
-    match given.into_iter().find(|(_, given, _)| given.is_some()) {
-        Some((option, _, key)) => Err(OptionError::OfOneLink {
-            option,
-            count: links.len(),
-            instead: format!("link.{first}.{key}"),
-        }),
-        None => Ok(()),
-    }
+    let mut given = given.into_iter().filter(|(_, given, _)| given.is_some());
+    let (option, key) = match (given.next(), options.impairments.first()) {
+        (Some((option, _, key)), _) => (option.to_owned(), key.to_owned()),
+        (None, Some((option, _))) => {
+            let (reverse, key) = match option.split_once('-') {
+                Some(("up", key)) => ("reverse.", key),
+                Some((_, key)) => ("", key),
+                None => ("", option.as_str()),
+            };
+            let value = if key == "jitter" { "1ms" } else { "0.01" };
+            (
+                format!("--{option}"),
+                format!("{reverse}impair.{key}={value}"),
+            )
+        }
+        (None, None) => return Ok(()),
+    };
+    Err(OptionError::OfOneLink {
+        option,
+        count: links.len(),
+        instead: format!("link.{first}.{key}"),
+    })
+}
+
+/// The base RTT that a change of `rtt`, or of the `delay` one way, asks for; `None` for another key.
+pub(super) fn wished_rtt(key: &str, value: &str) -> Option<Result<Time, OptionError>> {
+    let times = match key.trim() {
+        "rtt" => 1,
+        "delay" => 2,
+        _ => return None,
+    };
+    let time = notation::time(value.trim());
+    Some(time.map(|time| time * times).map_err(OptionError::Notation))
 }
 
 /// The base RTT that the options name, with what a delay one way makes of it.

@@ -11,6 +11,7 @@ use quell_units::{Rate, Time, notation};
 
 use super::files::Files;
 use super::keys;
+use super::options::wished_rtt;
 use super::repeats::{self, Cycle};
 use crate::error::Result;
 use crate::option_error::OptionError;
@@ -34,6 +35,8 @@ pub(super) struct Base {
     has_groups: bool,
     /// The base RTT that the file says, where it is the result of a program behind a link.
     rtt: Option<Time>,
+    /// Those that it gets, with their times.
+    rtts: Vec<(Time, Time)>,
 }
 
 impl Base {
@@ -61,8 +64,10 @@ impl Base {
             let groups = group("program", "off") + &group("program-l4s", "ect1");
             template = Template::read(file, &format!("{text}{groups}"))?;
         }
+        let exec = template.take("exec");
         Ok(Self {
-            rtt: template.take("exec").as_ref().and_then(rtt_of),
+            rtt: exec.as_ref().and_then(rtt_of),
+            rtts: exec.as_ref().map(rtts_of).unwrap_or_default(),
             file: file.to_owned(),
             template,
             has_groups,
@@ -101,15 +106,15 @@ pub(super) struct Planned {
 }
 
 impl Planned {
-    /// The full key and the value of a change of the link.
+    /// The full keys and the values of a change of the link.
     pub(super) fn wish(
         key: &str,
         value: &str,
         links: &[String],
-    ) -> Result<(String, String), OptionError> {
-        let (key, value) = keys::of_wish(key, value, links)?;
-        match key.starts_with("link.") {
-            true => Ok((key, value)),
+    ) -> Result<Vec<(String, String)>, OptionError> {
+        let all = keys::of_wish(key, value, links)?;
+        match all.iter().all(|(key, _)| key.starts_with("link.")) {
+            true => Ok(all),
             false => Err(OptionError::OnlyLinkChanges),
         }
     }
@@ -127,6 +132,8 @@ pub(super) struct Request {
     pub(super) sets: Vec<Override>,
     /// What changes while the program runs, in the order of the times.
     pub(super) planned: Vec<Planned>,
+    /// The base RTTs that the link gets while the program runs, in the order of the times.
+    pub(super) rtts: Vec<(Time, Time)>,
     /// The base RTT that the options name.
     pub(super) rtt: Option<Time>,
     /// What was read of the files that any of these names.
@@ -143,6 +150,8 @@ pub(super) struct Asked {
     pub(super) traces: Vec<String>,
     /// The base RTT that the file says, where it is the result of a program behind a link.
     pub(super) rtt: Option<Time>,
+    /// The base RTTs that it gets by the file, with their times.
+    pub(super) rtts: Vec<(Time, Time)>,
     /// Whether the groups are those of the file.
     pub(super) has_groups: bool,
     /// What comes again after the changes of the scenario.
@@ -153,23 +162,30 @@ impl Request {
     /// The same with one more change, which somebody wants while the program runs.
     pub(super) fn plan(&mut self, at: Time, key: &str, value: &str) -> Result<(), OptionError> {
         let argument = format!("--at {}ns {key}={value}", at.as_nanos());
-        let wish = Planned::wish(key, value, &self.base.links());
-        let (key, value) = wish.map_err(|why| why.of(&argument))?;
-        if self
-            .planned
-            .iter()
-            .any(|one| one.at == at && one.key == key)
-        {
-            return Err(OptionError::SetTwice(key).of(argument));
+        if let Some(rtt) = wished_rtt(key, value) {
+            let rtt = rtt.map_err(|why| why.of(&argument))?;
+            let later = self.rtts.partition_point(|(other, _)| *other < at);
+            if self.rtts.get(later).is_some_and(|(other, _)| *other == at) {
+                return Err(OptionError::SetTwice("rtt".to_owned()).of(argument));
+            }
+            self.rtts.insert(later, (at, rtt));
+            return Ok(());
         }
-        let later = self.planned.partition_point(|one| one.at <= at);
-        let one = Planned {
-            at,
-            key,
-            value,
-            argument,
-        };
-        self.planned.insert(later, one);
+        let wishes = Planned::wish(key, value, &self.base.links());
+        for (key, value) in wishes.map_err(|why| why.of(&argument))? {
+            let mut planned = self.planned.iter();
+            if planned.any(|one| one.at == at && one.key == key) {
+                return Err(OptionError::SetTwice(key).of(argument));
+            }
+            let later = self.planned.partition_point(|one| one.at <= at);
+            let one = Planned {
+                at,
+                key,
+                value,
+                argument: argument.clone(),
+            };
+            self.planned.insert(later, one);
+        }
         Ok(())
     }
 
@@ -188,6 +204,7 @@ impl Request {
         let mut loaded = read(&overrides);
         if loaded.as_ref().is_err_and(repeats::are_too_many) {
             let once = self.planned.iter().map(|one| one.at);
+            let once = once.chain(self.rtts.iter().map(|(at, _)| *at));
             let at = template.clone().take("at");
             cycle = at.and_then(|at| Cycle::of(&at, once));
             if let Some(cycle) = cycle {
@@ -214,6 +231,7 @@ impl Request {
             warnings: of_links.map(ToString::to_string).collect(),
             traces: loaded.traces,
             rtt: self.base.rtt,
+            rtts: self.base.rtts.clone(),
             has_groups: self.base.has_groups,
             cycle,
         })
@@ -245,6 +263,24 @@ fn rtt_of(exec: &Node) -> Option<Time> {
         Tree::Scalar(_, text) => notation::time(text).ok(),
         _ => None,
     }
+}
+
+/// The changes of the base RTT that `[exec]` of a result lists, as texts such as `5s 80ms`.
+fn rtts_of(exec: &Node) -> Vec<(Time, Time)> {
+    let Tree::Table(table) = &exec.value else {
+        return Vec::new();
+    };
+    let Some(Tree::Array(changes)) = table.get("rtts").map(|node| &node.value) else {
+        return Vec::new();
+    };
+    let times = changes.iter().filter_map(|change| {
+        let Tree::Scalar(_, text) = &change.value else {
+            return None;
+        };
+        let (at, rtt) = text.split_once(' ')?;
+        Some((notation::time(at).ok()?, notation::time(rtt).ok()?))
+    });
+    times.collect()
 }
 
 /// The problems, with the words of the option where one is at fault.

@@ -1,11 +1,11 @@
 //! What options and files become.
 #![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 
+mod changing;
 mod several_links;
 
 use super::*;
 use quell_measure::Direction;
-use quell_units::Probability;
 use several_links::two;
 
 const FORWARD: Side = side(Direction::Forward);
@@ -446,7 +446,7 @@ fn what_repeats_more_often_than_a_scenario_holds_is_worked_out_as_it_comes() {
     expected.sort();
     let found = all.into_iter().map(|(at, change)| match change {
         LinkChange::SetRate { rate, .. } => (at, Some(rate)),
-        LinkChange::Configure { .. } => (at, None),
+        _ => (at, None),
     });
     assert_eq!(found.collect::<Vec<_>>(), expected);
     assert_eq!(plan.scenario().run.duration, Time::from_secs(24 * 3_600));
@@ -469,8 +469,10 @@ fn what_repeats_more_often_than_a_scenario_holds_is_worked_out_as_it_comes() {
 fn delays_one_way_losses_and_jitter_are_those_of_both_directions() {
     let wanted = |delay: &str, loss: &str, jitter: &str| LinkOptions {
         delay: Some(delay.to_owned()),
-        loss: Some(loss.to_owned()),
-        jitter: Some(jitter.to_owned()),
+        impairments: vec![
+            ("loss".to_owned(), loss.to_owned()),
+            ("jitter".to_owned(), jitter.to_owned()),
+        ],
         ..options(Some("20mbit"), None)
     };
     for (loss, parts) in [
@@ -482,13 +484,9 @@ fn delays_one_way_losses_and_jitter_are_those_of_both_directions() {
         let plan = Plan::new(&wanted("20ms", loss, "3ms")).unwrap();
         assert_eq!(plan.rtt(), Time::from_millis(40));
         for side in plan.scenario().sides() {
-            let impairment = plan.direction(side, 1_500).impairment.unwrap().0;
-            assert_eq!(
-                impairment.loss.good,
-                Probability::ratio(parts, 1_000_000),
-                "{loss}"
-            );
-            assert_eq!(impairment.jitter, Time::from_millis(3));
+            let impair = plan.scenario().side(side).impair.unwrap();
+            assert_eq!((impair.loss, impair.jitter), (parts, Time::from_millis(3)));
+            assert!(plan.direction(side, 1_500).impairer.is_in_use());
         }
     }
     for (loss, part) in [
@@ -515,7 +513,7 @@ fn delays_one_way_losses_and_jitter_are_those_of_both_directions() {
         .to_string();
     assert!(why.starts_with("--jitter 3: link.impair.jitter"), "{why}");
     let several = LinkOptions {
-        loss: Some("1%".to_owned()),
+        impairments: vec![("loss".to_owned(), "1%".to_owned())],
         ..two()
     };
     let why = Plan::new(&several).unwrap_err().to_string();

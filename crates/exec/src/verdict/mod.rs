@@ -359,10 +359,7 @@ impl Judge {
 }
 
 fn new_rate((at, change): &(Time, LinkChange)) -> Option<(Time, (Hop, Direction), Rate)> {
-    match change {
-        LinkChange::SetRate { rate, .. } => Some((*at, change.side(), *rate)),
-        LinkChange::Configure { .. } => None,
-    }
+    change.rate().map(|rate| (*at, change.side(), rate))
 }
 
 /// Half of the bytes that one TCP with Reno brings through in the time `length`, where this share of its packets is lost: Mathis et al. 1997,

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
 
+use quell_aqm::impair::Counts;
 use quell_hosts::confine::capabilities::{CapabilitySet, keep_only};
 use quell_hosts::topology::Topology;
 use quell_hosts::traffic::{Epoch, RunEnd, Sample};
@@ -200,7 +201,7 @@ impl Drop for LinkThread {
 #[derive(Debug, Default)]
 struct Losses {
     /// By side of a link.
-    impaired: Vec<u64>,
+    impaired: Vec<Counts>,
     /// By sockets and interfaces.
     others: u64,
 }
@@ -303,18 +304,18 @@ impl Carrier {
     ) -> Result<(), LinkFailure> {
         let total = link.report()?.lost_outside();
         let sides = self.sides.iter();
-        let impaired: Vec<u64> = sides
+        let impaired: Vec<Counts> = sides
             .map(|side| link.impaired(side.hop, side.direction))
             .collect();
-        let others = total - impaired.iter().sum::<u64>();
-        lost.impaired.resize(impaired.len(), 0);
+        let others = total - impaired.iter().map(|counts| counts.lost).sum::<u64>();
+        lost.impaired.resize(impaired.len(), Counts::default());
         for (index, side) in self.sides.iter().enumerate() {
-            let mut new = impaired[index] - lost.impaired[index];
+            let mut new = impaired[index].since(lost.impaired[index]);
             if index == 0 {
-                new += others - lost.others;
+                new.lost += others - lost.others;
             }
             let observer = link.observer_mut(side.hop, side.direction);
-            observer.recorder().on_lost_outside(new, now);
+            observer.recorder().on_outside(new, now);
         }
         *lost = Losses { impaired, others };
         Ok(())

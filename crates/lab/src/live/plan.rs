@@ -200,7 +200,7 @@ impl<'a> Plan<'a> {
                 seed: self.seed,
             };
         }
-        config.changes = self.scenario.changes.iter().flat_map(changes).collect();
+        config.changes = changes(&self.scenario);
         config.fastest = self.prepared.map_or(Rate::ZERO, Prepared::fastest);
         // Only sessions and programs say something.
         config.zeros =
@@ -235,7 +235,7 @@ impl<'a> Plan<'a> {
             rate: side.rate,
             framing: side.framing(),
             service: figures::service(side, self.seed, &component),
-            impairment: figures::impairment(side, self.seed, &component),
+            impairer: figures::impairer(side, self.seed, &component),
             discipline: figures::discipline(side, Random::new(self.seed, &component)),
             markers: markers(&self.scenario, which, self.seed),
             passage: passage(&self.scenario, which, self.seed),
@@ -479,22 +479,47 @@ fn most_in_flight(scenario: &Scenario, prepared: Option<Prepared>) -> [u64; 2] {
     [0, 1].map(|direction| planned[direction].max(fastest[direction]))
 }
 
-/// What a timed change is for the link.
-pub(super) fn changes(change: &quell_scenario::TimedChange) -> Vec<(Time, LinkChange)> {
-    let each = change.set.iter().filter_map(|setting| match setting {
-        Setting::Rate(side, rate) => Some(LinkChange::SetRate {
+/// What changes at the links, with its times.
+pub(super) fn changes(scenario: &Scenario) -> Vec<(Time, LinkChange)> {
+    let changes = scenario.changes.iter();
+    let each = changes.flat_map(|change| change.set.iter().map(|set| (change.time, set)));
+    each.flat_map(|(at, set)| {
+        link_changes(scenario, set)
+            .into_iter()
+            .map(move |change| (at, change))
+    })
+    .collect()
+}
+
+fn link_changes(scenario: &Scenario, setting: &Setting) -> Vec<LinkChange> {
+    match setting {
+        Setting::Rate(side, rate) => vec![LinkChange::SetRate {
             hop: side.hop,
             direction: side.direction,
             rate: *rate,
-        }),
-        Setting::Queue { side, key, value } => Some(LinkChange::Configure {
+        }],
+        Setting::Queue { side, key, value } => vec![LinkChange::Configure {
             hop: side.hop,
             direction: side.direction,
             key: key.clone(),
             value: value.clone(),
-        }),
+        }],
+        Setting::Impair { side, spec, .. } => vec![LinkChange::Impair {
+            hop: side.hop,
+            direction: side.direction,
+            impairment: spec.impairment(),
+        }],
+        Setting::Rtt { group, rtt } => {
+            let delays = figures::last_delays(scenario, scenario.groups[*group].path, *rtt);
+            let delays = delays.map(|(hop, direction, delay)| LinkChange::SetDelay {
+                hop,
+                direction,
+                group: Some(*group as u16),
+                delay,
+            });
+            delays.to_vec()
+        }
         // The hosts start and stop flows, and the flows know how they change.
-        Setting::Count { .. } | Setting::App { .. } => None,
-    });
-    each.map(|set| (change.time, set)).collect()
+        Setting::Count { .. } | Setting::App { .. } => Vec::new(),
+    }
 }

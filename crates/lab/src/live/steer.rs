@@ -62,9 +62,8 @@ impl Steering {
         // At time zero a change is one of the scenario itself; the first nanosecond is as good.
         let mut at = now.max(Time::from_nanos(1));
         let mut next = self.with(at, key, value)?;
-        let changes = next.scenario.changes.iter();
-        let changes = changes.filter(|change| change.time == at);
-        let changes: Vec<_> = changes.flat_map(plan::changes).collect();
+        let mut changes = plan::changes(&next.scenario);
+        changes.retain(|(time, _)| *time == at);
         if !changes.is_empty() {
             let changes = changes.into_iter().map(|(_, change)| change).collect();
             at = link.change(changes).ok_or(NotChanged::Over)?;

@@ -122,7 +122,7 @@ fn introduction(section: Section) -> &'static str {
         Section::Period => "A time alone is a fixed length.",
         Section::At => {
             "A table `[[at]]` for each instant, in the order of time. What can change: `link.rate`, `link.reverse.rate` (`0bit` is an outage), \
-             `group.NAME.count`, the parameters of queues that [queues.md](queues.md) calls live, and as `group.NAME.app.PARAMETER` those of \
+             the keys of `impair`, `group.NAME.count` and `rtt`, the parameters of queues that [queues.md](queues.md) calls live, and as `group.NAME.app.PARAMETER` those of \
              applications that can change: what a group does next follows the new value at once, in every world by the same plan."
         }
         Section::Run => "",

@@ -11,7 +11,8 @@ use quell_measure::{GroupId, Labelled};
 use quell_units::{Bytes, Ecn, Time};
 
 use super::frame::IpPacket;
-use super::pool::Frame;
+use super::offload::Offload;
+use super::pool::{Frame, Pool};
 
 /// A packet in the queue.
 #[derive(Debug)]
@@ -46,6 +47,36 @@ impl Descriptor {
             ip_offset: ip.offset,
             ecn: ip.ecn.bits(),
         }
+    }
+    /// The same packet in the same frame, for a while: a frame is given back once.
+    pub(crate) fn twin(&self) -> Self {
+        Self { ..*self }
+    }
+    /// The packet, copied into a free slot of `pool`; `None` without one.
+    pub(crate) fn in_slot_of_its_own(&self, pool: &mut Pool) -> Option<Self> {
+        let frame = pool.copy(self.frame)?;
+        Some(Self { frame, ..*self })
+    }
+    /// Flips a bit behind the IP header, at `place` in 2⁻⁶⁴ of them all. The checksum stays as it was, and is finished if it was not.
+    pub(crate) fn damage(&self, pool: &mut Pool, place: u64) {
+        let frame = self.frame;
+        let checksum = pool.offload(frame).checksum(pool.bytes(frame));
+        let bytes = pool.bytes_mut(frame);
+        if let Some((at, sum)) = checksum {
+            bytes[at..at + 2].copy_from_slice(&sum);
+        }
+        let packet = &mut bytes[self.ip_offset()..][..usize::from(self.ip_len)];
+        let header = match packet[0] >> 4 {
+            4 => usize::from(packet[0] & 15) * 4,
+            _ => 40,
+        };
+        let behind = &mut packet[header..];
+        let bit = ((u128::from(place) * (8 * behind.len()) as u128) >> 64) as usize;
+        if let Some(byte) = behind.get_mut(bit / 8) {
+            *byte ^= 1 << (bit % 8);
+        }
+        // Nothing is left to do, so that the host at the end looks at the checksum.
+        pool.describe(frame, &Offload::default());
     }
     /// The frame that holds the packet.
     pub fn frame(&self) -> Frame {

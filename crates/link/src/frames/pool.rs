@@ -208,6 +208,17 @@ impl Pool {
     pub(crate) fn described(&self, frame: Frame) -> usize {
         self.offset(frame.id) + usize::from(frame.start) - DESCRIPTION
     }
+    /// Copies `frame` into a free slot, with what is left to its interface. `None` without one, which is counted.
+    pub(crate) fn copy(&mut self, frame: Frame) -> Option<Frame> {
+        let copy = Frame {
+            id: self.take()?,
+            ..frame
+        };
+        let from = self.described(frame);
+        let bytes = from..from + DESCRIPTION + usize::from(frame.len);
+        self.bytes.copy_within(bytes, self.described(copy));
+        Some(copy)
+    }
     /// Puts a VLAN tag that the kernel delivered beside `frame` back behind the addresses, as the
     /// outermost tag (IEEE 802.1Q clause 9.3).
     pub(crate) fn insert_tag(&mut self, frame: Frame, protocol: u16, control: u16) -> Frame {

@@ -11,6 +11,7 @@
 //!
 //! A single link is only its [`Path`].
 
+use quell_aqm::impair::Counts;
 use quell_aqm::{Discipline, Observer};
 use quell_measure::{Direction, Hop, Hops};
 use quell_units::{ParameterError, Random, Rate, Time};
@@ -113,10 +114,20 @@ impl<O: Observer<Descriptor>> Chain<O> {
                 path.set_least_delay(left.min().unwrap_or(Time::ZERO));
             }
         }
-        Self {
+        let mut chain = Self {
             direction,
             paths,
             entries: ways.iter().map(|(_, first, _)| *first).collect(),
+        };
+        let planned = chain.paths.iter().map(Path::least_planned).min();
+        chain.may_be_delayed_by(planned.unwrap_or(Time::MAX));
+        chain
+    }
+
+    /// A group is delayed by no more than this behind its last queue, from some time on.
+    fn may_be_delayed_by(&mut self, delay: Time) {
+        for path in &mut self.paths {
+            path.may_be_delayed_by(delay);
         }
     }
 
@@ -155,7 +166,9 @@ impl<O: Observer<Descriptor>> Chain<O> {
         }
         let path = &mut self.paths[entry];
         path.header_values.enters(&mut packet, pool);
-        path.arrive(packet, at)
+        path.arrive(packet, at)?;
+        path.touch_frames(pool);
+        Ok(())
     }
 
     /// Lets everything happen that is due until `horizon`. Everything that arrives until then must have arrived.
@@ -180,6 +193,7 @@ impl<O: Observer<Descriptor>> Chain<O> {
                 }
             }
             self.paths[at].decide(horizon)?;
+            self.paths[at].touch_frames(pool);
         }
         Ok(())
     }
@@ -213,6 +227,7 @@ impl<O: Observer<Descriptor>> Chain<O> {
     }
     /// Plans one more change, after those of the same time. `at` is later than all that was decided.
     pub(crate) fn plan(&mut self, at: Time, change: LinkChange) {
+        self.may_be_delayed_by(change.delay().unwrap_or(Time::MAX));
         self.at_mut(change.side().0).plan(at, change);
     }
     /// Slots of packets dropped since they were last asked for.
@@ -223,12 +238,13 @@ impl<O: Observer<Descriptor>> Chain<O> {
     pub(crate) fn lost(&mut self) -> impl Iterator<Item = FrameId> + '_ {
         self.paths.iter_mut().flat_map(|path| path.lost())
     }
-    /// Packets lost behind the queues.
-    pub(crate) fn impaired(&self) -> u64 {
-        self.paths.iter().map(Path::impaired).sum()
+    /// Packets lost, copied and damaged behind the queues.
+    pub(crate) fn impaired(&self) -> Counts {
+        let paths = self.paths.iter().map(Path::impaired);
+        paths.fold(Counts::default(), Counts::plus)
     }
-    /// Packets lost behind the queue of a link.
-    pub(crate) fn impaired_at(&self, hop: Hop) -> u64 {
+    /// Packets lost, copied and damaged behind the queue of a link.
+    pub(crate) fn impaired_at(&self, hop: Hop) -> Counts {
         self.at(hop).impaired()
     }
     /// Packet values in headers, by all links together.

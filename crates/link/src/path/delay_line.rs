@@ -4,7 +4,8 @@
 //! Packets of one delay leave in the order in which they came, so each distinct delay is a plain
 //! first-in-first-out lane, and a small heap over the heads of the lanes knows which is next. At
 //! equal times the lane of the smaller delay goes first: its packet left the link later, but
-//! packets of one flow share a lane, so no flow is reordered.
+//! packets of one flow share a lane, so no flow is reordered. A group whose delay changes gets a lane of its own,
+//! from which nothing leaves before what was on its way.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -29,8 +30,11 @@ struct Lane<T> {
     /// The longest random time besides it, in nanoseconds below 2³², and the stream of random times.
     noise: u64,
     random: Random,
-    /// The last release: packets keep their order.
+    /// The last release, where packets keep their order by it: with noise, or because the delay of their group has changed.
     last: Time,
+    is_ordered: bool,
+    /// Of one group, whose delay has changed.
+    is_own: bool,
     items: VecDeque<(Time, T)>,
 }
 
@@ -63,6 +67,8 @@ impl<T> DelayLine<T> {
                     noise: noise.as_nanos().min(u32::MAX.into()),
                     random: random(index),
                     last: Time::ZERO,
+                    is_ordered: !noise.is_zero(),
+                    is_own: false,
                     items: VecDeque::new(),
                 })
                 .collect(),
@@ -78,7 +84,7 @@ impl<T> DelayLine<T> {
             .unwrap_or(0);
         let lane = &mut self.lanes[index];
         let mut release = end + lane.delay;
-        if lane.noise > 0 {
+        if lane.is_ordered {
             // Draws are finer than nanoseconds.
             let draw = (u64::from(lane.random.u32()) * lane.noise) >> 32;
             release = (release + Time::from_nanos(draw)).max(lane.last);
@@ -91,15 +97,34 @@ impl<T> DelayLine<T> {
         self.len += 1;
     }
 
-    /// Inserts an item that may overtake others: `end` may be before that of the item in front.
-    pub(crate) fn insert(&mut self, item: T, group: Option<u16>, end: Time) {
+    /// Inserts an item that may overtake others: `end` may be before that of the item in front. Others may overtake it where it `is_held`.
+    /// Returns its release.
+    pub(crate) fn insert(&mut self, item: T, group: Option<u16>, end: Time, is_held: bool) -> Time {
         let index = group
             .and_then(|group| self.lane_of.get(usize::from(group)))
             .copied()
             .unwrap_or(0);
         let lane = &mut self.lanes[index];
         let draw = (u64::from(lane.random.u32()) * lane.noise) >> 32;
-        let release = end + lane.delay + Time::from_nanos(draw);
+        let mut release = end + lane.delay + Time::from_nanos(draw);
+        if !is_held {
+            if lane.is_own {
+                release = release.max(lane.last);
+            }
+            lane.last = lane.last.max(release);
+        }
+        self.insert_at(item, index, release);
+        release
+    }
+
+    /// Inserts a copy of the item of `group` that is released at this time.
+    pub(crate) fn insert_copy(&mut self, item: T, group: Option<u16>, release: Time) {
+        let index = group.and_then(|group| self.lane_of.get(usize::from(group)));
+        self.insert_at(item, index.copied().unwrap_or(0), release);
+    }
+
+    fn insert_at(&mut self, item: T, index: usize, release: Time) {
+        let lane = &mut self.lanes[index];
         let behind = lane.items.iter().rev();
         let overtaken = behind.take_while(|(at, _)| *at > release).count();
         let place = lane.items.len() - overtaken;
@@ -110,6 +135,37 @@ impl<T> DelayLine<T> {
         }
         lane.items.insert(place, (release, item));
         self.len += 1;
+    }
+
+    /// Remembers the last release of each lane: nothing in it was held back.
+    pub(crate) fn remember(&mut self) {
+        for lane in &mut self.lanes {
+            let last = lane.items.back().map(|(at, _)| *at);
+            lane.last = lane.last.max(last.unwrap_or(Time::ZERO));
+        }
+    }
+
+    /// Delays what follows of a group by `delay`. What was not held back is not overtaken: the last releases are remembered.
+    pub(crate) fn set_delay(&mut self, group: usize, delay: Time) {
+        let Some(index) = self.lane_of.get(group).copied() else {
+            return;
+        };
+        let lane = &mut self.lanes[index];
+        if lane.is_own {
+            lane.delay = delay;
+            return;
+        }
+        let lane = Lane {
+            delay,
+            noise: lane.noise,
+            random: lane.random.clone(),
+            last: lane.last,
+            is_ordered: true,
+            is_own: true,
+            items: VecDeque::new(),
+        };
+        self.lane_of[group] = self.lanes.len();
+        self.lanes.push(lane);
     }
 
     /// The next item whose release is due at `now`, with the time of its release.
@@ -131,6 +187,10 @@ impl<T> DelayLine<T> {
     /// When the next item is released.
     pub(crate) fn next_release(&self) -> Option<Time> {
         self.heads.peek().map(|Reverse((release, _))| *release)
+    }
+    /// Number of groups.
+    pub(crate) fn groups(&self) -> usize {
+        self.lane_of.len()
     }
     /// Number of items that wait.
     pub(crate) fn len(&self) -> usize {

@@ -11,13 +11,13 @@ mod header_values;
 
 use std::collections::VecDeque;
 
-use quell_aqm::impair::Impairer;
+use quell_aqm::impair::{Counts, Impairer, Impairment};
 use quell_aqm::marker::{Marker, Passage};
 use quell_aqm::{Bottleneck, Departure, Discipline, Observer};
 use quell_units::{ParameterError, Random, Rate, Time};
 
 use crate::config::{DirectionConfig, LinkChange};
-use crate::frames::{Descriptor, FrameId};
+use crate::frames::{Descriptor, FrameId, Pool};
 use collector::Collector;
 use delay_line::DelayLine;
 use header_values::HeaderValues;
@@ -65,10 +65,11 @@ impl<O: Observer<Descriptor>> Path<O> {
             behind: Behind {
                 delay_line: DelayLine::new(delays),
                 onward: None,
-                impairer: config
-                    .impairment
-                    .map(|(impairment, random)| Impairer::new(impairment, random)),
+                is_impaired: config.impairer.is_in_use(),
+                impairer: config.impairer,
                 lost: Vec::new(),
+                damaged: Vec::new(),
+                copies: Vec::new(),
             },
             changes: changes.into(),
             least_delay: delays.iter().copied().min().unwrap_or(Time::ZERO),
@@ -96,6 +97,16 @@ impl<O: Observer<Descriptor>> Path<O> {
     }
     fn set_least_delay(&mut self, delay: Time) {
         self.least_delay = delay;
+    }
+    /// The smallest delay that a change gives a group.
+    fn least_planned(&self) -> Time {
+        let planned = self.changes.iter();
+        let planned = planned.filter_map(|(_, change)| change.delay());
+        planned.min().unwrap_or(Time::MAX)
+    }
+    /// A group is delayed by no more than this from some time on.
+    fn may_be_delayed_by(&mut self, delay: Time) {
+        self.least_delay = self.least_delay.min(delay);
     }
     fn least_delay(&self) -> Time {
         self.least_delay
@@ -170,9 +181,52 @@ impl<O: Observer<Descriptor>> Path<O> {
                 LinkChange::Configure { key, value, .. } => {
                     self.queue.configure(&key, &value, at, &mut sink)?
                 }
+                LinkChange::Impair { impairment, .. } => {
+                    self.queue.advance(at, &mut sink);
+                    drop(sink);
+                    self.behind.impair(impairment);
+                }
+                LinkChange::SetDelay { group, delay, .. } => {
+                    self.queue.advance(at, &mut sink);
+                    drop(sink);
+                    self.behind.set_delay(group, delay);
+                }
             }
         }
         Ok(())
+    }
+
+    /// Damages packets and makes copies of others, as was decided since this was last called. Without a free slot there is no copy.
+    #[inline]
+    fn touch_frames(&mut self, pool: &mut Pool) {
+        if self.behind.is_impaired {
+            self.copy_and_damage(pool);
+        }
+    }
+
+    #[cold]
+    fn copy_and_damage(&mut self, pool: &mut Pool) {
+        let behind = &mut self.behind;
+        // A copy is whole.
+        for (original, at) in behind.copies.drain(..) {
+            let Some(copy) = original.in_slot_of_its_own(pool) else {
+                behind.impairer.is_not_doubled();
+                continue;
+            };
+            if behind.onward.is_some() {
+                let waited = self.queue.observer().waited(original.frame().id);
+                let id = copy.frame().id;
+                self.queue.observer_mut().has_waited(id, waited);
+            }
+            let group = copy.group();
+            match behind.onward.as_mut().filter(|onward| onward.takes(group)) {
+                None => behind.delay_line.insert_copy(copy, group, at),
+                Some(onward) => onward.insert_at(copy, at),
+            }
+        }
+        for (packet, place) in behind.damaged.drain(..) {
+            packet.damage(pool, place);
+        }
     }
 
     /// The next packet whose release is due at `now`, with that time.
@@ -202,9 +256,9 @@ impl<O: Observer<Descriptor>> Path<O> {
     pub(crate) fn lost(&mut self) -> std::vec::Drain<'_, FrameId> {
         self.behind.lost.drain(..)
     }
-    /// Packets lost behind the queue.
-    pub(crate) fn impaired(&self) -> u64 {
-        self.behind.impairer.as_ref().map_or(0, Impairer::lost)
+    /// Packets lost, copied and damaged behind the queue.
+    pub(crate) fn impaired(&self) -> Counts {
+        self.behind.impairer.counts()
     }
     /// Packets newly marked CE.
     pub(crate) fn marks(&self) -> u64 {
@@ -260,27 +314,80 @@ struct Behind {
     delay_line: DelayLine<Descriptor>,
     /// The way to the next link, where there are several.
     onward: Option<Onward>,
-    impairer: Option<Impairer>,
+    /// Whether the impairer decides on packets.
+    is_impaired: bool,
+    impairer: Impairer,
     /// Slots of packets that were lost.
     lost: Vec<FrameId>,
+    /// Packets that are still to be damaged, each with the place.
+    damaged: Vec<(Descriptor, u64)>,
+    /// Packets that are still to be copied, each with the release of the copy, or its arrival at the next link.
+    copies: Vec<(Descriptor, Time)>,
+}
+
+impl Behind {
+    /// Impairs packets like this from now on.
+    fn impair(&mut self, impairment: Impairment) {
+        if !self.is_impaired {
+            self.delay_line.remember();
+        }
+        self.impairer.set(impairment);
+        self.is_impaired = true;
+    }
+
+    /// Delays a group by `delay` from now on.
+    fn set_delay(&mut self, group: Option<u16>, delay: Time) {
+        if !self.is_impaired {
+            self.delay_line.remember();
+        }
+        match group {
+            Some(group) => self.delay_line.set_delay(group.into(), delay),
+            None => {
+                for group in 0..self.delay_line.groups() {
+                    self.delay_line.set_delay(group, delay);
+                }
+            }
+        }
+    }
+
+    /// Puts a packet that leaves the queue at `end` where it goes, if it is not lost.
+    #[cold]
+    fn judge(&mut self, packet: Descriptor, end: Time) {
+        let Some(fate) = self.impairer.judge(end) else {
+            self.lost.push(packet.frame().id);
+            return;
+        };
+        let group = packet.group();
+        let is_touched = fate.is_doubled || fate.damage.is_some();
+        let twin = is_touched.then(|| [packet.twin(), packet.twin()]);
+        let onward = self.onward.as_mut().filter(|onward| onward.takes(group));
+        let at = match onward {
+            None => self.delay_line.insert(packet, group, fate.at, fate.is_held),
+            Some(onward) => onward.insert(packet, fate.at),
+        };
+        let Some([copy, damaged]) = twin else {
+            return;
+        };
+        if fate.is_doubled {
+            self.copies.push((copy, at));
+        }
+        if let Some(place) = fate.damage {
+            self.damaged.push((damaged, place));
+        }
+    }
 }
 
 /// Packets enter the delay line as they start, planned from their end; or the way to the next link.
 fn into(behind: &mut Behind) -> impl FnMut(Descriptor, Departure) {
     |packet, departure| {
         let group = packet.group();
-        let onward = behind.onward.as_mut().filter(|onward| onward.takes(group));
-        let Some(impairer) = &mut behind.impairer else {
-            match onward {
-                None => behind.delay_line.push(packet, group, departure.end),
-                Some(onward) => onward.push(packet, departure.end),
-            }
+        if behind.is_impaired {
+            behind.judge(packet, departure.end);
             return;
-        };
-        match (impairer.judge(departure.end), onward) {
-            (Some(at), None) => behind.delay_line.insert(packet, group, at),
-            (Some(at), Some(onward)) => onward.insert(packet, at),
-            (None, _) => behind.lost.push(packet.frame().id),
+        }
+        match behind.onward.as_mut().filter(|onward| onward.takes(group)) {
+            None => behind.delay_line.push(packet, group, departure.end),
+            Some(onward) => onward.push(packet, departure.end),
         }
     }
 }
@@ -329,9 +436,14 @@ impl Onward {
         self.items.push_back((end + self.delay, packet));
     }
 
-    /// `packet` leaves the queue at `end`, and may overtake others.
-    fn insert(&mut self, packet: Descriptor, end: Time) {
+    /// `packet` leaves the queue at `end`, and may overtake others. Returns its arrival.
+    fn insert(&mut self, packet: Descriptor, end: Time) -> Time {
         let arrival = end + self.delay;
+        self.insert_at(packet, arrival);
+        arrival
+    }
+
+    fn insert_at(&mut self, packet: Descriptor, arrival: Time) {
         let behind = self.items.iter().rev();
         let overtaken = behind.take_while(|(at, _)| *at > arrival).count();
         let place = self.items.len() - overtaken;

@@ -4,7 +4,6 @@ use super::*;
 use crate::frames::Frame;
 use crate::frames::frame::IpPacket;
 use proptest::prelude::*;
-use quell_aqm::impair::Impairment;
 use quell_aqm::link_trace::{ChanceTrace, LinkTrace, RateTrace, Trace};
 use quell_aqm::marker::MARKERS;
 use quell_aqm::medium::Medium;
@@ -14,6 +13,7 @@ use quell_measure::{Direction, Hop};
 use quell_units::{Bytes, Ecn, Probability, Random, Settings};
 
 mod chain;
+mod changing;
 mod headers;
 mod networks;
 
@@ -67,8 +67,12 @@ fn moving(kind: u8, delays: &[Time]) -> Path<Drops> {
         jitter: US(700),
         ..Impairment::default()
     };
-    let impaired = (kind > 2).then(|| (impairment, Random::new(1, "impair")));
-    of(delays, Vec::new(), service, impaired)
+    of(
+        delays,
+        Vec::new(),
+        service,
+        (kind > 2).then_some(impairment),
+    )
 }
 
 fn path(delays: &[Time], changes: Vec<(Time, LinkChange)>) -> Path<Drops> {
@@ -79,7 +83,7 @@ fn of(
     delays: &[Time],
     changes: Vec<(Time, LinkChange)>,
     service: Service,
-    impairment: Option<(Impairment, Random)>,
+    impairment: Option<Impairment>,
 ) -> Path<Drops> {
     let rate = Rate::from_mbps(10);
     let mut settings = Settings::new(disciplines::find("fifo").unwrap().parameters);
@@ -93,7 +97,7 @@ fn of(
         rate,
         framing: Default::default(),
         service,
-        impairment,
+        impairer: Impairer::new(impairment, 1, "path"),
         discipline,
         markers: Vec::new(),
         passage: None,

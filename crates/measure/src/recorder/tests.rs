@@ -213,7 +213,11 @@ fn marks_and_drops_count_by_reason_in_the_segment_in_which_they_happen() {
         recorder.on_marked(QUEUE, &packet, reason, ms(at));
     }
     recorder.on_dropped(&packet, &drop_of(DropReason::Limit, false), ms(25));
-    recorder.on_lost_outside(3, ms(26));
+    let lost = impair::Counts {
+        lost: 3,
+        ..impair::Counts::default()
+    };
+    recorder.on_outside(lost, ms(26));
     let results = recorder.finish(ms(30));
     let queue = &results.phases[0].queues[0];
     assert_eq!(
@@ -226,7 +230,7 @@ fn marks_and_drops_count_by_reason_in_the_segment_in_which_they_happen() {
         (1, 1, 1)
     );
     let whole = &results.whole;
-    assert_eq!((whole.queues[0].marked, whole.lost_outside), (3, 3));
+    assert_eq!((whole.queues[0].marked, whole.outside), (3, lost));
     assert_eq!(
         whole.groups[0].map(|group| (group.marked, group.dropped)),
         Some((3, 1))

@@ -3,6 +3,7 @@
 use super::*;
 use crate::app::AppFigure;
 use crate::timeline::Span;
+use quell_aqm::impair;
 use quell_units::Rate;
 
 const DIST: Dist = Dist {
@@ -29,7 +30,10 @@ fn figures(hop: Hop, direction: Direction, groups: Vec<Option<GroupPackets>>) ->
         busy: Time::from_secs(25),
         share: None,
         backlogged: Some(Time::from_secs(20)),
-        lost_outside: 1,
+        outside: impair::Counts {
+            lost: 1,
+            ..impair::Counts::default()
+        },
         queues: vec![QueueSummary {
             name: "l4s".to_owned(),
             hop: ["wifi", "access"][hop.index()].to_owned(),

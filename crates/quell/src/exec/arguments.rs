@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, ValueEnum};
 use quell_exec::Ecn;
 
 use crate::arguments::{GuestPlace, Patience, VIRTUAL};
@@ -93,12 +93,8 @@ pub(crate) struct Behind {
     /// The same as a delay one way: --delay 20ms is --rtt 40ms
     #[arg(long, alias = "latency", value_name = "TIME", conflicts_with = "rtt", help_heading = LINK)]
     pub(crate) delay: Option<String>,
-    /// Lose this share of the packets in each direction behind its queue: 1%, or 0.01
-    #[arg(long, value_name = "SHARE", help_heading = LINK)]
-    pub(crate) loss: Option<String>,
-    /// Delay packets in each direction by a random time from zero to this one; they keep their order
-    #[arg(long, value_name = "TIME", help_heading = LINK)]
-    pub(crate) jitter: Option<String>,
+    #[command(flatten)]
+    pub(crate) impairments: Impairments,
     /// Queue of each direction that has a rate, such as dualpi2:target=15ms, or wifi=fq_codel where there are several links [default: fifo:limit=100ms]
     #[arg(long, value_name = "QUEUE", conflicts_with_all = ["down_queue", "up_queue"], help_heading = LINK)]
     pub(crate) queue: Vec<String>,
@@ -199,6 +195,74 @@ pub(crate) struct Behind {
     /// Exit with code 125 if the report has a warning and the program succeeded; the results are kept
     #[arg(long, help_heading = RESULTS)]
     pub(crate) strict: bool,
+}
+
+/// What the path does to packets behind the queues: options without their dashes, and values. With `down-` or `up-` in front an option is
+/// of one direction.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Impairments(pub(crate) Vec<(String, String)>);
+
+/// Names of both directions and of one, the value, the help.
+const IMPAIRMENTS: [([&str; 3], &str, &str); 5] = [
+    (
+        ["loss", "down-loss", "up-loss"],
+        "SHARE",
+        "Lose this share of the packets in each direction behind its queue: 1%, or 0.01; --down-loss and --up-loss in one, and so with the next four",
+    ),
+    (
+        ["jitter", "down-jitter", "up-jitter"],
+        "TIME",
+        "Delay packets in each direction by a random time from zero to this one; they keep their order",
+    ),
+    (
+        ["reorder", "down-reorder", "up-reorder"],
+        "SHARE",
+        "Hold this share of the packets back, so that others overtake them: 5%, or 5%:hold=20ms",
+    ),
+    (
+        ["duplicate", "down-duplicate", "up-duplicate"],
+        "SHARE",
+        "Deliver this share of the packets twice",
+    ),
+    (
+        ["corrupt", "down-corrupt", "up-corrupt"],
+        "SHARE",
+        "Flip a bit of this share of the packets; the checksum stays",
+    ),
+];
+
+impl Args for Impairments {
+    fn augment_args(command: Command) -> Command {
+        let each = IMPAIRMENTS.iter().flat_map(|(names, value, help)| {
+            names.iter().enumerate().map(move |(index, name)| {
+                let one = Arg::new(*name).long(*name).value_name(*value);
+                let one = one.help(*help).help_heading(LINK).hide(index > 0);
+                match index {
+                    0 => one,
+                    _ => one.conflicts_with(names[0]),
+                }
+            })
+        });
+        command.args(each)
+    }
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for Impairments {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let names = IMPAIRMENTS.iter().flat_map(|(names, ..)| names);
+        let given = names.filter_map(|name| {
+            let value = matches.get_one::<String>(name)?;
+            Some(((*name).to_owned(), value.clone()))
+        });
+        Ok(Self(given.collect()))
+    }
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
 }
 
 /// Where a program runs.

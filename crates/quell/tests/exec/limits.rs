@@ -19,6 +19,10 @@ pub(crate) const CASES: &[Case] = &[
         "changes_happen_at_their_times_and_results_are_written",
         changes_happen_at_their_times_and_results_are_written,
     ),
+    (
+        "losses_damage_copies_and_the_rtt_change_at_their_times",
+        losses_damage_copies_and_the_rtt_change_at_their_times,
+    ),
 ];
 
 fn number(value: &Value, pointer: &str) -> f64 {
@@ -170,4 +174,66 @@ fn changes_happen_at_their_times_and_results_are_written(fake: &Fake) {
             Ok::<(), Missed>(())
         },
     );
+}
+
+fn losses_damage_copies_and_the_rtt_change_at_their_times(fake: &Fake) {
+    let out = tempfile::tempdir().unwrap();
+    let folder = out.path().join("result");
+    let options = |more: &[&str]| -> Vec<String> {
+        let usual = ["--down", "20mbit", "--delay", "5ms", "--far-cc", "cubic"];
+        usual.iter().chain(more).map(ToString::to_string).collect()
+    };
+    let read = |options: Vec<String>, seconds: u32| {
+        let options: Vec<&str> = options.iter().map(String::as_str).collect();
+        let (said, report) = fake.role(&options, "read", &format!("{SERVER}:{SOURCE} {seconds}"));
+        (said.trim().parse::<f64>().unwrap(), report)
+    };
+    // From 1 s to 3 s nothing comes, whether it is lost or every packet is damaged; at most 20 Mbit/s before that and later.
+    for (outage, over) in [
+        ("loss=100%", "loss=0%"),
+        ("down.corrupt=100%", "down.corrupt=0%"),
+    ] {
+        let (bytes, report) = read(options(&["--at", "1s", outage, "--at", "3s", over]), 4);
+        assert!(
+            (1e5..2.4 * 20e6 / 8.0).contains(&bytes),
+            "{outage}: {bytes}"
+        );
+        let link = &report["summary"]["link"];
+        let counted = [&link["lost_outside"], &link["corrupted"]];
+        let more = counted.iter().filter_map(|count| count.as_u64()).max();
+        assert!(more > Some(3), "{outage}: {link:#}");
+    }
+    // It goes on after the outage, with copies, and the result can be played again with its RTTs.
+    let more = [
+        "--up-loss",
+        "0.1%",
+        "--down-duplicate",
+        "10%",
+        "--down-reorder",
+        "1%:hold=2ms",
+        "--at",
+        "500ms",
+        "loss=100%",
+        "--at",
+        "700ms",
+        "loss=0%",
+        "--at",
+        "2s",
+        "rtt=60ms",
+        "--out",
+        folder.to_str().unwrap(),
+    ];
+    let (bytes, report) = read(options(&more), 4);
+    assert!(bytes > 100_000.0, "{bytes}");
+    let link = &report["summary"]["link"];
+    assert!(link["duplicated"].as_u64() > Some(100), "{link:#}");
+    assert_eq!(link.get("corrupted"), None);
+    let scenario = std::fs::read_to_string(folder.join("scenario.toml")).unwrap();
+    assert!(scenario.contains("rtts = [\"2s 60ms\"]"), "{scenario}");
+    assert!(
+        scenario.contains("\"link.reverse.impair.loss\" = 1"),
+        "{scenario}"
+    );
+    let again = ["--scenario", folder.join("scenario.toml").to_str().unwrap()].map(str::to_owned);
+    assert!(read(again.to_vec(), 1).0 > 0.0);
 }

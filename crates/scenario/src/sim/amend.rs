@@ -33,8 +33,8 @@ impl<O: Observer<quell_sim::Packet> + Recording> Running<O> {
         let now = self.simulator.now();
         let lives = replanned(&self.scenario, &scenario, self.seed, now, &self.lifetimes);
         let lives = lives.map_err(|error| SimError::Scenario(error.to_string()))?;
-        let changes = scenario.changes.iter().filter(|change| change.time >= now);
-        let changes = changes.flat_map(plan::changes).collect();
+        let mut changes = plan::changes(&scenario);
+        changes.retain(|(at, _)| *at >= now);
         let planned: Vec<(Time, Option<Time>)> =
             lives.iter().map(|life| (life.start, life.stop)).collect();
         self.simulator.replan(&planned, changes);

@@ -11,6 +11,7 @@ use std::sync::atomic::AtomicBool;
 
 use quell_app::{Recorded, Report};
 use quell_aqm::Observer;
+use quell_aqm::impair::Counts;
 use quell_measure::{
     FlowId, FlowRecorder, GroupId, Histograms, LinkResults, Recorder, RunInfo, Summary, Timeline,
 };
@@ -108,8 +109,8 @@ pub struct Running<O> {
     /// The group, its start and its end.
     reports: Vec<(usize, Time, Time, Report)>,
     slow: SlowEvents,
-    /// Packets lost behind each queue that are counted.
-    lost: Vec<u64>,
+    /// Packets lost, copied and damaged behind each queue that are counted.
+    lost: Vec<Counts>,
     /// When progress is reported next.
     next_report: Time,
     /// The last end of a segment.
@@ -156,7 +157,7 @@ impl<O: Observer<quell_sim::Packet> + Recording> Running<O> {
             flows,
             reports: Vec::new(),
             slow,
-            lost: vec![0; 2 * scenario.links.len()],
+            lost: vec![Counts::default(); 2 * scenario.links.len()],
             next_report: slice(scenario),
             cut: Time::ZERO,
             ended: None,
@@ -250,9 +251,9 @@ impl<O: Observer<quell_sim::Packet> + Recording> Running<O> {
 
     /// Losses behind the queues count in the stretch that ends here, as in the live world.
     fn count_lost(&mut self) {
-        for ((lost, observer), counted) in self.simulator.lost_behind().zip(&mut self.lost) {
-            let new = lost - std::mem::replace(counted, lost);
-            observer.recorder().add_lost_outside(new);
+        for ((counts, observer), counted) in self.simulator.impaired().zip(&mut self.lost) {
+            let new = counts.since(std::mem::replace(counted, counts));
+            observer.recorder().add_outside(new);
         }
     }
 

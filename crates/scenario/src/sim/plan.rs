@@ -9,7 +9,7 @@ use quell_tcp::{Codepoint, EcnMode, ReceiveBuffer, ReceiverConfig, SenderConfig,
 use quell_units::{Bytes, Ecn, Random, Time};
 
 use super::SimError;
-use crate::figures::{discipline, group_control, impairment, noise, service};
+use crate::figures::{discipline, group_control, impairer, last_delays, noise, service};
 use crate::keys::DEFAULT_CONTROL;
 use crate::lifetimes::Lifetime;
 use crate::markers::markers;
@@ -60,7 +60,7 @@ pub(super) fn config(
             seed,
         },
         flows: lifetimes.iter().map(flow).collect(),
-        changes: scenario.changes.iter().flat_map(changes).collect(),
+        changes: changes(scenario),
     })
 }
 
@@ -114,7 +114,7 @@ fn link(scenario: &Scenario, hop: Hop, seed: u64) -> LinkConfig {
             rate: spec.rate,
             framing: spec.framing(),
             service: service(spec, seed, &component),
-            impairment: impairment(spec, seed, &component),
+            impairer: impairer(spec, seed, &component),
             discipline: discipline::<Packet>(spec, Random::new(seed, &component)),
             markers: markers(scenario, side, seed),
             passage: passage(scenario, side, seed),
@@ -222,21 +222,44 @@ fn transport(
     Ok(TransportConfig::Session(Box::new([end.clone(), end])))
 }
 
-pub(super) fn changes(change: &crate::TimedChange) -> Vec<(Time, LinkChange)> {
-    let each = change.set.iter().filter_map(|setting| match setting {
-        Setting::Rate(side, rate) => Some(LinkChange::Rate {
+/// What changes at the links, with its times.
+pub(super) fn changes(scenario: &Scenario) -> Vec<(Time, LinkChange)> {
+    let changes = scenario.changes.iter();
+    let each = changes.flat_map(|change| change.set.iter().map(|set| (change.time, set)));
+    each.flat_map(|(at, set)| link_changes(scenario, set).map(move |change| (at, change)))
+        .collect()
+}
+
+fn link_changes(scenario: &Scenario, setting: &Setting) -> impl Iterator<Item = LinkChange> {
+    let changes = match setting {
+        Setting::Rate(side, rate) => vec![LinkChange::Rate {
             hop: side.hop,
             direction: side.direction,
             rate: *rate,
-        }),
-        Setting::Queue { side, key, value } => Some(LinkChange::Queue {
+        }],
+        Setting::Queue { side, key, value } => vec![LinkChange::Queue {
             hop: side.hop,
             direction: side.direction,
             key: key.clone(),
             value: value.clone(),
-        }),
+        }],
+        Setting::Impair { side, spec, .. } => vec![LinkChange::Impair {
+            hop: side.hop,
+            direction: side.direction,
+            impairment: Box::new(spec.impairment()),
+        }],
+        Setting::Rtt { group, rtt } => {
+            let delays = last_delays(scenario, scenario.groups[*group].path, *rtt);
+            let delays = delays.map(|(hop, direction, delay)| LinkChange::Delay {
+                hop,
+                direction,
+                group: GroupId(*group as u32),
+                delay,
+            });
+            delays.to_vec()
+        }
         // Counts are in the lifetimes of flows, and these know how they change.
-        Setting::Count { .. } | Setting::App { .. } => None,
-    });
-    each.map(|set| (change.time, set)).collect()
+        Setting::Count { .. } | Setting::App { .. } => Vec::new(),
+    };
+    changes.into_iter()
 }

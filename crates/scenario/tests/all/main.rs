@@ -3,6 +3,8 @@
 
 #[path = "../browsing.rs"]
 mod browsing;
+#[path = "../changing.rs"]
+mod changing;
 #[path = "../common/mod.rs"]
 mod common;
 #[path = "../controls.rs"]

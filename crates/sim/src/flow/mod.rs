@@ -9,6 +9,7 @@
 //! segments of an earlier connection that are still in flight are dropped on arrival, and the
 //! flow's counters go on.
 
+use quell_app::recent::Recent;
 use quell_app::{
     Action, App, Application as _, ConnectionId, Data, Event, Input, Recorded, Repairs, Role,
     UNSENT,
@@ -137,6 +138,8 @@ struct Datagrams {
     sent: [u64; 2],
     /// Payload that has arrived at the receiver, in bytes.
     delivered: u64,
+    /// What has arrived at each end.
+    recent: Box<[Recent; 2]>,
 }
 
 impl Flow {
@@ -154,6 +157,7 @@ impl Flow {
                 ecn: *ecn,
                 sent: [0; 2],
                 delivered: 0,
+                recent: Box::default(),
             }),
         };
         let renewal = match &config.transport {
@@ -341,6 +345,9 @@ impl Flow {
             }
             Transport::Datagrams(datagrams) => {
                 options.take(packet.options());
+                if !datagrams.recent[end as usize].is_new(packet.sequence()) {
+                    return end;
+                }
                 if end == End::Receiver {
                     datagrams.delivered += packet.payload().get();
                 }

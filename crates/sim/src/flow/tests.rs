@@ -3,6 +3,7 @@
 use quell_app::{Period, Transfer};
 use quell_aqm::departure_clock::Framing;
 use quell_aqm::disciplines::find;
+use quell_aqm::impair::Impairer;
 use quell_aqm::{Discipline, Link};
 use quell_measure::{GroupId, Hops};
 use quell_tcp::{CcConfig, Flags, Segment};
@@ -28,7 +29,7 @@ fn network() -> Network<Blind> {
             rate,
             framing: Framing::default(),
             service: Default::default(),
-            impairment: None,
+            impairer: Impairer::new(None, 0, "none"),
             markers: Vec::new(),
             passage: None,
             discipline: Discipline::new("fifo", settings, Link { rate, mtu }, random).unwrap(),

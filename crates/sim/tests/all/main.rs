@@ -7,6 +7,8 @@ mod access;
 mod applications;
 #[path = "../calls.rs"]
 mod calls;
+#[path = "../changing.rs"]
+mod changing;
 #[path = "../datagrams.rs"]
 mod datagrams;
 #[path = "../memory.rs"]

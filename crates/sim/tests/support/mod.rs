@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 use quell_app::{Bulk, Cbr, Interval};
 use quell_aqm::departure_clock::Framing;
 use quell_aqm::disciplines::find;
+use quell_aqm::impair::Impairer;
 use quell_aqm::{Departure, Discipline, Drop, Link, MarkReason, Observer, QueueId};
 use quell_measure::{Direction, FlowId, GroupId, Hop};
 use quell_sim::{
@@ -84,7 +85,7 @@ pub(crate) fn side(kind: &str, settings: &[(&str, &str)], rate: Rate) -> Directi
         rate,
         framing: Framing::default(),
         service: Default::default(),
-        impairment: None,
+        impairer: Impairer::new(None, 0, "none"),
         markers: Vec::new(),
         passage: None,
         discipline: discipline(kind, settings, rate),

@@ -9,6 +9,7 @@ use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 
 use quell_app::Content;
+use quell_app::recent::Recent;
 use quell_units::{Bytes, Time};
 
 use crate::traffic::datagram::{self, BATCH, Incoming, Layout, Outgoing};
@@ -43,6 +44,7 @@ pub(in crate::traffic) struct DatagramEnd {
     pub(super) outlet: Outlet,
     pub(super) layout: Layout,
     pub(super) next_sequence: u64,
+    pub(super) recent: Recent,
     /// Taken from the application and not yet sent; at most one batch.
     pub(super) waiting: Vec<Outgoing>,
     /// The socket has no room; an event follows when it has.
@@ -65,6 +67,7 @@ impl DatagramEnd {
             outlet,
             layout,
             next_sequence: 0,
+            recent: Recent::default(),
             waiting: Vec::new(),
             blocked: false,
         }

@@ -130,9 +130,12 @@ impl End {
     pub(in crate::traffic) fn deliver(&mut self, context: &mut Context, incoming: &Incoming) {
         // The other host may have been quicker to see that the flow starts.
         self.go_up(context);
-        let State::Datagrams(datagrams) = &self.state else {
+        let State::Datagrams(datagrams) = &mut self.state else {
             return;
         };
+        if !datagrams.recent.is_new(incoming.sequence) {
+            return;
+        }
         let size = datagrams.layout.size(incoming.payload);
         if !self.source {
             self.shared(context)

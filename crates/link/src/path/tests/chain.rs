@@ -3,7 +3,7 @@
 use super::*;
 use crate::frames::Pool;
 use crate::path::chain::{Chain, Member, Spans};
-use quell_aqm::impair::Loss;
+use quell_aqm::impair::{Impairer, Loss};
 use quell_measure::Hops;
 
 const QUIET: Spans<'static> = Spans {
@@ -48,7 +48,7 @@ fn config(mbps: u64, limit: &str) -> DirectionConfig {
         passage: None,
         values: Default::default(),
         service: Default::default(),
-        impairment: None,
+        impairer: Impairer::new(None, 0, "none"),
     }
 }
 
@@ -286,10 +286,11 @@ proptest! {
             reorder: Probability::ratio(1, 10),
             hold: US(2_000),
             jitter: US(700),
+            ..Impairment::default()
         };
         let members = RATES.iter().zip(DELAYS).enumerate().map(|(place, (&mbps, delay))| Member {
             config: DirectionConfig {
-                impairment: (place != 1).then(|| (impairment, Random::new(7, &format!("impair.{place}")))),
+                impairer: Impairer::new((place != 1).then_some(impairment), 7, &format!("{place}")),
                 ..config(mbps, LIMIT)
             },
             delay,
@@ -320,8 +321,8 @@ proptest! {
             prop_assert_eq!(left.len() as u64 + inside, u64::from(arrived));
         }
         prop_assert!(chain.is_quiet());
-        let of_links: u64 = (0..3).map(|hop| chain.impaired_at(Hop(hop))).sum();
-        prop_assert_eq!((left.len() as u32, of_links), (arrived, chain.impaired()));
+        let of_links: u64 = (0..3).map(|hop| chain.impaired_at(Hop(hop)).lost).sum();
+        prop_assert_eq!((left.len() as u32, of_links), (arrived, chain.impaired().lost));
     }
 }
 

@@ -109,7 +109,7 @@ fn simulated() -> [Log; 2] {
         rate: Rate::UNLIMITED,
         framing: Default::default(),
         service: Default::default(),
-        impairment: None,
+        impairer: Impairer::new(None, 0, "none"),
         markers: Vec::new(),
         passage: None,
         discipline: discipline("fifo", Rate::UNLIMITED),

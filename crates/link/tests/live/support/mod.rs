@@ -12,6 +12,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use quell_aqm::impair::Impairer;
 use quell_aqm::{Discipline, Drop, Link as LinkOf, Observer, disciplines};
 use quell_link::{Descriptor, DirectionConfig, Link, LinkConfig, LinkReport, Port};
 use quell_testing::{Run, not_run};
@@ -380,7 +381,7 @@ pub fn direction(rate: Rate, kind: &str, settings: &[(&str, &str)]) -> Direction
         rate,
         framing: Default::default(),
         service: Default::default(),
-        impairment: None,
+        impairer: Impairer::new(None, 0, "none"),
         discipline,
         markers: Vec::new(),
         passage: None,

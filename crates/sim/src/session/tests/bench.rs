@@ -3,6 +3,7 @@
 use quell_app::{Action, Application, ConnectionId, Input, Message, Role};
 use quell_aqm::departure_clock::Framing;
 use quell_aqm::disciplines::find;
+use quell_aqm::impair::Impairer;
 use quell_aqm::{Discipline, Link, Observer};
 use quell_measure::{Direction, FlowId, GroupId, Hops};
 use quell_tcp::{CcConfig, ReceiverConfig, SenderConfig};
@@ -95,7 +96,7 @@ impl Bench {
                 rate,
                 framing: Framing::default(),
                 service: Default::default(),
-                impairment: None,
+                impairer: Impairer::new(None, 0, "none"),
                 markers: Vec::new(),
                 passage: None,
                 discipline: Discipline::new("fifo", settings, link, Random::new(1, "queue"))
@@ -156,7 +157,7 @@ impl Bench {
             timers: &mut self.timers,
         };
         act(&mut self.session, &mut world);
-        self.network.free_lost(&mut self.options);
+        self.network.settle(&mut self.options);
         self.network.set_timers(self.timers.next());
     }
 

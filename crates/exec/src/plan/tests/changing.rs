@@ -1,0 +1,88 @@
+//! Losses, jitter, reordering and the base RTT, changed while the program runs.
+
+use super::*;
+
+#[test]
+fn changes_of_losses_and_of_the_rtt_have_short_keys_for_both_directions_and_for_one() {
+    let changes = |at: &[(&str, &str)]| {
+        let at = at
+            .iter()
+            .map(|(time, change)| ((*time).to_owned(), (*change).to_owned()));
+        let options = LinkOptions {
+            at: at.collect(),
+            ..options(Some("20mbit"), None)
+        };
+        Plan::new(&options).map(|plan| plan.changes())
+    };
+    let sides = |change: &str| -> Vec<(Direction, String)> {
+        let made = changes(&[("1s", change)]).unwrap_or_else(|why| panic!("{change}: {why}"));
+        made.iter()
+            .map(|(_, change)| (change.direction(), format!("{change:?}")))
+            .collect()
+    };
+    let both = sides("loss=100%");
+    assert_eq!(
+        both.iter().map(|(way, _)| *way).collect::<Vec<_>>(),
+        Direction::BOTH
+    );
+    assert_eq!(sides("down.loss=100%"), both[..1]);
+    assert_eq!(sides("link.reverse.impair.loss=1"), both[1..]);
+    assert_eq!(sides("link.reverse.impair.loss=100%"), both[1..]);
+    let delay = sides("delay=40ms");
+    assert_eq!((delay.len(), sides("rtt=80ms")), (2, delay));
+    for (change, part) in [
+        (
+            "loss=1",
+            "--at 1s loss=1: must be a share of the packets, such as 1% or 0.01",
+        ),
+        ("link.impair.loss=2", "must be"),
+        ("rtt=80", "--at 1s rtt=80: "),
+        ("rtt=20s", "at most 10 s"),
+        ("down.hold=9ms", "has an effect only beside reorder"),
+        ("mtu=900", "only the link can change"),
+    ] {
+        let why = changes(&[("1s", change)]).unwrap_err().to_string();
+        assert!(why.contains(part), "{change}: {why}");
+    }
+    for (one, other) in [("loss=1%", "down.loss=2%"), ("rtt=1s", "delay=2s")] {
+        let why = changes(&[("1s", one), ("1s", other)])
+            .unwrap_err()
+            .to_string();
+        assert!(why.contains("is set twice at this time"), "{why}");
+    }
+    assert_eq!(
+        changes(&[("2s", "rtt=1s"), ("1s", "loss=0.5")])
+            .unwrap()
+            .len(),
+        4
+    );
+}
+
+#[test]
+fn a_wish_of_a_running_link_is_as_if_it_had_been_planned() {
+    let options = |at: &[(&str, &str)]| LinkOptions {
+        rtt: Some("20ms".to_owned()),
+        at: at
+            .iter()
+            .map(|(time, change)| ((*time).to_owned(), (*change).to_owned()))
+            .collect(),
+        ..options(Some("20mbit"), None)
+    };
+    let plan = Plan::new(&options(&[("3s", "rtt=30ms")])).unwrap();
+    let wishes = [("up.jitter", "4ms"), ("reorder", "5%"), ("delay", "20ms")];
+    let wishes = wishes.map(|(key, value)| (key.to_owned(), value.to_owned()));
+    let (changed, made) = plan.with_changes(Time::from_secs(1), &wishes).unwrap();
+    let planned = [
+        ("1s", "up.jitter=4ms"),
+        ("1s", "reorder=5%"),
+        ("1s", "delay=20ms"),
+        ("3s", "rtt=30ms"),
+    ];
+    let planned = Plan::new(&options(&planned)).unwrap();
+    assert_eq!(changed.changes(), planned.changes());
+    assert_eq!(
+        (made.len(), planned.longest_rtt()),
+        (5, Time::from_millis(40))
+    );
+    assert_eq!(plan.prepared_rtt(), Time::from_secs(1));
+}

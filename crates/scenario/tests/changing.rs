@@ -1,0 +1,199 @@
+//! What happens behind the queues, and base RTTs, changed during a run: each key has an effect, in both directions, and the same as
+//! if it had been so from the start.
+
+use std::sync::atomic::AtomicBool;
+
+use quell_measure::Summary;
+use quell_scenario::{Override, Scenario, World, sim};
+use quell_units::Time;
+
+const PLAIN: &str = "rate = \"10mbit\"\n";
+
+fn with(link: &str, changes: &[(&str, &str)]) -> String {
+    let at: String = changes
+        .iter()
+        .map(|(time, set)| format!("[[at]]\ntime = \"{time}\"\nphase = false\nset = {{ {set} }}\n"))
+        .collect();
+    format!(
+        "schema = 1\nname = \"changing\"\n[link]\n{link}queue = {{ kind = \"fifo\", limit = \"60p\" }}\n[[group]]\nname = \"a\"\n\
+         rtt = \"20ms\"\nstart = \"10ms\"\napp = \"bulk\"\n[[group]]\nname = \"b\"\nrtt = \"40ms\"\nstart = \"10ms\"\n\
+         app = {{ kind = \"cbr\", size = \"500B\", interval = \"5ms\" }}\n{at}[run]\nduration = \"4s\"\n"
+    )
+}
+
+fn load(text: &str) -> Result<Scenario, String> {
+    let loaded = Scenario::load("f.toml", text, &[] as &[Override], Some(World::Sim));
+    let scenario = loaded.map_err(|problems| problems.to_string())?.scenario;
+    assert_eq!(Scenario::parse(&scenario.to_toml()).unwrap(), scenario);
+    Ok(scenario)
+}
+
+fn summary(text: &str) -> Summary {
+    let scenario = load(text).unwrap_or_else(|why| panic!("{text}{why}"));
+    sim::run(&scenario, 1, &AtomicBool::new(false), &mut ())
+        .unwrap()
+        .summary
+}
+
+fn result(text: &str) -> String {
+    serde_json::to_string(&summary(text).figures).unwrap()
+}
+
+/// Each key of `impair`: what has to be there beside it, and a value.
+const KEYS: [(&str, &str, &str); 9] = [
+    ("loss", "jitter = \"1ms\"", "0.05"),
+    ("enter", "loss = 0.01", "0.02"),
+    ("leave", "enter = 0.01", "0.9"),
+    ("bad", "enter = 0.01", "0.3"),
+    ("reorder", "loss = 0.01", "0.1"),
+    ("hold", "reorder = 0.1", "\"40ms\""),
+    ("duplicate", "loss = 0.01", "0.1"),
+    ("corrupt", "loss = 0.01", "0.02"),
+    ("jitter", "loss = 0.01", "\"15ms\""),
+];
+
+#[test]
+fn each_key_changes_a_run_from_its_time_on_and_from_the_start_if_that_is_its_time() {
+    for (key, beside, value) in KEYS {
+        for (table, direction) in [("impair", "link"), ("reverse.impair", "link.reverse")] {
+            let side = |keys: &str| match direction {
+                "link" => format!("{PLAIN}{table} = {{ {keys} }}\n"),
+                _ => format!("{PLAIN}reverse = {{ rate = \"2mbit\", impair = {{ {keys} }} }}\n"),
+            };
+            let (before, after) = (side(beside), side(&format!("{beside}, {key} = {value}")));
+            let set = format!("\"{direction}.impair.{key}\" = {value}");
+            let constant = result(&with(&before, &[]));
+            assert_ne!(result(&with(&before, &[("2s", &set)])), constant, "{set}");
+            assert_eq!(
+                result(&with(&before, &[("1ns", &set)])),
+                result(&with(&after, &[])),
+                "{set}"
+            );
+            // After the last packet it has no effect.
+            assert_eq!(
+                result(&with(&before, &[("3999999us", &set)])),
+                constant,
+                "{set}"
+            );
+        }
+    }
+}
+
+#[test]
+fn copies_and_damage_are_counted_beside_losses_and_are_not_there_without() {
+    let text = with(
+        &format!("{PLAIN}impair = {{ duplicate = 0.05, corrupt = 0.02 }}\n"),
+        &[],
+    );
+    let figures = summary(&text).figures;
+    let packets: u64 = figures.queues.iter().map(|queue| queue.packets).sum();
+    let share = |count: u64| count as f64 / packets as f64;
+    assert!(
+        (0.035..0.065).contains(&share(figures.link.duplicated)),
+        "{packets} {:?}",
+        figures.link
+    );
+    assert!(
+        (0.010..0.030).contains(&share(figures.link.corrupted)),
+        "{packets} {:?}",
+        figures.link
+    );
+    assert_eq!(figures.link.lost_outside, 0);
+    let plain = result(&with(PLAIN, &[]));
+    assert!(!plain.contains("duplicated") && !plain.contains("corrupted"));
+}
+
+#[test]
+fn a_base_rtt_changes_for_its_group_alone_and_counts_in_windows() {
+    let change = [("2s", "\"group.b.rtt\" = \"200ms\"")];
+    let moved = summary(&with(PLAIN, &change));
+    let still = summary(&with(PLAIN, &[("2s", "\"group.b.rtt\" = \"40ms\"")]));
+    let plain = summary(&with(PLAIN, &[]));
+    let delay = |summary: &Summary, of: &str| {
+        let app = serde_json::to_value(&summary.figures.groups).unwrap();
+        app[1]["app"]["one_way_delay_ms"][of]
+            .as_f64()
+            .unwrap_or_else(|| panic!("{app:#}"))
+    };
+    assert_eq!(delay(&plain, "max"), delay(&still, "max"));
+    // 20 ms and a queue of up to 60 packets before, 100 ms afterwards.
+    assert!(delay(&moved, "max") >= 100.0 && delay(&moved, "p25") < 100.0);
+    // Hosts know the longest from the start.
+    let windows = |rtt: &str| {
+        let set = format!("\"group.a.rtt\" = \"{rtt}\"");
+        quell_scenario::largest_window(quell_scenario::in_flight(
+            &load(&with(PLAIN, &[("2s", &set)])).unwrap(),
+        ))
+    };
+    assert!(windows("2s") > windows("30ms"));
+}
+
+#[test]
+fn what_cannot_change_is_refused_with_its_line() {
+    for (set, expected) in [
+        (
+            "\"link.impair.loss\" = 1.5",
+            "link.impair.loss = 1.5: must be",
+        ),
+        (
+            "\"link.impair.loss\" = \"5%\"",
+            "link.impair.loss = \"5%\": must be",
+        ),
+        (
+            "\"link.impair.hold\" = \"9ms\"",
+            "has an effect only beside reorder",
+        ),
+        (
+            "\"link.impair.leave\" = 0.5",
+            "has an effect only beside enter",
+        ),
+        (
+            "\"link.impair.lots\" = 0.5",
+            "cannot change during a run; what can: link.rate",
+        ),
+        (
+            "\"link.loss\" = 0.5",
+            "link.impair.{loss, enter, leave, bad, reorder, hold",
+        ),
+        (
+            "\"group.a.rtt\" = \"11s\"",
+            "group.a.rtt = \"11s\": must be",
+        ),
+        ("\"group.c.rtt\" = \"1s\"", "there is no group c"),
+    ] {
+        let why = load(&with(PLAIN, &[("1s", set)])).unwrap_err();
+        assert!(
+            why.contains(expected) && why.contains("f.toml:"),
+            "{set}: {why}"
+        );
+    }
+    // What gives it an effect may come later.
+    let both = [
+        ("1s", "\"link.impair.hold\" = \"9ms\""),
+        ("2s", "\"link.impair.reorder\" = 0.1"),
+    ];
+    assert!(load(&with(PLAIN, &both)).is_ok());
+    let several = "schema = 1\nname = \"several\"\n[[link]]\nname = \"one\"\nrate = \"10mbit\"\ndelay = \"15ms\"\nqueue = \"fifo\"\n\
+         [[link]]\nname = \"two\"\nrate = \"10mbit\"\nqueue = \"fifo\"\n[[group]]\nname = \"a\"\nrtt = \"40ms\"\napp = \"bulk\"\n\
+         [[at]]\ntime = \"1s\"\nset = { \"group.a.rtt\" = \"29ms\" }\n[run]\nduration = \"2s\"\n";
+    let why = load(several).unwrap_err();
+    assert!(
+        why.contains("must be at least 30ms, what the links of its path delay"),
+        "{why}"
+    );
+    assert!(load(&several.replace("29ms", "31ms")).is_ok());
+}
+
+#[test]
+fn a_run_that_goes_on_as_another_scenario_takes_a_shorter_rtt_and_refuses_a_longer_one() {
+    let given = load(&with(PLAIN, &[])).unwrap();
+    let next = |rtt: &str| {
+        let set = format!("\"group.a.rtt\" = \"{rtt}\"");
+        let after = load(&with(PLAIN, &[("2s", &set)])).unwrap();
+        let lives = quell_scenario::amended::with_spare(&given, 1, &[]);
+        quell_scenario::amended::replanned(&given, &after, 1, Time::from_secs(2), &lives)
+    };
+    assert!(next("5ms").is_ok() && next("40ms").is_ok());
+    let why = next("41ms").unwrap_err().to_string();
+    assert!(why.contains("a base RTT of 40ms at most"), "{why}");
+}
