@@ -82,6 +82,7 @@ fn title(section: Section) -> &'static str {
         Section::Interval => "The interval of datagrams",
         Section::Period => "Periods: `on`, `off`, `repeat`",
         Section::At => "Changes: `[[at]]`",
+        Section::Expect => "Expectations: `[[expect]]`",
         Section::Run => "The run: `[run]`",
     }
 }
@@ -124,6 +125,9 @@ fn introduction(section: Section) -> &'static str {
             "A table `[[at]]` for each instant, in the order of time. What can change: `link.rate`, `link.reverse.rate` (`0bit` is an outage), \
              `group.NAME.count`, the parameters of queues that [queues.md](queues.md) calls live, and as `group.NAME.app.PARAMETER` those of \
              applications that can change: what a group does next follows the new value at once, in every world by the same plan."
+        }
+        Section::Expect => {
+            "A table `[[expect]]` for each condition; [trust.md](../guides/trust.md#expectations) says what one may hold."
         }
         Section::Run => "",
     }
