@@ -20,8 +20,11 @@ pub(crate) fn check(arguments: &Check, page: &mut Page) -> Result<(), Failure> {
     let queue = arguments.queue.overrides()?;
     let load = |world| text.load_with(&arguments.changes, queue.clone(), world);
     let world = arguments.world.map(World::from);
-    let judge = |loaded: &Loaded| Expected::default().fit(&loaded.scenario, "", &[]).map(drop);
-    let load = |world| load(world).and_then(|loaded| judge(&loaded).map(|()| loaded));
+    let judge = |loaded: &Loaded| {
+        let expected = Expected::default();
+        expected.fit(&arguments.file, &loaded.scenario, "", &[])
+    };
+    let load = |world| load(world).and_then(|loaded| judge(&loaded).map(|_| loaded));
     let warnings = worlds::judge(&load, &arguments.file.display().to_string(), world, page)?;
     strict::check(arguments.strict, warnings, "")
 }

@@ -61,7 +61,7 @@ pub(crate) fn compare(arguments: &Compare, page: &mut Page) -> Result<(), Failur
     let fit = |case: &Case| {
         arguments
             .expected
-            .fit(&case.loaded.scenario, &case.label, &labels)
+            .fit(&arguments.file, &case.loaded.scenario, &case.label, &labels)
     };
     let expected: Vec<_> = cases.iter().map(fit).collect::<Result<_, _>>()?;
     let started = Instant::now();

@@ -100,10 +100,11 @@ impl Suite {
 }
 
 impl Expected {
-    /// The expectations of a scenario's file and of the options; those of the options that name another one of `labels`, which are the
+    /// The expectations of a scenario, which `file` holds, and of the options; those of the options that name another one of `labels`, which are the
     /// queues that are compared, are left out. Refuses what the results cannot have.
     pub(crate) fn fit(
         &self,
+        file: &Path,
         scenario: &Scenario,
         label: &str,
         labels: &[&str],
@@ -114,7 +115,7 @@ impl Expected {
             let read = Expectation::of(expect).and_then(|one| one.fit(&names));
             all.push(read.map_err(|why| {
                 let key = format!("expect.{}.that = \"{}\"", index + 1, expect.that);
-                Failure::input(format!("{}: {key}: {why}", scenario.name))
+                Failure::input(format!("{}: {key}: {why}", file.display()))
             })?);
         }
         all.extend(self.fit_options(&names, label, labels)?);

@@ -33,7 +33,9 @@ pub(crate) fn run(arguments: &Run, page: &mut Page) -> Result<(), Failure> {
 fn start(loaded: &Loaded, world: World, arguments: &Run, page: &mut Page) -> Result<(), Failure> {
     let how = &arguments.how;
     arguments.reported.check()?;
-    let expected = arguments.expected.fit(&loaded.scenario, "", &[])?;
+    let expected = arguments
+        .expected
+        .fit(&arguments.file, &loaded.scenario, "", &[])?;
     arguments.several.check(loaded).map_err(Failure::input)?;
     let jobs = arguments.jobs.number(world).map_err(Failure::input)?;
     let of_live = [
