@@ -252,7 +252,9 @@ impl Bench<'_> {
         numbers.sort_by(f64::total_cmp);
         let (middle, count) = (numbers.len() / 2, numbers.len() as f64);
         Ok(Value::Number(match of {
-            Of::Median if numbers.len() % 2 == 0 => (numbers[middle - 1] + numbers[middle]) / 2.0,
+            Of::Median if numbers.len().is_multiple_of(2) => {
+                (numbers[middle - 1] + numbers[middle]) / 2.0
+            }
             Of::Median => numbers[middle],
             _ => numbers.iter().sum::<f64>() / count,
         }))
