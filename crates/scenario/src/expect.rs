@@ -8,6 +8,7 @@ use quell_units::parameter::Domain as D;
 use super::domain::Domain;
 use super::tree::Node;
 use super::view::{Keys as _, Reader, View, tables};
+use super::written::Field;
 
 /// The most expectations of a scenario.
 const MOST: usize = 1_000;
@@ -21,16 +22,19 @@ keys! {
     /// A condition that the results have to meet.
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct Expect in Expect {
-        /// What has to hold of the results: figures by their names in tables of sweeps, compared with numbers that may have units.
+        /// A condition on figures of the results. They have the names of sweep tables; numbers may have units.
         that: String = { default: Required, domain: Domain::Text, example: r#"that = "group.web.completion_ms.p90 < 1s""#, }
         /// For which result of several seeds. each: for that of every seed. worst: the same, reported by the worst one. mean, median: for those of the figures.
         over: &'static str = { default: Is("each"), domain: Domain::Value(D::Word(OVER)), example: r#"over = "mean""#, }
-        /// The reason, which is shown beside the condition.
+        /// Its reason.
         why: String = { default: Is(""), domain: Domain::Text, example: r#"why = "the page is usable""#, }
         /// What follows if it does not hold. error: exit code 3. warn: only a line.
         level: &'static str = { default: Is("error"), domain: Domain::Value(D::Word(LEVELS)), example: r#"level = "warn""#, }
     }
 }
+
+// Written under headings of their own.
+impl Field for Vec<Expect> {}
 
 /// Reads the list `expect`.
 pub(super) fn read(reader: &mut Reader, node: &Node) -> Option<Vec<Expect>> {

@@ -128,7 +128,7 @@ keys! {
         groups: Vec<Group> = by hand { name: "group", default: Required, domain: Domain::Table("a list of tables [[group]]"), example: r#"group = [{ name = "downloads", rtt = "20ms", app = "bulk" }]"#, }
         /// What changes during the run; each starts a phase of the summary.
         changes: Vec<TimedChange> = by hand { name: "at", default: Derived("nothing changes"), domain: Domain::Table("a list of tables [[at]]"), example: r#"at = [{ time = "30s", set = { "link.rate" = "20mbit" } }]"#, }
-        /// What the results are expected to be; quell run and compare judge it.
+        /// Conditions on the results. quell run and compare judge them.
         expects: Vec<Expect> = by hand { name: "expect", default: Derived("nothing is expected"), domain: Domain::Table("a list of tables [[expect]]"), example: r#"expect = [{ that = "link.utilisation > 90%", why = "the link is full" }]"#, }
         /// How long, and with which randomness.
         run: Run = by hand { default: Required, domain: Domain::Table("a table [run]"), example: r#"run = { duration = "60s", warmup = "10s" }"#, }

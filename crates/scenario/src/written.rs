@@ -11,7 +11,7 @@ use serde_json::{Map, Value as Json, json};
 
 use crate::domain::Parsed;
 use crate::section::{Key, KeyDefault};
-use crate::{Carried, DirectionSpec, Expect, Group, Link, Run, TimedChange};
+use crate::{Carried, DirectionSpec, Group, Link, Run, TimedChange};
 
 /// A value as it is written.
 pub(crate) struct Written {
@@ -68,7 +68,6 @@ impl<T: Field> Field for Option<T> {
 // Written under headings of their own.
 impl Field for DirectionSpec {}
 impl Field for Run {}
-impl Field for Vec<Expect> {}
 impl Field for Vec<Group> {}
 impl Field for Vec<Link> {}
 impl Field for Vec<TimedChange> {}

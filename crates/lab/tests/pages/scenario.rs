@@ -89,9 +89,7 @@ fn title(section: Section) -> &'static str {
 
 fn introduction(section: Section) -> &'static str {
     match section {
-        Section::Root => {
-            "A scenario is TOML. Keys that stand in a table are in the sections below."
-        }
+        Section::Root => "A scenario is TOML. Keys of tables are in the sections below.",
         Section::Link | Section::Reverse => "Parameters of queues are in [queues.md](queues.md).",
         Section::Trace => {
             "Instead of a rate, `rate` may be a table with a trace, in both directions; [links.md](../guides/links.md#links-that-follow-a-trace) \
@@ -220,6 +218,8 @@ app = "bulk"
 [[at]]
 time = "20s"
 set = { "group.downloads.count" = 2 }
+[[expect]]
+that = "jain > 0"
 [run]
 duration = "60s"
 "#;
