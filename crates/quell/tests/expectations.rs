@@ -12,38 +12,55 @@ const SCENARIO: &str = "schema = 1\nname = \"t\"\n[link]\nrate = \"20mbit\"\nque
     [[group]]\nname = \"web\"\nrtt = \"20ms\"\nstart = \"1s\"\napp = { kind = \"transfer\", size = \"100MB\" }\n\
     [run]\nduration = \"2s\"\nseeds = [1, 2, 3]\n";
 
-/// A folder with the scenario and these expectations.
+/// A folder with the scenario and more.
 struct Place(tempfile::TempDir);
 
 impl Place {
-    fn new(expects: &str) -> Self {
+    fn new(more: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join("t.toml"), format!("{SCENARIO}{expects}")).unwrap();
+        fs::write(folder.path().join("t.toml"), format!("{SCENARIO}{more}")).unwrap();
         Self(folder)
     }
 
-    fn output(&self, arguments: &[&str]) -> Output {
+    /// Runs quell with these words, in which ~ is a blank.
+    fn output(&self, words: &str) -> Output {
         let mut command = Command::new(env!("CARGO_BIN_EXE_quell"));
-        let command = command.args(arguments).current_dir(self.0.path());
-        command.output().unwrap()
+        let words = words.split(' ').map(|word| word.replace('~', " "));
+        command
+            .args(words)
+            .current_dir(self.0.path())
+            .output()
+            .unwrap()
     }
 
-    /// The exit code, and the lines of a stream about expectations.
-    fn lines(&self, arguments: &[&str]) -> (Option<i32>, Vec<String>) {
-        let output = self.output(arguments);
+    /// What it prints where it succeeds.
+    fn said(&self, words: &str) -> String {
+        let output = self.output(words);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        text(&output.stdout).to_owned()
+    }
+
+    /// The exit code, and the lines about expectations.
+    fn lines(&self, words: &str) -> (Option<i32>, Vec<String>) {
+        let output = self.output(words);
         let said = text(&output.stdout);
         let lines = said.lines().skip_while(|line| !line.starts_with("expect"));
-        let lines = lines.take_while(|line| line.starts_with("expect") || line.starts_with("   "));
         (output.status.code(), lines.map(str::to_owned).collect())
     }
 
-    fn refused(&self, arguments: &[&str], expected: &str) {
-        let output = self.output(arguments);
+    fn refused(&self, words: &str, expected: &str) {
+        let output = self.output(words);
         let said = text(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{said}");
-        assert!(said.contains(expected), "{said}");
-        assert_eq!(said.trim_end().lines().count(), 1, "{said}");
+        assert!(
+            said.contains(expected) && said.lines().count() == 1,
+            "{said}"
+        );
         assert!(output.stdout.is_empty() && !self.0.path().join("results").exists());
+    }
+
+    fn file(&self, name: &str) -> String {
+        fs::read_to_string(self.0.path().join(name)).unwrap()
     }
 }
 
@@ -53,39 +70,30 @@ fn what_is_expected_decides_the_exit_code_and_is_reported_line_by_line() {
         "[[expect]]\nthat = \"queue.queue.delay_ms.p99 < 1s\"\nover = \"worst\"\n\
          [[expect]]\nthat = \"queue.queue.delay_ms.p99 < 5ms\"\nwhy = \"calls\"\nlevel = \"warn\"\n",
     );
-    let (code, lines) = place.lines(&["run", "t.toml", "--out", "one"]);
-    assert_eq!((code, lines.len()), (Some(0), 3), "{lines:?}");
     let is = |line: &str, begin: &str, end: &str| {
         assert!(line.starts_with(begin) && line.ends_with(end), "{line}");
     };
+    let (code, lines) = place.lines("run t.toml --out one");
+    assert_eq!((code, lines.len()), (Some(0), 3), "{lines:?}");
     is(
         &lines[0],
         "expect  met     queue.queue.delay_ms.p99 < 1s: ",
         ")",
     );
-    is(
-        &lines[1],
-        "expect  warned  queue.queue.delay_ms.p99 < 5ms: with 3 of 3 seeds: ",
-        "(calls)",
-    );
+    let warned = "expect  warned  queue.queue.delay_ms.p99 < 5ms: with 3 of 3 seeds: ";
+    is(&lines[1], warned, "(calls)");
     assert_eq!(lines[2], "        see: quell report one");
     // The value is that of the summary, to the digits that are shown.
-    let summary = fs::read_to_string(place.0.path().join("one/seed1/summary.json")).unwrap();
-    let summary: Value = serde_json::from_str(&summary).unwrap();
+    let summary: Value = serde_json::from_str(&place.file("one/seed1/summary.json")).unwrap();
     let p99 = summary["queues"][0]["delay_ms"]["p99"].as_f64().unwrap();
     assert!(
-        lines[1].contains(&format!("{p99:.1}").trim_end_matches(".0").to_owned()),
-        "{p99}: {}",
-        lines[1]
+        lines[1].contains(format!("{p99:.1}").trim_end_matches(".0")),
+        "{p99}: {lines:?}"
     );
 
-    let more = [
-        "--expect",
-        "link.utilisation > 99.99% over mean",
-        "--set",
-        "run.seeds=[1]",
-    ];
-    let (code, lines) = place.lines(&[&["run", "t.toml", "--out", "two"], &more[..]].concat());
+    let full =
+        "run t.toml --out two --set run.seeds=[1] --expect link.utilisation~>~99.99%~over~mean";
+    let (code, lines) = place.lines(full);
     assert_eq!(code, Some(3));
     is(
         &lines[3],
@@ -93,42 +101,26 @@ fn what_is_expected_decides_the_exit_code_and_is_reported_line_by_line() {
         " % below",
     );
     // What did not happen is nothing that passes.
-    let more = ["--expect", "group.web.completion_ms.p90 < 100s", "--json"];
-    let output = place.output(&[&["run", "t.toml", "--out", "three"], &more[..]].concat());
+    let output =
+        place.output("run t.toml --out three --expect group.web.completion_ms.p90<100s --json");
     assert_eq!(output.status.code(), Some(3));
     assert!(serde_json::from_slice::<Value>(&output.stdout).is_ok());
     let said = text(&output.stderr);
-    let expected = "expect  FAILED  group.web.completion_ms.p90 < 100s: group.web.app.completion_ms.p90 has no value with seed 1";
+    let expected = "expect  FAILED  group.web.completion_ms.p90<100s: group.web.app.completion_ms.p90 has no value with seed 1";
     assert!(
         said.contains(expected) && said.contains("quell: 1 of 3 expectations failed"),
         "{said}"
     );
     // With nothing to say nothing is said.
-    let plain = Place::new("");
-    let (code, lines) = plain.lines(&["run", "t.toml"]);
-    assert_eq!((code, lines), (Some(0), Vec::new()));
+    assert_eq!(Place::new("").lines("run t.toml"), (Some(0), Vec::new()));
 }
 
 #[test]
 fn a_comparison_judges_each_queue() {
     let place = Place::new("[[expect]]\nthat = \"link.utilisation > 50%\"\n");
-    let queues = [
-        "compare",
-        "t.toml",
-        "--queue",
-        "fifo,dualpi2:target=5ms",
-        "--set",
-        "run.seeds=[1]",
-        "--out",
-        "c",
-    ];
-    let one = [
-        "--expect",
-        "dualpi2:target=5ms: queue.l4s.packets > 0",
-        "--junit",
-        "c.xml",
-    ];
-    let (code, lines) = place.lines(&[&queues[..], &one].concat());
+    let compare = "compare t.toml --queue fifo,dualpi2:target=5ms --set run.seeds=[1] --expect";
+    let one = "dualpi2:target=5ms:~queue.l4s.packets~>~0 --out c --junit c.xml";
+    let (code, lines) = place.lines(&format!("{compare} {one}"));
     assert_eq!(code, Some(3));
     let begins: Vec<&str> = lines
         .iter()
@@ -143,34 +135,17 @@ fn a_comparison_judges_each_queue() {
             "        see",
         ]
     );
-    let junit = fs::read_to_string(place.0.path().join("c.xml")).unwrap();
+    let junit = place.file("c.xml");
     assert!(
         junit.contains("<testsuite name=\"t fifo\" tests=\"1\" failures=\"0\""),
         "{junit}"
     );
     assert!(junit.contains("<testsuite name=\"t dualpi2:target=5ms\" tests=\"2\" failures=\"1\""));
-    for (expect, why) in [
-        (
-            "queue.l4s.packets > 0",
-            "with fifo: at character 1: there is no figure queue.l4s.packets",
-        ),
-        (
-            "fiof: jain > 0",
-            "there is no queue fiof, but fifo, dualpi2:target=5ms; did you mean fifo?",
-        ),
-    ] {
-        Place::new("").refused(
-            &[
-                "compare",
-                "t.toml",
-                "--queue",
-                "fifo,dualpi2:target=5ms",
-                "--expect",
-                expect,
-            ],
-            why,
-        );
-    }
+    let place = Place::new("");
+    let why = "with fifo: at character 1: there is no figure queue.l4s.packets";
+    place.refused(&format!("{compare} queue.l4s.packets>0"), why);
+    let why = "there is no queue fiof, but fifo, dualpi2:target=5ms; did you mean fifo?";
+    place.refused(&format!("{compare} fiof:~jain>0"), why);
 }
 
 #[test]
@@ -178,37 +153,37 @@ fn what_cannot_be_judged_is_refused_before_anything_starts() {
     let place = Place::new("");
     for (options, why) in [
         (
-            &["--expect", "queue.queue.delay_ms.p98 < 1s"][..],
+            "--expect queue.queue.delay_ms.p98<1s",
             "did you mean queue.queue.delay_ms.",
         ),
         (
-            &["--expect", "queue.queue.delay_ms.p99 < 5mbit"],
-            "5mbit does not fit: the figure is a time",
+            "--expect jain<5mbit",
+            "5mbit does not fit: the figure is a share",
         ),
         (
-            &["--expect", "queue.queue.delay_ms.p99 <"],
-            "at character 27: the expression has no end",
+            "--expect jain<",
+            "at character 6: the expression has no end",
         ),
         (
-            &["--expect", "fifo: jain > 0"],
+            "--expect fifo:~jain>0",
             "has an effect only with quell compare",
         ),
         (
-            &["--expect", "jain > 0", "--junit", "nowhere/x.xml"],
+            "--expect jain>0 --junit nowhere/x.xml",
             "there is no such folder; make it first",
         ),
         (
-            &["--expect", "jain > 0", "--junit", "."],
+            "--expect jain>0 --junit .",
             "is a folder; name a file in it",
         ),
-        (&["--junit", "x.xml"], "nothing is expected; give --expect"),
+        ("--junit x.xml", "nothing is expected; give --expect"),
     ] {
-        place.refused(&[&["run", "t.toml"], options].concat(), why);
+        place.refused(&format!("run t.toml {options}"), why);
     }
     let place = Place::new("[[expect]]\nthat = \"jian > 0\"\n");
     for command in ["run", "check"] {
         let why = "t.toml: expect.1.that = \"jian > 0\": at character 1: there is no figure jian; did you mean jain?";
-        place.refused(&[command, "t.toml"], why);
+        place.refused(&format!("{command} t.toml"), why);
     }
 }
 
@@ -216,81 +191,54 @@ fn what_cannot_be_judged_is_refused_before_anything_starts() {
 #[test]
 fn junit_is_read_by_a_reader_of_xml() {
     let place = Place::new("");
-    let expects = [
-        "--expect",
-        "jain > 0",
-        "--expect",
-        "queue.queue.packets < 1 and 'a&<\"' == 'a&<\"'",
-    ];
-    let options = ["run", "t.toml", "--junit", "t.xml", "--out", "o"];
-    assert_eq!(
-        place
-            .output(&[&options[..], &expects].concat())
-            .status
-            .code(),
-        Some(3)
-    );
-    let script = "import xml.etree.ElementTree as e\nfor suite in e.parse('t.xml').getroot():\n  \
-        print(suite.get('name'), suite.get('tests'), suite.get('failures'), float(suite.get('time')) > 0)\n  \
-        for case in suite:\n    failure = case.find('failure')\n    \
-        print(case.get('classname'), case.get('name'), failure is not None and failure.get('message').split(' is ')[0], 'run t.toml' in case.find('system-out').text)";
+    let odd = "queue.queue.packets<1~and~'a&<\"'=='a&<\"'";
+    let run = format!("run t.toml --junit t.xml --out o --expect jain>0 --expect {odd}");
+    assert_eq!(place.output(&run).status.code(), Some(3));
+    let script = "import xml.etree.ElementTree as e
+for suite in e.parse('t.xml').getroot():
+  print(suite.get('name'), suite.get('tests'), suite.get('failures'), float(suite.get('time')) > 0)
+  for case in suite:
+    failure = case.find('failure')
+    why = failure is not None and failure.get('message').split(' is ')[0]
+    print(case.get('classname'), case.get('name'), why, 'run t.toml' in case.find('system-out').text)";
     let mut python = Command::new("python3");
-    let read = python
+    let Ok(read) = python
         .args(["-c", script])
         .current_dir(place.0.path())
-        .output();
-    let Ok(read) = read else {
+        .output()
+    else {
         return not_run("junit_is_read_by_a_reader_of_xml", "python3 is missing");
     };
-    assert_eq!(
-        text(&read.stdout),
-        "t 2 1 True\nt jain > 0 False True\n\
-         t queue.queue.packets < 1 and 'a&<\"' == 'a&<\"' queue.queue.packets True\n",
-        "{}",
-        text(&read.stderr)
-    );
-    let mut left = fs::read_dir(place.0.path()).unwrap();
-    assert!(left.all(|entry| {
-        !entry
-            .unwrap()
-            .file_name()
-            .to_string_lossy()
-            .contains("unfinished")
-    }));
+    let odd = odd.replace('~', " ");
+    let expected = format!("t 2 1 True\nt jain>0 False True\nt {odd} queue.queue.packets True\n");
+    assert_eq!(text(&read.stdout), expected, "{}", text(&read.stderr));
 }
 
 #[test]
 fn profiles_are_listed_explained_and_make_scenarios() {
     let place = Place::new("");
-    let said = |arguments: &[&str]| {
-        let output = place.output(arguments);
-        assert!(output.status.success(), "{}", text(&output.stderr));
-        text(&output.stdout).to_owned()
-    };
-    assert!(said(&["profiles"]).contains("16mbit/1mbit       25ms  ADSL2+ at home\n"));
-    let dsl = said(&["profiles", "dsl"]);
+    assert!(
+        place
+            .said("profiles")
+            .contains("16mbit/1mbit       25ms  ADSL2+ at home\n")
+    );
+    let dsl = place.said("profiles dsl");
     assert!(
         dsl.contains("an estimate of ours") && dsl.contains("    rate = \"16mbit\"\n"),
         "{dsl}"
     );
-    let browser = said(&["profiles", "lighthouse-mobile"]);
-    assert!(
-        browser.starts_with("devtools-fast-3g\n") && browser.contains("Source: Chrome"),
-        "{browser}"
-    );
-    said(&["new", "--profile", "3g", "-o", "mobile.toml"]);
-    let run = said(&["run", "mobile.toml", "--duration", "20s", "--json"]);
+    let browser = place.said("profiles lighthouse-mobile");
+    assert!(browser.starts_with("devtools-fast-3g\n") && browser.contains("Source: Chrome"));
+    place.said("new --profile 3g -o mobile.toml");
+    let run = place.said("run mobile.toml --duration 20s --json --out r");
     let run: Value = serde_json::from_str(&run).unwrap();
     assert_eq!(
         (&run["scenario"], &run["link"]["rate_bps"]),
         (&"3g".into(), &1_600_000.into())
     );
+    place.refused("profiles dls", "there is no profile dls; did you mean dsl?");
     place.refused(
-        &["profiles", "dls"],
-        "there is no profile dls; did you mean dsl?",
-    );
-    place.refused(
-        &["new", "--profile", "4gg"],
+        "new --profile 4gg",
         "there is no profile 4gg; did you mean 4g?",
     );
 }

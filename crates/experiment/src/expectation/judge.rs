@@ -83,12 +83,8 @@ impl Bench<'_> {
             return Ok((false, "there is no result".to_owned()));
         }
         for figure in self.fitted.names.iter().filter(|figure| figure.is_needed) {
-            let column = Expression {
-                at: 0,
-                node: Node::Column(figure.name.clone()),
-            };
             for run in 0..self.seeds.len() {
-                if self.engine.of_run(&column, run)? == Value::None {
+                if self.engine.of_run(&figure.column(), run)? == Value::None {
                     let why = format!("{} has no value{}", figure.name, self.with_seed(run));
                     return Ok((false, why));
                 }
@@ -106,8 +102,8 @@ impl Bench<'_> {
         for (run, of) in of.iter().enumerate() {
             sides.push(Side {
                 run,
-                left: self.value(left, *of)?,
-                right: self.value(right, *of)?,
+                left: self.side(left, *of)?,
+                right: self.side(right, *of)?,
                 holds: self.holds(&self.fitted.resolved, *of)?,
             });
         }
@@ -137,8 +133,7 @@ impl Bench<'_> {
         let one = |side: &Side| self.show(side, number(&side.right), is_constant);
         let place = match (self.fitted.of.over, self.seeds.len()) {
             (_, 1) => return Ok((is_met, one(&sides[0]))),
-            (Over::Mean, many) => format!(" in the mean of {many} seeds"),
-            (Over::Median, many) => format!(" in the median of {many} seeds"),
+            (Over::Mean | Over::Median, _) => self.over(of[0]),
             (Over::Each, many) if !is_met => return Ok((is_met, self.each(&sides, many, one))),
             (_, many) => format!(
                 " in the worst of {many} seeds (seed {})",
@@ -181,23 +176,24 @@ impl Bench<'_> {
         }
         let mut words = Vec::new();
         for figure in &self.fitted.names {
-            let column = Expression {
-                at: 0,
-                node: Node::Column(figure.name.clone()),
-            };
-            let value = self.value(&column, first)?;
-            words.push(format!(
-                "{} is {}",
-                figure.name,
-                self.with_unit(&value, figure.kind)
-            ));
+            let value = self.value(&figure.column(), first)?;
+            let value = self.with_unit(&value, figure.kind);
+            words.push(format!("{} is {value}", figure.name));
         }
         let place = match first {
             Of::Run(run) => self.with_seed(run),
-            Of::Mean => format!(" in the mean of {} seeds", self.seeds.len()),
-            Of::Median => format!(" in the median of {} seeds", self.seeds.len()),
+            of => self.over(of),
         };
         Ok((is_met, format!("{}{place}", words.join(", "))))
+    }
+
+    fn over(&self, of: Of) -> String {
+        let how = if matches!(of, Of::Mean) {
+            "mean"
+        } else {
+            "median"
+        };
+        format!(" in the {how} of {} seeds", self.seeds.len())
     }
 
     fn with_seed(&self, run: usize) -> String {
@@ -218,19 +214,28 @@ impl Bench<'_> {
             }
             Node::Unary(Unary::Not, inner) => Ok(!self.holds(inner, of)?),
             Node::Binary(operation, left, right) => {
-                let side = |side| Ok(Box::new(constant(self.value(side, of)?)));
+                let side = |side| Ok(Box::new(constant(self.side(side, of)?)));
                 let node = Node::Binary(*operation, side(left)?, side(right)?);
-                let compared = Expression {
-                    at: condition.at,
-                    node,
-                };
-                Ok(self.engine.given(&compared)?.holds())
+                let at = condition.at;
+                Ok(self.engine.given(&Expression { at, node })?.holds())
             }
             _ => Ok(false),
         }
     }
 
-    /// The value of a side of a comparison.
+    /// The value of a side of a comparison. Nothing, and what a division by nothing gives, cannot be compared.
+    fn side(&self, side: &Expression, of: Of) -> Result<Value, Fault> {
+        match self.value(side, of)? {
+            Value::Number(number) if number.is_finite() => Ok(Value::Number(number)),
+            Value::Number(_) | Value::None => Err(Fault {
+                at: side.at,
+                why: "a side of the comparison has no value".to_owned(),
+            }),
+            other => Ok(other),
+        }
+    }
+
+    /// The value of an expression.
     fn value(&self, side: &Expression, of: Of) -> Result<Value, Fault> {
         if let Of::Run(run) = of {
             return self.engine.of_run(side, run);
@@ -292,11 +297,7 @@ impl Bench<'_> {
         };
         let scaled = |units: &[(f64, &str)]| {
             let fits = |(size, _): &&(f64, &str)| value.abs() >= *size;
-            let (size, unit) = units
-                .iter()
-                .find(fits)
-                .or(units.last())
-                .unwrap_or(&(1.0, ""));
+            let (size, unit) = units.iter().find(fits).unwrap_or(&units[units.len() - 1]);
             format!("{} {unit}", number(value / size))
         };
         match kind {
@@ -347,17 +348,14 @@ fn number(value: f64) -> String {
         true => text.trim_end_matches('0').trim_end_matches('.'),
         false => &text,
     };
-    let (whole, rest) = text
-        .split_once('.')
-        .map_or((text, String::new()), |(whole, rest)| {
-            (whole, format!(".{rest}"))
-        });
-    let digits = whole.trim_start_matches('-');
-    let groups: Vec<&[u8]> = digits.as_bytes().rchunks(3).rev().collect();
-    let groups: Vec<String> = groups
-        .into_iter()
-        .map(|group| String::from_utf8_lossy(group).into_owned())
-        .collect();
-    let sign = if whole.starts_with('-') { "-" } else { "" };
-    format!("{sign}{}{rest}", groups.join(" "))
+    let point = text.find('.').unwrap_or(text.len());
+    let mut out = String::new();
+    for (at, next) in text.char_indices() {
+        let is_apart = at < point && (point - at).is_multiple_of(3);
+        if is_apart && out.ends_with(|last: char| last.is_ascii_digit()) {
+            out.push(' ');
+        }
+        out.push(next);
+    }
+    out
 }

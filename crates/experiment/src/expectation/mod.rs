@@ -53,6 +53,13 @@ struct Figure {
     is_needed: bool,
 }
 
+impl Figure {
+    fn column(&self) -> Expression {
+        let node = Node::Column(self.name.clone());
+        Expression { at: 0, node }
+    }
+}
+
 impl Over {
     fn of(word: &str) -> Option<Self> {
         let all = [Self::Each, Self::Worst, Self::Mean, Self::Median];

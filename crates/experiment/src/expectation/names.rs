@@ -43,23 +43,7 @@ pub struct Names {
 }
 
 /// What a summary has in parts, or only says what ran.
-const APART: [&str; 15] = [
-    "queues",
-    "groups",
-    "links",
-    "phases",
-    "fairness",
-    "app",
-    "name",
-    "hop",
-    "direction",
-    "schema",
-    "scenario",
-    "world",
-    "seed",
-    "partial",
-    "warmup_s",
-];
+const APART: &str = "queues groups links phases fairness app name hop direction schema scenario world seed partial warmup_s";
 /// What a list of numbers becomes.
 const PARTS: [&str; 4] = ["mean", "min", "max", "total"];
 
@@ -69,13 +53,15 @@ impl Names {
         let schema = summary_schema();
         let mut names = Self::default();
         let of = |part: &str| &schema["$defs"][part];
-        for name in ["seconds", "duration_s"] {
-            names.known.insert(name.to_owned(), Kind::Time(1.0));
+        for (name, kind) in [
+            ("seconds", Kind::Time(1.0)),
+            ("duration_s", Kind::Time(1.0)),
+            ("warnings", Kind::Count),
+            ("warnings.count", Kind::Count),
+            ("jain", Kind::Share),
+        ] {
+            names.put(name, kind);
         }
-        for name in ["warnings", "warnings.count"] {
-            names.known.insert(name.to_owned(), Kind::Count);
-        }
-        names.known.insert("jain".to_owned(), Kind::Share);
         names.walk(&schema, of("link"), "link");
         let is_one = scenario.links.len() == 1;
         for link in scenario.links() {
@@ -128,22 +114,17 @@ impl Names {
             is_of_program: true,
             ..Self::of(scenario)
         };
-        for (way, side) in [("down", "link"), ("up", "link.reverse")] {
-            for (name, kind) in [
-                ("packets", Kind::Count),
-                ("marked", Kind::Count),
-                ("dropped", Kind::Count),
-                ("lost_outside", Kind::Count),
-                ("lost_percent", Kind::Percent),
-                ("tcp_bytes", Kind::Bytes),
-            ] {
-                names.known.insert(format!("{way}.{name}"), kind);
-            }
-            for (figure, kind) in [("utilisation", Kind::Share), ("rate_bps", Kind::Rate)] {
-                if scenario.links.len() == 1
-                    && names.known.contains_key(&format!("{side}.{figure}"))
-                {
-                    names.known.insert(format!("{way}.{figure}"), kind);
+        let own = "packets marked dropped lost_outside lost_percent tcp_bytes utilisation rate_bps";
+        for way in ["down", "up"] {
+            for name in own.split(' ') {
+                // Those of a link are none where there are several.
+                let (is_of_link, is_count) = match name {
+                    "utilisation" | "rate_bps" => (true, false),
+                    _ => (false, true),
+                };
+                if scenario.links.len() == 1 || !is_of_link {
+                    let plain = if is_count { Kind::Count } else { Kind::Share };
+                    names.put(format!("{way}.{name}"), kind(name, plain));
                 }
             }
         }
@@ -154,11 +135,13 @@ impl Names {
             let of_queues: Vec<(String, Kind)> = of_queues.collect();
             names.known.extend(of_queues);
         }
-        names.known.insert("program.exit".to_owned(), Kind::Count);
+        names.put("program.exit", Kind::Count);
+        names.put("program.seconds", Kind::Time(1.0));
         names
-            .known
-            .insert("program.seconds".to_owned(), Kind::Time(1.0));
-        names
+    }
+
+    fn put(&mut self, name: impl Into<String>, kind: Kind) {
+        self.known.insert(name.into(), kind);
     }
 
     /// The figures of a schema, below a name.
@@ -177,25 +160,24 @@ impl Names {
             one => one == kind,
         };
         if let Some(fields) = schema["properties"].as_object() {
-            for (key, inner) in fields
-                .iter()
-                .filter(|(key, _)| !APART.contains(&key.as_str()))
-            {
+            let is_apart = |key: &str| APART.split(' ').any(|apart| apart == key);
+            for (key, inner) in fields.iter().filter(|(key, _)| !is_apart(key)) {
                 self.walk(root, inner, &format!("{name}.{key}"));
             }
         } else if schema["items"]["type"] == "number" {
             for part in PARTS {
-                self.known
-                    .insert(format!("{name}.{part}"), kind(name, Kind::Share));
+                self.put(format!("{name}.{part}"), kind(name, Kind::Share));
             }
-            self.known.insert(format!("{name}.count"), Kind::Count);
+            self.put(format!("{name}.count"), Kind::Count);
         } else if is("object") {
-            let reasons: Vec<&str> = match name.ends_with(".marks") {
-                true => MarkReason::ALL.iter().map(|reason| reason.name()).collect(),
-                false => DropReason::ALL.iter().map(|reason| reason.name()).collect(),
-            };
-            for reason in reasons {
-                self.known.insert(format!("{name}.{reason}"), Kind::Count);
+            let marks = MarkReason::ALL
+                .iter()
+                .map(|reason| ("marks", reason.name()));
+            let drops = DropReason::ALL
+                .iter()
+                .map(|reason| ("drops", reason.name()));
+            for (_, reason) in marks.chain(drops).filter(|(of, _)| name.ends_with(of)) {
+                self.put(format!("{name}.{reason}"), Kind::Count);
             }
         } else if is("number") || is("integer") {
             let plain = if is("number") {
@@ -207,11 +189,11 @@ impl Names {
                 true => Kind::Count,
                 false => kind(name, plain),
             };
-            self.known.insert(name.to_owned(), kind);
+            self.put(name, kind);
         } else if is("boolean") {
-            self.known.insert(name.to_owned(), Kind::Flag);
+            self.put(name, Kind::Flag);
         } else if is("string") || schema["enum"].is_array() {
-            self.known.insert(name.to_owned(), Kind::Word);
+            self.put(name, Kind::Word);
         }
     }
 
