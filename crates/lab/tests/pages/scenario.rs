@@ -251,7 +251,7 @@ fn merge(whole: &mut toml::Table, part: &mut toml::Table) {
                 merge(there, &mut new);
             }
             (Some(toml::Value::Array(there)), toml::Value::Array(new))
-                if key == "group" || key == "at" =>
+                if ["group", "at", "expect"].contains(&key.as_str()) =>
             {
                 for (one, other) in there.iter_mut().zip(new) {
                     if let (toml::Value::Table(one), toml::Value::Table(mut other)) = (one, other) {
