@@ -144,7 +144,8 @@ impl Expectation {
         if figures.is_empty() {
             return Err("has no figure of the results".to_owned());
         }
-        let left = comparison(&resolved.node).map(|(_, left, _)| left);
+        // As written: in what is resolved, a number no longer says its unit.
+        let left = comparison(&self.expression.node).map(|(_, left, _)| left);
         let kind = left.and_then(|left| units::kind_of(left, names));
         Ok(Fitted {
             of: self.clone(),

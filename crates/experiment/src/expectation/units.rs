@@ -198,9 +198,9 @@ pub(super) fn resolve(
                     kind_of(left, names).or(wanted),
                     kind_of(right, names).or(wanted),
                 ),
-                Binary::Over => match kind_of(right, names).is_some() {
-                    true => (kind_of(left, names).or(beside), beside),
-                    false => (kind_of(left, names).or(wanted), kind_of(left, names)),
+                Binary::Over => match (kind_of(left, names), kind_of(right, names)) {
+                    (left, Some(right)) => (left.or(Some(right)), Some(right)),
+                    (left, None) => (left.or(wanted), left),
                 },
                 Binary::Plus | Binary::Minus => (wanted.or(beside), wanted.or(beside)),
                 _ => (beside, beside),
