@@ -27,18 +27,21 @@ fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     let own = std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo says where the crate is");
     let own = Path::new(&own);
-    let scenarios = own.join("../../scenarios");
-    let scenarios = scenarios.canonicalize().expect("the project has scenarios");
-    let mut list = String::from("&[\n");
-    for path in files(&scenarios, "toml") {
-        let name = path.strip_prefix(&scenarios).expect("it is below");
-        let name = name.to_str().expect("a name in UTF-8");
-        let path = path.to_str().expect("a path in UTF-8");
-        list.push_str(&format!("    ({name:?}, include_str!({path:?})),\n"));
-    }
-    list.push_str("]\n");
     let out = std::env::var_os("OUT_DIR").expect("cargo says where to write");
-    fs::write(Path::new(&out).join("scenarios.rs"), list).expect("OUT_DIR can be written");
+    for folder in ["scenarios", "profiles"] {
+        let around = own.join("../..").join(folder);
+        let around = around.canonicalize().expect("the project has the folder");
+        let mut list = String::from("&[\n");
+        for path in files(&around, "toml") {
+            let name = path.strip_prefix(&around).expect("it is below");
+            let name = name.to_str().expect("a name in UTF-8");
+            let path = path.to_str().expect("a path in UTF-8");
+            list.push_str(&format!("    ({name:?}, include_str!({path:?})),\n"));
+        }
+        list.push_str("]\n");
+        let list_file = Path::new(&out).join(format!("{folder}.rs"));
+        fs::write(list_file, list).expect("OUT_DIR can be written");
+    }
 
     let experiments = own.join("../../experiments");
     let experiments = experiments

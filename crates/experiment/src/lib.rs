@@ -5,9 +5,11 @@
 //!   runs and judges their results, `function` has the figures that no formula says.
 //! * [`Reproduction`]: some experiments with all their runs; a [store](quell_lab::sweep::Store) keeps the results.
 //! * [`Findings`]: what an experiment found: text, tables, figures, and each [`Statement`] with its [`Verdict`].
+//! * [`expectation`]: what the results of any run have to be, in the same language.
 //! * [`book`]: all of that as one HTML file.
 //! * [`characterize`]: report cards of queues.
 //! * [`mod@reference`]: figures that are recorded of another world, and how far those of the simulator are from them.
+//! * [`link_profile`]: links of phones, homes and browsers' presets, by name.
 //! * [`shipped`]: the scenarios and experiments, inside the program.
 //!
 //! `docs/reproduce.md` comes from the same definitions.
@@ -21,6 +23,7 @@ pub mod characterize;
 mod deviation;
 mod digits;
 mod evaluate;
+pub mod expectation;
 mod experiment;
 mod expression;
 mod figure;
@@ -29,6 +32,7 @@ mod findings;
 mod found;
 mod function;
 pub mod inputs;
+pub mod link_profile;
 pub mod live;
 mod measure;
 pub mod probe;

@@ -128,6 +128,12 @@ pub(crate) enum Command {
         /// Key to explain, by name or path: rtt, link.reverse, app.size
         name: Option<String>,
     },
+    /// List profiles of links, such as dsl or 3g, or explain one
+    #[command(after_help = examples::PROFILES)]
+    Profiles {
+        /// Profile to explain
+        name: Option<String>,
+    },
     /// List the queue disciplines, or the parameters of one
     #[command(after_help = examples::QUEUES)]
     Queues {

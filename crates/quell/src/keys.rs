@@ -72,7 +72,12 @@ fn heading(section: Section) -> String {
         ("", _) => "top level".to_owned(),
         (
             heading,
-            Section::Link | Section::Reverse | Section::Group | Section::At | Section::Run,
+            Section::Link
+            | Section::Reverse
+            | Section::Group
+            | Section::At
+            | Section::Expect
+            | Section::Run,
         ) => heading.to_owned(),
         (heading, Section::Period) => format!("{heading} app = {{ on, off, repeat = {{ … }} }}"),
         (heading, Section::Interval) => format!("{heading} app = {{ interval = {{ … }} }}"),

@@ -1,7 +1,7 @@
 //! The command line of quell, as a library: [`main`] is the whole program, and [`main_with`] the same with kinds of one's own.
 //!
 //! It reads arguments, calls `quell-lab`, and prints. Exit codes: 0 done, 1 the run failed or has warnings with `--strict`, 2
-//! the input is wrong; what was interrupted ends by the signal (130 in a shell).
+//! the input is wrong, 3 the results are not as expected; what was interrupted ends by the signal (130 in a shell).
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
@@ -15,6 +15,7 @@ mod compare;
 mod demo;
 mod doctor;
 mod exec;
+mod expectations;
 mod extensions;
 mod failure;
 mod first_process;
@@ -26,6 +27,7 @@ mod manual;
 mod new;
 mod output;
 mod plot;
+mod profiles;
 mod queues;
 mod reference;
 mod report;
@@ -131,6 +133,7 @@ fn command() -> u8 {
         Command::Schema { of } => check::schema(of, &mut page),
         Command::New(arguments) => new::new(&arguments, &mut page),
         Command::Keys { name } => keys::keys(name.as_deref(), &mut page),
+        Command::Profiles { name } => profiles::profiles(name.as_deref(), &mut page),
         Command::Queues { name } => queues::queues(name.as_deref(), &mut page),
         Command::Apps { name } => apps::apps(name.as_deref(), &mut page),
         Command::Values { name } => values::values(name.as_deref(), &mut page),

@@ -4,7 +4,8 @@ use std::fs::{self, File};
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{ArgGroup, Args};
+use quell_experiment::link_profile::LinkProfile;
 use quell_lab::scenario::closest;
 use quell_lab::scenario::start::{STARTS, Start};
 
@@ -12,17 +13,29 @@ use crate::failure::Failure;
 use crate::output::page::Page;
 
 #[derive(Debug, Args)]
+#[command(group(ArgGroup::new("what").args(["name", "profile"])))]
 pub(crate) struct New {
     /// Scenario to start from: access, home, lan, datacentre or satellite [default: list them]
     name: Option<String>,
+    /// Start from the link of a profile, such as dsl or 3g: quell profiles lists them
+    #[arg(long, value_name = "NAME")]
+    profile: Option<String>,
     /// Write the scenario to this file, which must not exist yet [default: - for standard output]
-    #[arg(short, long, value_name = "FILE", requires = "name")]
+    #[arg(short, long, value_name = "FILE", requires = "what")]
     output: Option<PathBuf>,
 }
 
 /// Prints or writes one, or lists them.
 pub(crate) fn new(arguments: &New, page: &mut Page) -> Result<(), Failure> {
-    let Some(name) = &arguments.name else {
+    let text = match (&arguments.name, &arguments.profile) {
+        (Some(name), _) => Some(find(name)?.text.to_owned()),
+        (None, Some(name)) => {
+            let profile = LinkProfile::named(name).map_err(Failure::input)?;
+            Some(profile.scenario())
+        }
+        (None, None) => None,
+    };
+    let Some(text) = text else {
         for start in STARTS {
             page.line(format_args!("{:10}  {}", start.name, start.summary));
         }
@@ -30,12 +43,11 @@ pub(crate) fn new(arguments: &New, page: &mut Page) -> Result<(), Failure> {
         page.line("quell new NAME prints one; quell new NAME -o FILE writes it.");
         return Ok(());
     };
-    let start = find(name)?;
     match arguments.output.as_deref() {
-        None => page.line(start.text.trim_end()),
-        Some(path) if path == Path::new("-") => page.line(start.text.trim_end()),
+        None => page.line(text.trim_end()),
+        Some(path) if path == Path::new("-") => page.line(text.trim_end()),
         Some(path) => {
-            write(path, start.text)?;
+            write(path, &text)?;
             page.line(format_args!(
                 "{} written; try: quell run {0}",
                 path.display()

@@ -3,7 +3,8 @@
 //! Keys are sorted, without blanks between; every default is there. Times are in nanoseconds (`"5000000ns"`), rates in bit/s
 //! (`"40000000bit"`), amounts of data in bytes (`"1500B"`), whatever unit the file has; other values are in their notation, as in
 //! [`Scenario::to_toml`]. Two scenarios that are equal have the same text. What a group, a queue or an application has twice or
-//! in another order has another text: order means something there. Seeds are left out, because each belongs to a run of its own.
+//! in another order has another text: order means something there. Seeds are left out, because each belongs to a run of its own, and
+//! expectations, because they change no result.
 
 use serde_json::{Map, Value as Json, json};
 

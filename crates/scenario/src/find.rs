@@ -42,6 +42,7 @@ pub fn inside(key: &Key) -> Vec<&'static Key> {
             _ => &[],
         },
         (Section::Root, "at") => &[Section::At],
+        (Section::Root, "expect") => &[Section::Expect],
         (Section::Root, "run") => &[Section::Run],
         _ => &[],
     };

@@ -30,7 +30,7 @@ const fn guess(
     }
 }
 
-use self::Section::{App, At, Group, Link, Reverse, Root, Run};
+use self::Section::{App, At, Expect, Group, Link, Reverse, Root, Run};
 
 const RATES: &[&str] = &[
     "bandwidth",
@@ -135,6 +135,8 @@ const GUESSES: &[Guess] = &[
     guess(App, &["type", "name", "app"], "kind", ""),
     guess(At, &["when", "at", "start"], "time", ""),
     guess(At, &["change", "changes", "do", "values"], "set", ""),
+    guess(Root, &["assert", "check", "checks", "threshold", "thresholds", "budget", "statement"], "expect", "a table [[expect]] for each condition"),
+    guess(Expect, &["holds", "condition", "assert", "check", "what"], "that", ""),
     guess(Run, DURATIONS, "duration", ""),
     guess(Run, SEEDS, "seeds", "a list: one run each"),
     guess(Run, &["sample", "sampling", "sample-interval", "step", "resolution"], "interval", ""),

@@ -17,7 +17,7 @@ pub use super::section::{Key, KeyDefault, Section};
 use super::view::Keys as _;
 use super::written::{Field, Written};
 use crate::world::World;
-use crate::{DirectionSpec, Group, ImpairSpec, Network, Run, Scenario};
+use crate::{DirectionSpec, Expect, Group, ImpairSpec, Network, Run, Scenario};
 
 /// The format of scenario files.
 pub const SCHEMA: u64 = 1;
@@ -177,6 +177,7 @@ const OWN: &[&[Key]] = {
         Interval::ROWS,
         Period::ROWS,
         AT,
+        Expect::ROWS,
         Run::ROWS,
     ]
 };

@@ -30,6 +30,7 @@ pub mod columns;
 pub mod contract;
 pub mod control;
 mod domain;
+pub mod expect;
 pub mod felt;
 pub mod figures;
 pub mod find;
@@ -92,6 +93,7 @@ pub use self::capacity::{
 pub use self::carried::Carried;
 pub use self::control::ControlSpec;
 pub use self::domain::{Domain, LONGEST_NAME};
+pub use self::expect::Expect;
 pub use self::impair::ImpairSpec;
 pub use self::lifetimes::{Lifetime, lifetimes};
 pub use self::markers::markers;
@@ -127,6 +129,8 @@ keys! {
         groups: Vec<Group> = by hand { name: "group", default: Required, domain: Domain::Table("a list of tables [[group]]"), example: r#"group = [{ name = "downloads", rtt = "20ms", app = "bulk" }]"#, }
         /// What changes during the run; each starts a phase of the summary.
         changes: Vec<TimedChange> = by hand { name: "at", default: Derived("nothing changes"), domain: Domain::Table("a list of tables [[at]]"), example: r#"at = [{ time = "30s", set = { "link.rate" = "20mbit" } }]"#, }
+        /// Conditions on the results. quell run and compare judge them.
+        expects: Vec<Expect> = by hand { name: "expect", default: Derived("nothing is expected"), domain: Domain::Table("a list of tables [[expect]]"), example: r#"expect = [{ that = "link.utilisation > 90%", why = "the link is full" }]"#, }
         /// How long, and with which randomness.
         run: Run = by hand { default: Required, domain: Domain::Table("a table [run]"), example: r#"run = { duration = "60s", warmup = "10s" }"#, }
     }

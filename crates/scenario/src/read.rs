@@ -11,7 +11,9 @@ use super::problem::Problems;
 use super::tree::{Node, TomlType, Tree};
 use super::value::read::Values;
 use super::view::{Keys as _, Reader, View, tables};
-use super::{AppSpec, ControlSpec, Group, ReadFile, Run, Scenario, changes, hops, remark, value};
+use super::{
+    AppSpec, ControlSpec, Group, ReadFile, Run, Scenario, changes, expect, hops, remark, value,
+};
 
 mod links;
 
@@ -57,6 +59,10 @@ fn scenario(reader: &mut Reader, root: &Node) -> Option<Scenario> {
     let end = scenario.run.as_ref().map(|run| run.duration);
     scenario.changes = match view.node(reader, "at") {
         Some(node) => changes::read(reader, node, links, groups, end),
+        None => Some(Vec::new()),
+    };
+    scenario.expects = match view.node(reader, "expect") {
+        Some(node) => expect::read(reader, node),
         None => Some(Vec::new()),
     };
     Scenario::finish(scenario)

@@ -40,6 +40,11 @@ pub fn schema() -> Value {
         "at",
         json!({ "type": "array", "items": section(Section::At) }),
     );
+    put(
+        &mut root,
+        "expect",
+        json!({ "type": "array", "items": section(Section::Expect) }),
+    );
     root["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
     root["title"] = json!("quell scenario");
     root["$defs"] = json!({ "queue": queue(), "control": control(), "function": function(), "value": marked() });

@@ -61,6 +61,8 @@ sections! {
     Period: "a period", "[[group]]", "group.NAME.app.PERIOD";
     /// `[[at]]`
     At: "[[at]]", "[[at]]", "at";
+    /// `[[expect]]`
+    Expect: "[[expect]]", "[[expect]]", "expect";
     /// `[run]`
     Run: "[run]", "[run]", "run";
 }

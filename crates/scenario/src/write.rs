@@ -27,6 +27,10 @@ impl Scenario {
         self.changes
             .iter()
             .for_each(|change| out.change(change, self));
+        for expect in &self.expects {
+            out.heading("[[expect]]");
+            out.keys(expect.written());
+        }
         out.heading("[run]");
         out.keys(self.run.written());
         out.0

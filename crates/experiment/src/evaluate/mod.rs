@@ -159,6 +159,7 @@ impl<'a> Engine<'a> {
         let at = expression.at;
         match &expression.node {
             Node::Value(value) => Ok(value.clone()),
+            Node::Quantity(text) => Err(Fault::new(at, format!("{text} has no unit here"))),
             Node::List(all) => {
                 let values = all.iter().map(|one| self.value(one, frame));
                 Ok(Value::List(self.collected(at, values)?))
@@ -212,6 +213,18 @@ impl<'a> Engine<'a> {
             Binary::And | Binary::Or => return Ok(Value::Flag(second.holds())),
             Binary::Equal => return Ok(Value::Flag(first.is(&second))),
             Binary::Unequal => return Ok(Value::Flag(!first.is(&second))),
+            Binary::Within => {
+                let near = match (&first, &second) {
+                    (Value::Number(a), Value::List(near)) => match near.as_slice() {
+                        [Value::Number(percent), Value::Number(b)] => {
+                            (a - b).abs() <= percent / 100.0 * b.abs()
+                        }
+                        _ => false,
+                    },
+                    _ => false,
+                };
+                return Ok(Value::Flag(near));
+            }
             Binary::In => {
                 return match second {
                     Value::List(values) => {

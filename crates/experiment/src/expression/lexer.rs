@@ -6,6 +6,8 @@ use super::{LONGEST, SyntaxError};
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Token {
     Number(f64),
+    /// A number with its unit, without blanks between.
+    Quantity(String),
     Text(String),
     /// A name without dots.
     Name(String),
@@ -20,8 +22,8 @@ const SIGNS: [&str; 19] = [
     "}",
 ];
 
-/// The words of `text`, each with where it begins.
-pub(super) fn tokens(text: &str) -> Result<Vec<(usize, Token)>, SyntaxError> {
+/// The words of `text`, each with where it begins; with `units` numbers may have some.
+pub(super) fn tokens(text: &str, units: bool) -> Result<Vec<(usize, Token)>, SyntaxError> {
     if text.len() > LONGEST {
         let why = format!("the expression is longer than {LONGEST} bytes");
         return Err(SyntaxError::new(0, why));
@@ -34,7 +36,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<(usize, Token)>, SyntaxError> {
             at += first.len_utf8();
             continue;
         } else if first.is_ascii_digit() {
-            number(rest).map_err(|error| error.later(at))?
+            number(rest, units).map_err(|error| error.later(at))?
         } else if first == '\'' {
             quoted(rest).map_err(|error| error.later(at))?
         } else if first.is_ascii_alphabetic() || first == '_' {
@@ -53,8 +55,8 @@ pub(super) fn tokens(text: &str) -> Result<Vec<(usize, Token)>, SyntaxError> {
     Ok(tokens)
 }
 
-/// `17`, `0.5`, `2.7e-4`
-fn number(text: &str) -> Result<(Token, usize), SyntaxError> {
+/// `17`, `0.5`, `2.7e-4`; with `units` also `20ms` and `1 %`.
+fn number(text: &str, units: bool) -> Result<(Token, usize), SyntaxError> {
     let bytes = text.as_bytes();
     let digits = |from: usize| {
         let more = bytes[from..]
@@ -74,7 +76,20 @@ fn number(text: &str) -> Result<(Token, usize), SyntaxError> {
     }
     let value = text[..end].parse::<f64>();
     let value = value.map_err(|_| SyntaxError::new(0, "this is no number"))?;
-    match text[end..].chars().next() {
+    let after = &text[end..];
+    let unit = match after.trim_start().starts_with('%') {
+        true => after.len() - after.trim_start().len() + 1,
+        false => after
+            .chars()
+            .take_while(|next| next.is_alphabetic())
+            .map(char::len_utf8)
+            .sum(),
+    };
+    if units && unit > 0 {
+        let text = format!("{}{}", &text[..end], after[..unit].trim_start());
+        return Ok((Token::Quantity(text), end + unit));
+    }
+    match after.chars().next() {
         Some(next) if next.is_ascii_alphanumeric() || next == '_' => Err(SyntaxError::new(
             end,
             "a number ends here, and a unit has no place in an expression",

@@ -11,7 +11,7 @@ mod template;
 mod tree;
 mod value;
 
-pub(crate) use parser::parse;
+pub(crate) use parser::{parse, parse_with_units};
 pub(crate) use tree::{Binary, Expression, Node, Piece, Template, Unary};
 pub(crate) use value::Value;
 
@@ -30,7 +30,7 @@ pub(crate) struct SyntaxError {
 }
 
 impl SyntaxError {
-    fn new(at: usize, why: impl Into<String>) -> Self {
+    pub(crate) fn new(at: usize, why: impl Into<String>) -> Self {
         Self {
             at,
             why: why.into(),

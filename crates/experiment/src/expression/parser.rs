@@ -10,10 +10,20 @@ pub(crate) fn parse(text: &str) -> Result<Expression, SyntaxError> {
     Ok(nested(text, 0)?.0)
 }
 
+/// The same where numbers may have units, and `A within 5 % of B` compares.
+pub(crate) fn parse_with_units(text: &str) -> Result<Expression, SyntaxError> {
+    Ok(whole(text, 0, true)?.0)
+}
+
 /// Reads an expression that stands in others, so deep; and how high it is.
 pub(super) fn nested(text: &str, depth: usize) -> Result<(Expression, usize), SyntaxError> {
+    whole(text, depth, false)
+}
+
+fn whole(text: &str, depth: usize, units: bool) -> Result<(Expression, usize), SyntaxError> {
     let mut parser = Parser {
-        tokens: tokens(text)?,
+        tokens: tokens(text, units)?,
+        units,
         next: 0,
         end: text.len(),
         depth,
@@ -31,6 +41,8 @@ pub(super) fn nested(text: &str, depth: usize) -> Result<(Expression, usize), Sy
 
 struct Parser {
     tokens: Vec<(usize, Token)>,
+    /// Numbers may have units.
+    units: bool,
     next: usize,
     end: usize,
     depth: usize,
@@ -46,18 +58,20 @@ fn shown(token: &Token) -> String {
     match token {
         Token::Number(number) => number.to_string(),
         Token::Text(text) => format!("'{text}'"),
+        Token::Quantity(text) => text.clone(),
         Token::Name(name) | Token::Dotted(name) => name.clone(),
         Token::Sign(sign) => (*sign).to_owned(),
     }
 }
 
 /// An operation between two values, and how strongly it binds.
-fn binary(token: &Token) -> Option<(Binary, u8)> {
+fn binary(token: &Token, units: bool) -> Option<(Binary, u8)> {
     let found = match token {
         Token::Name(name) => match name.as_str() {
             "or" => (Binary::Or, 1),
             "and" => (Binary::And, 2),
             "in" => (Binary::In, 4),
+            "within" if units => (Binary::Within, 4),
             _ => return None,
         },
         Token::Sign(sign) => match *sign {
@@ -116,7 +130,9 @@ impl Parser {
         }
         let mut left = self.unary()?;
         let mut height = self.height;
-        while let Some((operation, strength)) = self.peek().and_then(binary) {
+        while let Some((operation, strength)) =
+            self.peek().and_then(|token| binary(token, self.units))
+        {
             if strength < least {
                 break;
             }
@@ -125,6 +141,7 @@ impl Parser {
             // To the right of a power stands a power or its minus.
             let right = match operation {
                 Binary::Power => self.expression(strength)?,
+                Binary::Within => self.nearness()?,
                 _ => self.expression(strength + 1)?,
             };
             if strength == 4
@@ -146,6 +163,27 @@ impl Parser {
         self.depth -= 1;
         self.height = height;
         Ok(left)
+    }
+
+    /// Behind `within`: `5 % of B`, as a list of both.
+    fn nearness(&mut self) -> Result<Expression, SyntaxError> {
+        let (at, percent) = (self.here(), self.peek().cloned());
+        self.next += 2;
+        let of = self.tokens.get(self.next.wrapping_sub(1));
+        let percent = match (percent, of) {
+            (Some(Token::Quantity(percent)), Some((_, Token::Name(of)))) if of == "of" => percent,
+            _ => return Err(SyntaxError::new(at, "write A within 5 % of B")),
+        };
+        let percent = percent
+            .strip_suffix('%')
+            .and_then(|number| number.parse().ok());
+        let percent = percent.ok_or_else(|| SyntaxError::new(at, "write A within 5 % of B"))?;
+        let of = self.expression(5)?;
+        let percent = Expression::value(Value::Number(percent));
+        Ok(Expression {
+            at,
+            node: Node::List(vec![percent, of]),
+        })
     }
 
     fn bound(&self, height: usize, at: usize) -> Result<(), SyntaxError> {
@@ -236,6 +274,7 @@ impl Parser {
         self.height = 0;
         let node = match token {
             Token::Number(number) => Node::Value(Value::Number(number)),
+            Token::Quantity(text) => Node::Quantity(text),
             Token::Text(text) => Node::Value(Value::Text(text)),
             Token::Name(name) => self.name(name, at)?,
             Token::Dotted(name) => match name.split_once('.') {
@@ -339,5 +378,6 @@ fn is_comparison(operation: Binary) -> bool {
             | Binary::More
             | Binary::AtLeast
             | Binary::In
+            | Binary::Within
     )
 }

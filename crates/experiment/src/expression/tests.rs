@@ -7,7 +7,10 @@ fn shape(text: &str) -> String {
         let all = |list: &[Expression]| list.iter().map(of).collect::<Vec<_>>().join(" ");
         match &expression.node {
             Node::Value(value) => value.plain(),
-            Node::Name(name) | Node::Column(name) | Node::Published(name) => name.clone(),
+            Node::Name(name)
+            | Node::Column(name)
+            | Node::Published(name)
+            | Node::Quantity(name) => name.clone(),
             Node::List(list) => format!("[{}]", all(list)),
             Node::Call(name, list) | Node::Measured(name, list) => format!("{name}({})", all(list)),
             Node::Each(between, ..) => format!("each({between})"),
@@ -25,7 +28,8 @@ fn shape(text: &str) -> String {
             }
         }
     }
-    of(&parse(text).unwrap())
+    let read = parse(text).or_else(|_| parse_with_units(text));
+    of(&read.unwrap())
 }
 
 #[test]
@@ -50,6 +54,14 @@ fn operations_bind_as_in_a_textbook() {
             "(path.goodput(0 3 60) Over 0.25)",
         ),
         ("each('; ', '{a}: {b:.2}')[rtt = 5]", "each(; )[rtt=5]"),
+        (
+            "a.b < 1.5ms and c.d > 1 %",
+            "((a.b Less 1.5ms) And (c.d More 1%))",
+        ),
+        (
+            "a.b within 5 % of 2 * c.d",
+            "(a.b Within [5 (2 Times c.d)])",
+        ),
     ] {
         assert_eq!(shape(text), expected, "{text}");
     }
@@ -81,6 +93,17 @@ fn what_is_no_expression_is_named_with_its_place() {
         ("x[1]", "at character 3: the name of an axis is missing"),
     ] {
         assert_eq!(parse(text).unwrap_err().show(text), expected, "{text}");
+    }
+    for (text, expected) in [
+        (
+            "a within 5 of b",
+            "at character 10: write A within 5 % of B",
+        ),
+        ("a within 5% b", "at character 10: write A within 5 % of B"),
+        ("a < 5ms 3", "at character 9: 3 is too much"),
+    ] {
+        let error = parse_with_units(text).unwrap_err();
+        assert_eq!(error.show(text), expected, "{text}");
     }
     let deep = "(".repeat(1_000) + "1";
     assert!(parse(&deep).unwrap_err().why.contains("nested"));

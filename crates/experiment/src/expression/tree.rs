@@ -14,6 +14,8 @@ pub(crate) struct Expression {
 pub(crate) enum Node {
     /// A number, a text, `none`, `true`, `false`.
     Value(Value),
+    /// A number with its unit, of an expectation.
+    Quantity(String),
     /// `[a, b]`
     List(Vec<Expression>),
     /// A figure, a name of `[let]`, a field or an axis.
@@ -57,6 +59,8 @@ pub(crate) enum Binary {
     More,
     AtLeast,
     In,
+    /// Beside a list: within so many percent of a value.
+    Within,
     Plus,
     Minus,
     Times,
@@ -102,7 +106,11 @@ impl Expression {
     /// The expressions directly inside of this one.
     pub(crate) fn parts(&self) -> Vec<&Self> {
         match &self.node {
-            Node::Value(_) | Node::Name(_) | Node::Published(_) | Node::Column(_) => Vec::new(),
+            Node::Value(_)
+            | Node::Quantity(_)
+            | Node::Name(_)
+            | Node::Published(_)
+            | Node::Column(_) => Vec::new(),
             Node::List(all) | Node::Measured(_, all) | Node::Call(_, all) => all.iter().collect(),
             Node::Each(_, template, filter) => {
                 template.expressions().chain(filter.as_deref()).collect()

@@ -82,19 +82,18 @@ fn title(section: Section) -> &'static str {
         Section::Interval => "The interval of datagrams",
         Section::Period => "Periods: `on`, `off`, `repeat`",
         Section::At => "Changes: `[[at]]`",
+        Section::Expect => "Expectations: `[[expect]]`",
         Section::Run => "The run: `[run]`",
     }
 }
 
 fn introduction(section: Section) -> &'static str {
     match section {
-        Section::Root => {
-            "A scenario is TOML. Keys that stand in a table are in the sections below."
-        }
+        Section::Root => "A scenario is TOML. Keys of tables are in the sections below.",
         Section::Link | Section::Reverse => "Parameters of queues are in [queues.md](queues.md).",
         Section::Trace => {
             "Instead of a rate, `rate` may be a table with a trace, in both directions; [links.md](../guides/links.md#links-that-follow-a-trace) \
-             has the formats. What a result keeps of it is the trace itself, as `data`."
+             has the formats. Results keep the trace itself, as `data`."
         }
         Section::Medium => {
             "The same keys in both directions. What the model leaves out is in [limitations.md](../limitations.md)."
@@ -109,22 +108,22 @@ fn introduction(section: Section) -> &'static str {
             "A table `[[group]]` for each kind of flow; all flows of a group are alike."
         }
         Section::CongestionControl => {
-            "Instead of a name, `congestion-control` may be a table with the name and the control's own options, which are in \
-             [controls.md](controls.md). The live world runs a control as the kernel has it: there options must be at their defaults. The virtual world gives its kernel the options that [virtual.md](../guides/virtual.md#quells-own-congestion-controls) lists."
+            "Instead of a name, `congestion-control` may be a table with the name and the control's [options](controls.md). The live world runs a control as the kernel has it, with its default options. The virtual world gives its kernel the options that [virtual.md](../guides/virtual.md#quells-own-congestion-controls) lists."
         }
         Section::Value => {
-            "Instead of a name, `value` may be a table with a function, a marker and the marker's own parameters, which are in [values.md](values.md)."
+            "Instead of a name, `value` may be a table with a function, a marker and the marker's [parameters](values.md)."
         }
         Section::App => {
-            "`app = \"bulk\"` is short for `app = { kind = \"bulk\" }`. The parameters of each kind are in [applications.md](applications.md). What each kind reports is in [results.md](results.md#what-the-applications-report)."
+            "`app = \"bulk\"` is short for `app = { kind = \"bulk\" }`. Parameters of each kind are in [applications.md](applications.md), its figures in [results.md](results.md#what-the-applications-report)."
         }
         Section::Interval => "A time alone is the mean, without deviation.",
         Section::Period => "A time alone is a fixed length.",
         Section::At => {
             "A table `[[at]]` for each instant, in the order of time. What can change: `link.rate`, `link.reverse.rate` (`0bit` is an outage), \
              the keys of `impair`, `group.NAME.count` and `rtt`, the parameters of queues that [queues.md](queues.md) calls live, and as `group.NAME.app.PARAMETER` those of \
-             applications that can change: what a group does next follows the new value at once, in every world by the same plan."
+             applications that can change: what a group does next follows the new value at once."
         }
+        Section::Expect => "A table `[[expect]]` for each [condition](results.md#expectations).",
         Section::Run => "",
     }
 }
@@ -219,6 +218,8 @@ app = "bulk"
 [[at]]
 time = "20s"
 set = { "group.downloads.count" = 2 }
+[[expect]]
+that = "jain > 0"
 [run]
 duration = "60s"
 "#;
@@ -250,7 +251,7 @@ fn merge(whole: &mut toml::Table, part: &mut toml::Table) {
                 merge(there, &mut new);
             }
             (Some(toml::Value::Array(there)), toml::Value::Array(new))
-                if key == "group" || key == "at" =>
+                if ["group", "at", "expect"].contains(&key.as_str()) =>
             {
                 for (one, other) in there.iter_mut().zip(new) {
                     if let (toml::Value::Table(one), toml::Value::Table(mut other)) = (one, other) {

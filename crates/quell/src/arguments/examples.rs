@@ -7,7 +7,8 @@ Examples:
   quell compare FILE --queue fifo,pie,dualpi2  one scenario over several queues
   quell help run                               the options of one command
 
-Exit codes: 0 success; 1 failure, or a warning with --strict; 2 wrong input. Ctrl-C ends a run, keeps what was measured, and then ends \
+Exit codes: 0 success; 1 failure, or a warning with --strict; 2 wrong input; 3 results that are not \
+as expected. Ctrl-C ends a run, keeps what was measured, and then ends \
 quell by the same signal: a shell reports 130 and stops the loop around it";
 
 pub(crate) const RUN: &str = "\
@@ -17,6 +18,7 @@ Examples:
   quell run FILE --set run.seeds=[1,2,3,4,5] --confidence 0.95
   quell run FILE --world virtual --packets --out results/one
   quell run FILE --json | jq .groups[0].delay_ms.p99
+  quell run FILE --expect 'link.utilisation > 90%' --junit report.xml
   generate-scenario | quell run -";
 
 pub(crate) const EXEC: &str = "\
@@ -30,7 +32,8 @@ Examples:
 The far edge is the TCP of this kernel: it sends the downloads, with the congestion control of --far-cc, and fetches them from the real \
 server meanwhile. The server's own congestion control does not cross the link. This is no sandbox: the program has your files.
 
-Exit codes: the program's own; 128 and the signal that ended it; 125 quell failed; 126 the program cannot be executed; 127 it is not found";
+Exit codes: the program's own; 128 and the signal that ended it; 125 quell failed; 126 the program cannot be executed; 127 it is not found; \
+3 the program succeeded, and --expect does not hold";
 
 pub(crate) const SHELL: &str = "\
 Examples:
@@ -141,6 +144,13 @@ pub(crate) const KEYS: &str = "\
 Examples:
   quell keys
   quell keys link.reverse";
+
+pub(crate) const PROFILES: &str = "\
+Examples:
+  quell profiles
+  quell profiles dsl
+  quell exec --profile dsl --queue dualpi2 -- chromium
+  quell new --profile 3g -o mobile.toml";
 
 pub(crate) const QUEUES: &str = "\
 Examples:

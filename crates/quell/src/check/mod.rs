@@ -4,10 +4,12 @@ pub(crate) mod arguments;
 pub(crate) mod worlds;
 
 use quell_lab::results::summary_schema;
+use quell_lab::scenario::Loaded;
 use quell_lab::{World, schema, sweep};
 
 use crate::arguments::strict;
 use crate::check::arguments::{Check, SchemaOf};
+use crate::expectations::Expected;
 use crate::failure::Failure;
 use crate::output::page::Page;
 use crate::scenario_file::Text;
@@ -18,6 +20,11 @@ pub(crate) fn check(arguments: &Check, page: &mut Page) -> Result<(), Failure> {
     let queue = arguments.queue.overrides()?;
     let load = |world| text.load_with(&arguments.changes, queue.clone(), world);
     let world = arguments.world.map(World::from);
+    let judge = |loaded: &Loaded| {
+        let expected = Expected::default();
+        expected.fit(&arguments.file, &loaded.scenario, "", &[])
+    };
+    let load = |world| load(world).and_then(|loaded| judge(&loaded).map(|_| loaded));
     let warnings = worlds::judge(&load, &arguments.file.display().to_string(), world, page)?;
     strict::check(arguments.strict, warnings, "")
 }

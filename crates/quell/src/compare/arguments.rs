@@ -8,6 +8,7 @@ use crate::arguments::{
     Changes, Consent, GuestPlace, Jobs, Patience, Realtime, Several, Strict, VIRTUAL, Verbosity,
     Where,
 };
+use crate::expectations::Expected;
 use crate::report::Reported;
 
 /// `quell compare`.
@@ -30,6 +31,8 @@ pub(crate) struct Compare {
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) reported: Reported,
+    #[command(flatten)]
+    pub(crate) expected: Expected,
     #[command(flatten)]
     pub(crate) strict: Strict,
     #[command(flatten)]

@@ -3,6 +3,8 @@
 pub(crate) mod arguments;
 pub(crate) mod side_by_side;
 
+use std::time::Instant;
+
 use quell_lab::World;
 use quell_lab::scenario::Override;
 
@@ -10,6 +12,7 @@ use crate::arguments::ArgumentError;
 use crate::arguments::queue_lists::queues;
 use crate::compare::arguments::Compare;
 use crate::compare::side_by_side::{Case, Place};
+use crate::expectations::{self, Lines, Suite};
 use crate::failure::Failure;
 use crate::output::page::Page;
 use crate::scenario_file::{Text, with_consent, with_errors};
@@ -54,16 +57,40 @@ pub(crate) fn compare(arguments: &Compare, page: &mut Page) -> Result<(), Failur
             });
         }
     }
+    let labels: Vec<&str> = cases.iter().map(|case| case.label.as_str()).collect();
+    let fit = |case: &Case| {
+        arguments
+            .expected
+            .fit(&arguments.file, &case.loaded.scenario, &case.label, &labels)
+    };
+    let expected: Vec<_> = cases.iter().map(fit).collect::<Result<_, _>>()?;
+    let started = Instant::now();
     let ran = side_by_side::run(&cases, &arguments.jobs, arguments.out.as_ref())?;
     if arguments.json {
         side_by_side::json(&ran.columns, arguments.several.confidence, page)?;
     } else {
         side_by_side::text(&ran.columns, &arguments.several.spread(), page);
     }
+    let mut suites = Vec::new();
+    for (case, expected) in cases.iter().zip(&expected) {
+        let column = ran.columns.iter().find(|(label, ..)| *label == case.label);
+        if let Some((label, scenario, outcome)) = column.filter(|_| !ran.is_interrupted()) {
+            suites.push(Suite {
+                seconds: started.elapsed().as_secs_f64() / cases.len() as f64,
+                ..Suite::of_runs(scenario, label, outcome, expected)?
+            });
+        }
+    }
+    let to = match arguments.json {
+        true => Lines::Besides,
+        false => Lines::Page(page),
+    };
+    let met = expectations::report(&suites, arguments.expected.junit.as_deref(), to);
     arguments
         .reported
         .make(ran.outcomes(), (!arguments.json).then_some(&mut *page))?;
-    ran.check(&arguments.strict)
+    ran.check(&arguments.strict)?;
+    met
 }
 
 /// How many seeds a comparison runs where neither the file nor the command line says.

@@ -71,6 +71,11 @@ impl Ran<'_> {
         self.columns.iter().map(|(.., outcome)| outcome)
     }
 
+    /// Whether a signal has ended the runs.
+    pub(crate) fn is_interrupted(&self) -> bool {
+        self.interrupt.has_come()
+    }
+
     /// Fails after a signal, or if `--strict` makes a warning an error. Call it after everything has been printed.
     pub(crate) fn check(&self, strict: &Strict) -> Result<(), Failure> {
         self.interrupt.check(&self.fates)?;

@@ -7,6 +7,7 @@ use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, ValueEnum};
 use quell_exec::Ecn;
 
 use crate::arguments::{GuestPlace, Patience, VIRTUAL};
+use crate::expectations::Expected;
 
 /// Headings of the options.
 const WATCH: &str = "While it runs";
@@ -104,9 +105,12 @@ pub(crate) struct Behind {
     /// Queue of what the program sends
     #[arg(long, value_name = "QUEUE", help_heading = LINK)]
     pub(crate) up_queue: Vec<String>,
-    /// Take the link, or several in a row, and what changes from a scenario file; the groups do not count
+    /// Take the link, or several in a row, and what changes from a scenario file; the groups and expectations do not count
     #[arg(long, value_name = "FILE", help_heading = LINK)]
     pub(crate) scenario: Option<PathBuf>,
+    /// Take the link from a profile, such as dsl or 3g (quell profiles lists them); other options change single values
+    #[arg(long, value_name = "NAME", conflicts_with = "scenario", help_heading = LINK)]
+    pub(crate) profile: Option<String>,
     /// Change a value of the link: link.overhead=14, down.queue.target=5ms, or link.wifi.rate=5mbit where there are several
     #[arg(long = "set", value_name = "KEY=VALUE", help_heading = LINK)]
     pub(crate) sets: Vec<String>,
@@ -189,6 +193,8 @@ pub(crate) struct Behind {
     /// Write the report as JSON into this file; - is standard output, after what the program has written there
     #[arg(long, value_name = "FILE", help_heading = RESULTS)]
     pub(crate) json: Option<PathBuf>,
+    #[command(flatten, next_help_heading = RESULTS)]
+    pub(crate) expected: Expected,
     /// No report on standard error; warnings and errors remain
     #[arg(long, short, help_heading = RESULTS)]
     pub(crate) quiet: bool,

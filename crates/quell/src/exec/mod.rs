@@ -5,6 +5,7 @@
 
 pub(crate) mod arguments;
 mod failure;
+mod figures;
 mod page;
 pub(crate) mod text;
 mod virtual_run;
@@ -22,16 +23,21 @@ use quell_exec::{
     Config, ControlSocket, Door, Ecn, Ended, Error, Found, LinkOptions, Loopback, Names, Net,
     OptionError, Outcome, Plan, Published, named, results,
 };
+use quell_experiment::expectation::Fitted;
+use quell_experiment::link_profile::LinkProfile;
 use quell_hosts::account::Account;
 use quell_lab::World;
 use quell_units::notation;
 
-use crate::arguments::ArgumentError;
+use crate::arguments::{ArgumentError, Cause};
 use crate::exec::arguments::{Behind, DnsArgument, Exec, ExecWorld, NetArgument, Shell};
 use crate::exec::failure::{ExecFailure, NoEffect};
+use crate::exec::figures::figures;
 use crate::exec::page::watcher;
 use crate::exec::text::{counted, put_report, report};
 use crate::exec::virtual_run::Inside;
+use crate::expectations::{self, Lines, Suite, UNMET};
+use crate::failure::Failure;
 use crate::output::page::{complain, say};
 
 /// Runs the program; the exit code of this process.
@@ -95,7 +101,7 @@ fn end(result: Result<u8, ExecFailure>) -> u8 {
 }
 
 /// The link.
-fn plan(arguments: &Behind) -> Result<Plan, Error> {
+fn plan(arguments: &Behind) -> Result<Plan, Cause> {
     let wrong = |source: std::io::Error, file: &Path| Error::Unreadable {
         file: file.display().to_string(),
         source,
@@ -113,10 +119,15 @@ fn plan(arguments: &Behind) -> Result<Plan, Error> {
         }
         None => None,
     };
+    let profile = arguments.profile.as_deref().map(LinkProfile::named);
+    let profile = profile.transpose()?.map(|profile| {
+        let text = profile.link_scenario();
+        (format!("profile {}", profile.name), text)
+    });
     let (down, down_trace) = pace(&arguments.down, &arguments.rate, &arguments.down_trace);
     let (up, up_trace) = pace(&arguments.up, &arguments.rate, &arguments.up_trace);
     let options = LinkOptions {
-        scenario,
+        scenario: scenario.or(profile),
         down,
         up,
         down_trace,
@@ -135,7 +146,7 @@ fn plan(arguments: &Behind) -> Result<Plan, Error> {
             .collect(),
         ..LinkOptions::default()
     };
-    Plan::new(&options)
+    Ok(Plan::new(&options)?)
 }
 
 /// The rate of a direction, or the trace that it follows. No rate is the name of a file, so a file in its place is a trace.
@@ -192,6 +203,8 @@ fn behind(
             quell_exec::join(name, &programs.program, variables).map_err(ExecFailure::own)??;
         return Ok(ended.code());
     }
+    let expected = arguments.expected.fit_program(plan.scenario());
+    let expected = expected.map_err(|failure| ExecFailure::own(failure.message))?;
     let inside = Inside::find(arguments);
     if arguments.world == ExecWorld::Virtual && inside.is_none() {
         return virtual_run::run(arguments, &plan, &programs.all());
@@ -205,7 +218,7 @@ fn behind(
         // The host says where it puts them.
         outcome.folder = None;
     }
-    Ok(print(arguments, &outcome, inside.as_ref()))
+    Ok(print(arguments, &outcome, &expected, inside.as_ref()))
 }
 
 /// The programs at both ends of the link.
@@ -342,7 +355,12 @@ fn net(arguments: &Behind) -> Result<Net, NoEffect> {
 }
 
 /// Prints and writes what is asked for of a run; the exit code of this process.
-fn print(arguments: &Behind, outcome: &Outcome, inside: Option<&Inside>) -> u8 {
+fn print(
+    arguments: &Behind,
+    outcome: &Outcome,
+    expected: &[Fitted],
+    inside: Option<&Inside>,
+) -> u8 {
     let named = outcome.exec["program"][0].as_str().unwrap_or_default();
     if let Ended::Signal(signal) = outcome.ended {
         let name = signal_hook::low_level::signal_name(signal);
@@ -364,12 +382,46 @@ fn print(arguments: &Behind, outcome: &Outcome, inside: Option<&Inside>) -> u8 {
     let failures: Vec<String> = unwritten
         .chain(put.err().map(|error| error.to_string()))
         .collect();
+    let met = judge(arguments, outcome, expected, inside);
+    let unmet = met.err().map(|failure| {
+        complain(&failure.message);
+        failure.code
+    });
     failures.iter().for_each(|why| complain(why));
-    code(outcome, arguments.strict, !failures.is_empty())
+    let failed = !failures.is_empty() || unmet.is_some_and(|code| code != UNMET);
+    code(outcome, arguments.strict, failed, unmet.is_some())
 }
 
-/// The exit code: the program's own, unless that is success and quell has `failed` to write, or `--strict` makes a warning an error.
-fn code(outcome: &Outcome, strict: bool, failed: bool) -> u8 {
+/// Judges what is expected of a run, and reports it.
+fn judge(
+    arguments: &Behind,
+    outcome: &Outcome,
+    expected: &[Fitted],
+    inside: Option<&Inside>,
+) -> Result<(), Failure> {
+    if expected.is_empty() {
+        return Ok(());
+    }
+    let runs = [(outcome.summary.seed, figures(outcome)?)];
+    let suite = Suite {
+        name: outcome.summary.scenario.clone(),
+        label: String::new(),
+        seconds: outcome.summary.duration_s,
+        folder: outcome.folder.clone(),
+        judged: expected.iter().map(|one| one.judge(&runs)).collect(),
+    };
+    let to = match arguments.quiet {
+        true => Lines::Unmet,
+        false => Lines::Besides,
+    };
+    let junit = arguments.expected.junit.clone();
+    let junit = junit.map(|path| inside.map_or(path, Inside::junit));
+    expectations::report(&[suite], junit.as_deref(), to)
+}
+
+/// The exit code: the program's own, unless that is success and quell has `failed` to write, `--strict` makes a warning an error, or
+/// something is not as expected.
+fn code(outcome: &Outcome, strict: bool, failed: bool, is_unmet: bool) -> u8 {
     let warnings = outcome.summary.warnings.len();
     let is_doubtful = strict && warnings > 0;
     if is_doubtful {
@@ -380,6 +432,7 @@ fn code(outcome: &Outcome, strict: bool, failed: bool) -> u8 {
     }
     match outcome.ended.code() {
         0 if is_doubtful || failed => OWN_FAILURE,
+        0 if is_unmet => UNMET,
         own => own,
     }
 }

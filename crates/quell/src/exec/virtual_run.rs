@@ -23,11 +23,13 @@ use crate::exec::arguments::{Behind, ExecWorld, NetArgument};
 use crate::exec::failure::{ExecFailure, NoEffect};
 use crate::exec::text::put_report;
 use crate::interrupt::Interrupt;
+use crate::output::files::write;
 use crate::output::page;
 
 /// The result and the report in the guest's folder.
 const RESULT: &str = "result";
 const REPORT: &str = "report.json";
+const JUNIT: &str = "junit.xml";
 
 /// The guest around this process.
 #[derive(Debug)]
@@ -60,6 +62,11 @@ impl Inside {
     /// Where the report goes.
     pub(crate) fn report(&self) -> PathBuf {
         self.folder.join(REPORT)
+    }
+
+    /// Where the file of `--junit` goes.
+    pub(crate) fn junit(&self) -> PathBuf {
+        self.folder.join(JUNIT)
     }
 }
 
@@ -164,6 +171,17 @@ pub(crate) fn run(arguments: &Behind, plan: &Plan, programs: &[&Found]) -> Resul
         let text = fs::read_to_string(&report)
             .map_err(|error| ExecFailure::own(GuestError::Report(report, error)))?;
         put_report(path, &text).map_err(ExecFailure::own)?;
+    }
+    let junit = folder.path().join(JUNIT);
+    if let Some(path) = arguments
+        .expected
+        .junit
+        .as_ref()
+        .filter(|_| junit.is_file())
+    {
+        let text = fs::read(&junit).and_then(|text| fs::remove_file(&junit).map(|()| text));
+        let text = text.map_err(|error| ExecFailure::own(GuestError::Report(junit, error)))?;
+        write(path, &text).map_err(|failure| ExecFailure::own(failure.message))?;
     }
     let kept = folder.finish().map_err(ExecFailure::own)?;
     if let Some(kept) = kept.filter(|_| !arguments.quiet) {

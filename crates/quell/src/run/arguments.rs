@@ -7,6 +7,7 @@ use clap::Args;
 use crate::arguments::{
     Changes, Consent, Guest, Jobs, LIVE, QueueChoice, Realtime, Several, Strict, Verbosity, Where,
 };
+use crate::expectations::Expected;
 use crate::report::Reported;
 
 /// `quell run`.
@@ -31,6 +32,8 @@ pub(crate) struct Run {
     pub(crate) packets: bool,
     #[command(flatten)]
     pub(crate) reported: Reported,
+    #[command(flatten)]
+    pub(crate) expected: Expected,
     #[command(flatten)]
     pub(crate) strict: Strict,
     #[command(flatten)]

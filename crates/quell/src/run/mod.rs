@@ -3,6 +3,7 @@
 pub(crate) mod arguments;
 
 use std::path::PathBuf;
+use std::time::Instant;
 
 use quell_lab::LiveOptions;
 use quell_lab::results::summary::{self, Spread};
@@ -10,6 +11,7 @@ use quell_lab::scenario::{Loaded, Scenario};
 use quell_lab::{Options, Outcome, Task, World};
 use quell_measure::Summary;
 
+use crate::expectations::{self, Lines, Suite};
 use crate::failure::Failure;
 use crate::interrupt::{Fate, Interrupt};
 use crate::output::outcomes::{case, remarks, results, with_intervals, write_as_owner};
@@ -31,6 +33,9 @@ pub(crate) fn run(arguments: &Run, page: &mut Page) -> Result<(), Failure> {
 fn start(loaded: &Loaded, world: World, arguments: &Run, page: &mut Page) -> Result<(), Failure> {
     let how = &arguments.how;
     arguments.reported.check()?;
+    let expected = arguments
+        .expected
+        .fit(&arguments.file, &loaded.scenario, "", &[])?;
     arguments.several.check(loaded).map_err(Failure::input)?;
     let jobs = arguments.jobs.number(world).map_err(Failure::input)?;
     let of_live = [
@@ -70,6 +75,7 @@ fn start(loaded: &Loaded, world: World, arguments: &Run, page: &mut Page) -> Res
         guest: arguments.guest.options().map_err(Failure::input)?,
     };
     let mut shown = Shown::new();
+    let started = Instant::now();
     let task = Task {
         scenario: &loaded.scenario,
         options,
@@ -84,11 +90,24 @@ fn start(loaded: &Loaded, world: World, arguments: &Run, page: &mut Page) -> Res
             text(outcome, &loaded.scenario, &arguments.several.spread(), page);
         }
     }
+    let mut suites = Vec::new();
+    for outcome in outcomes.iter().filter(|_| !interrupt.has_come()) {
+        suites.push(Suite {
+            seconds: started.elapsed().as_secs_f64(),
+            ..Suite::of_runs(&loaded.scenario, "", outcome, &expected)?
+        });
+    }
+    let to = match how.json {
+        true => Lines::Besides,
+        false => Lines::Page(page),
+    };
+    let met = expectations::report(&suites, arguments.expected.junit.as_deref(), to);
     arguments
         .reported
         .make(&outcomes, (!how.json).then_some(&mut *page))?;
     interrupt.check(&Fate::of_all(None, &loaded.scenario, outcomes.first()))?;
-    arguments.strict.check(&outcomes)
+    arguments.strict.check(&outcomes)?;
+    met
 }
 
 /// The summary; of several seeds, the aggregate.

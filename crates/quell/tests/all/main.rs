@@ -15,6 +15,8 @@ mod determinism;
 mod docs;
 #[path = "../errors.rs"]
 mod errors;
+#[path = "../expectations.rs"]
+mod expectations;
 #[path = "../folders/main.rs"]
 mod folders;
 #[path = "../instructions.rs"]

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::Case;
 use crate::clients::pattern;
-use crate::fixture::{Fake, PAGE, SERVER, WEB};
+use crate::fixture::{Fake, PAGE, SERVER, SOURCE, WEB};
 
 pub(crate) const CASES: &[Case] = &[
     (
@@ -22,6 +22,10 @@ pub(crate) const CASES: &[Case] = &[
     (
         "iperf3_sends_and_receives_through_the_link",
         iperf3_sends_and_receives_through_the_link,
+    ),
+    (
+        "what_is_expected_of_a_program_decides_the_exit_code_of_its_success",
+        what_is_expected_of_a_program_decides_the_exit_code_of_its_success,
     ),
     ("git_clones_through_the_link", git_clones_through_the_link),
     (
@@ -70,6 +74,78 @@ fn curl_loads_a_page_by_its_name(fake: &Fake) {
     );
     // The name and the connection: two round trips.
     assert!(words[3].parse::<f64>().unwrap() >= 0.1, "{said}");
+}
+
+fn what_is_expected_of_a_program_decides_the_exit_code_of_its_success(fake: &Fake) {
+    let folder = tempfile::tempdir().unwrap();
+    let junit = folder.path().join("junit.xml");
+    let run = |options: &[&str], exit: &str| {
+        let own = std::env::current_exe().unwrap();
+        let exit = format!("\"$0\" && exit {exit}");
+        let program = ["--", "sh", "-c", &exit, own.to_str().unwrap()];
+        let link = ["exec", "--profile", "dsl", "--down", "20mbit"];
+        let mut command = fake.quell(&[&link[..], options, &program].concat());
+        command
+            .env(crate::clients::ROLE, "read")
+            .env(crate::clients::WORDS, format!("{SERVER}:{SOURCE} 1"));
+        let output = fake.output(&mut command);
+        (output.status.code(), text(&output.stderr).to_owned())
+    };
+    let met = [
+        "down.queue.packets > 100",
+        "down.lost_percent < 100%",
+        "up.rate_bps == 1mbit",
+    ];
+    let failed = [
+        "program.seconds < 10ms",
+        "down.rate_bps < 16mbit",
+        "link.lost_outside > 0",
+    ];
+    let expect = |all: [&'static str; 3]| all.map(|one| ["--expect", one]).concat();
+    let (code, said) = run(&expect(met), "0");
+    assert_eq!(code, Some(0), "{said}");
+    let expected = "expect  met     up.rate_bps == 1mbit: 1 Mbit/s\n";
+    assert!(
+        said.contains("20mbit/1mbit 25ms fifo") && said.contains(expected),
+        "{said}"
+    );
+    let file = ["--quiet", "--junit", junit.to_str().unwrap()];
+    let (code, said) = run(&[&expect(met)[..], &expect(failed), &file].concat(), "0");
+    assert_eq!(code, Some(3), "{said}");
+    assert!(
+        !said.contains("  met ")
+            && said.contains("\nexpect  FAILED  down.rate_bps < 16mbit: 20 Mbit/s, 25 % above\n"),
+        "{said}"
+    );
+    let written = fs::read_to_string(&junit).unwrap();
+    assert!(
+        written.contains("<testsuite name=\"exec\" tests=\"6\" failures=\"3\""),
+        "{written}"
+    );
+    // The program's own failure comes first.
+    let (code, said) = run(&expect(failed), "7");
+    assert!(
+        code == Some(7) && said.contains("3 of 3 expectations failed"),
+        "{said}"
+    );
+    for (options, why) in [
+        (
+            ["--expect", "down.lost_procent < 1"],
+            "did you mean down.lost_percent?",
+        ),
+        (["--profile", "dls"], "cannot be used multiple times"),
+        (["--scenario", "x.toml"], "cannot be used with"),
+        (["--junit", "x.xml"], "nothing is expected"),
+    ] {
+        let (code, said) = run(&options, "0");
+        assert!(code == Some(125) && said.contains(why), "{said}");
+    }
+    let unknown = fake.output(&mut fake.quell(&["exec", "--profile", "dls", "--", "true"]));
+    assert_eq!(unknown.status.code(), Some(125));
+    assert_eq!(
+        text(&unknown.stderr),
+        "quell: there is no profile dls; did you mean dsl?\n"
+    );
 }
 
 fn git_clones_through_the_link(fake: &Fake) {

@@ -17,7 +17,7 @@ fn arguments_change_the_scenario_and_errors_name_the_argument() {
         ),
         (
             "lnik.rate=1mbit",
-            "--set lnik.rate=1mbit: lnik = a table: unknown key (did you mean link?); a scenario has schema, name, description, link, value, group, at, run",
+            "--set lnik.rate=1mbit: lnik = a table: unknown key (did you mean link?); a scenario has schema, name, description, link, value, group, at, expect, run",
         ),
         (
             "group.b.count=1",

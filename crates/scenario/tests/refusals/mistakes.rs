@@ -50,7 +50,7 @@ fn each_mistake_is_named_with_file_line_key_what_was_found_and_what_is_allowed()
             "[run]",
             "[ruin]",
             "f.toml:1: run: is missing; must be a table [run]\n\
-          f.toml:21: ruin = a table: unknown key (did you mean run?); a scenario has schema, name, description, link, value, group, at, run",
+          f.toml:21: ruin = a table: unknown key (did you mean run?); a scenario has schema, name, description, link, value, group, at, expect, run",
         ),
         (
             "\"dctcp\"",

@@ -1,0 +1,190 @@
+//! Expectations: what the results of a scenario, of each queue or of a program behind a link have to be.
+//!
+//! An expectation is a statement of an experiment file without the file: the same expressions over the same columns, beside numbers with
+//! units. It is read, checked against the figures that the runs will have ([`Names`]), and judged when there are results.
+
+mod judge;
+mod names;
+mod units;
+
+use quell_lab::scenario::expect::{LEVELS, OVER};
+use quell_lab::scenario::{Expect, closest};
+
+use crate::expression::{Binary, Expression, Node, Unary, parse_with_units};
+pub use judge::Judged;
+pub use names::Names;
+
+/// A condition, read but not yet checked against a scenario.
+#[derive(Debug, Clone)]
+pub struct Expectation {
+    text: String,
+    over: Over,
+    why: String,
+    is_error: bool,
+    expression: Expression,
+}
+
+/// For which results of several seeds a condition has to hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Over {
+    Each,
+    Worst,
+    Mean,
+    Median,
+}
+
+/// An expectation whose figures the results will have.
+#[derive(Debug, Clone)]
+pub struct Fitted {
+    of: Expectation,
+    /// With the full names of figures, and numbers in their units.
+    resolved: Expression,
+    names: Vec<Figure>,
+    /// Of the left side of a comparison.
+    kind: names::Kind,
+}
+
+/// A figure of an expectation.
+#[derive(Debug, Clone)]
+struct Figure {
+    name: String,
+    kind: names::Kind,
+    /// It must have a value: no `default` stands around it.
+    is_needed: bool,
+}
+
+impl Figure {
+    fn column(&self) -> Expression {
+        let node = Node::Column(self.name.clone());
+        Expression { at: 0, node }
+    }
+}
+
+impl Over {
+    fn of(word: &str) -> Option<Self> {
+        let all = [Self::Each, Self::Worst, Self::Mean, Self::Median];
+        let place = OVER.iter().position(|one| *one == word)?;
+        all.get(place).copied()
+    }
+}
+
+impl Expectation {
+    /// Reads one of an option: a condition, perhaps with ` over mean` behind it.
+    ///
+    /// # Errors
+    ///
+    /// It is no condition: why, with the place.
+    pub fn read(text: &str) -> Result<Self, String> {
+        let (condition, over) = match text.rsplit_once(" over ") {
+            Some((condition, word)) => (condition, word.trim()),
+            None => (text, OVER[0]),
+        };
+        let over = Over::of(over).ok_or_else(|| {
+            let meant = closest(over, OVER.iter().copied());
+            let meant = meant.map_or(String::new(), |meant| format!("; did you mean {meant}?"));
+            format!("over {over}: must be one of {}{meant}", OVER.join(", "))
+        })?;
+        Self::new(condition, over, "", true)
+    }
+
+    /// The expectation of a scenario.
+    ///
+    /// # Errors
+    ///
+    /// It is no condition: why, with the place.
+    pub fn of(expect: &Expect) -> Result<Self, String> {
+        let over = Over::of(expect.over).unwrap_or(Over::Each);
+        let is_error = expect.level == LEVELS[0];
+        Self::new(&expect.that, over, &expect.why, is_error)
+    }
+
+    fn new(text: &str, over: Over, why: &str, is_error: bool) -> Result<Self, String> {
+        let expression = parse_with_units(text).map_err(|error| error.show(text))?;
+        if !is_condition(&expression) {
+            return Err(
+                "compares nothing: write FIGURE < VALUE, or FIGURE within 5 % of VALUE".to_owned(),
+            );
+        }
+        Ok(Self {
+            text: text.trim().to_owned(),
+            over,
+            why: why.to_owned(),
+            is_error,
+            expression,
+        })
+    }
+
+    /// The same for runs whose results have these figures.
+    ///
+    /// # Errors
+    ///
+    /// There is no such figure, or a unit does not fit: why, with the place.
+    pub fn fit(&self, names: &Names) -> Result<Fitted, String> {
+        let resolved = units::resolve(&self.expression, names, None);
+        let resolved = resolved.map_err(|error| error.show(&self.text))?;
+        let mut figures: Vec<Figure> = Vec::new();
+        let mut inner = vec![(&resolved, true)];
+        while let Some((one, is_needed)) = inner.pop() {
+            match &one.node {
+                Node::Column(name) if figures.iter().all(|known| known.name != *name) => {
+                    let kind = names.kind(name).unwrap_or(names::Kind::Count);
+                    let name = name.clone();
+                    figures.push(Figure {
+                        name,
+                        kind,
+                        is_needed,
+                    });
+                }
+                Node::Call(name, parts) if name == "default" => {
+                    inner.extend(parts.iter().rev().map(|part| (part, false)));
+                }
+                _ => inner.extend(one.parts().into_iter().rev().map(|part| (part, is_needed))),
+            }
+        }
+        if figures.is_empty() {
+            return Err("has no figure of the results".to_owned());
+        }
+        // As written: in what is resolved, a number no longer says its unit.
+        let left = comparison(&self.expression.node).map(|(_, left, _)| left);
+        let kind = left.and_then(|left| units::kind_of(left, names));
+        Ok(Fitted {
+            of: self.clone(),
+            kind: kind.unwrap_or(names::Kind::Count),
+            resolved,
+            names: figures,
+        })
+    }
+}
+
+/// Whether an expression is a comparison, or several joined.
+fn is_condition(expression: &Expression) -> bool {
+    match &expression.node {
+        Node::Binary(Binary::And | Binary::Or, left, right) => {
+            is_condition(left) && is_condition(right)
+        }
+        Node::Unary(Unary::Not, of) => is_condition(of),
+        node => comparison(node).is_some(),
+    }
+}
+
+/// The two sides of a comparison.
+fn comparison(node: &Node) -> Option<(Binary, &Expression, &Expression)> {
+    match node {
+        Node::Binary(
+            operation @ (Binary::Less
+            | Binary::AtMost
+            | Binary::More
+            | Binary::AtLeast
+            | Binary::Equal
+            | Binary::Unequal
+            | Binary::In
+            | Binary::Within),
+            left,
+            right,
+        ) => Some((*operation, left, right)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;
