@@ -73,9 +73,13 @@ pub(crate) fn has_programs(scenario: &Scenario) -> bool {
         .any(|group| programs(group).next().is_some())
 }
 
-/// Refuses a scenario with programs as a cell of a sweep: a store finds results by all that they depend on, which of a program nobody
+/// Refuses a scenario with expectations or programs as a cell of a sweep: a store finds results by all that they depend on, which of a program nobody
 /// knows.
 pub(crate) fn without_programs(scenario: Scenario) -> Result<Scenario, Vec<String>> {
+    if !scenario.expects.is_empty() {
+        let why = "expect: a sweep judges nothing; quell run and quell compare do";
+        return Err(vec![why.to_owned()]);
+    }
     let has_any = |group: &&Group| programs(group).next().is_some();
     match scenario.groups.iter().find(has_any) {
         None => Ok(scenario),
@@ -180,5 +184,29 @@ mod tests {
             .to_string();
         assert!(refused.contains("cannot be executed"), "{refused}");
         assert!(find_along(".", folder.path().as_os_str()).is_err());
+    }
+
+    #[test]
+    fn a_sweep_judges_nothing_and_starts_no_program() {
+        const TEXT: &str = "schema = 1\nname = \"t\"\n[link]\nrate = \"4mbit\"\nqueue = \"pie\"\n[[group]]\nname = \"a\"\nrtt = \"20ms\"\n";
+        for (more, expected) in [
+            ("app = \"bulk\"\n", None),
+            (
+                "app = \"bulk\"\n[[expect]]\nthat = \"link.utilisation > 90%\"\n",
+                Some("expect: a sweep judges nothing"),
+            ),
+            (
+                "app = { kind = \"program\", server = [\"a\"], client = [\"b\"] }\n",
+                Some("a sweep has no programs"),
+            ),
+        ] {
+            let text = format!("{TEXT}{more}");
+            let loaded = Scenario::load("t.toml", &text, &[], Some(quell_scenario::World::Live));
+            let refused = without_programs(loaded.unwrap().scenario).err();
+            let found = refused.map(|lines| lines.join("\n"));
+            assert_eq!(found.is_some(), expected.is_some(), "{more}");
+            let words = (found.unwrap_or_default(), expected.unwrap_or_default());
+            assert!(words.0.contains(words.1), "{}", words.0);
+        }
     }
 }
