@@ -94,15 +94,25 @@ def _wheel(folder: Path, found: Path, files: Iterator[tuple[str, bytes]]) -> str
         for licence in sorted(HERE.parent.glob("LICENSE-*")):
             add(f"{info}/licenses/{licence.name}", licence.read_bytes())
         add(f"{info}/METADATA", _metadata().encode())
+        add(f"{info}/entry_points.txt", _entry_points().encode())
         add(f"{info}/WHEEL", f"Wheel-Version: 1.0\nGenerator: quell\nRoot-Is-Purelib: false\nTag: {tag}\n".encode())
         add(f"{info}/RECORD", "\n".join([*record, f"{info}/RECORD,,", ""]).encode())
     return f"{name}-{tag}.whl"
 
 
-def _metadata() -> str:
+def _project() -> Any:
     # The second is the first for Python 3.10.
     toml = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
-    project = toml.loads((HERE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return toml.loads((HERE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+
+def _entry_points() -> str:
+    groups = _project()["entry-points"].items()
+    return "".join(f"[{group}]\n" + "".join(f"{name} = {what}\n" for name, what in points.items()) for group, points in groups)
+
+
+def _metadata() -> str:
+    project = _project()
     lines = [
         "Metadata-Version: 2.4",
         "Name: quell",

@@ -13,6 +13,7 @@ of it.
 from quell._axis import Axis, linear, log
 from quell._confidence import confidence_interval
 from quell._histogram import Histogram
+from quell._link import Link, Ran
 from quell._packets import COLUMNS as PACKET_COLUMNS
 from quell._packets import Packets
 from quell._result import Comparison, Result
@@ -41,11 +42,13 @@ __all__ = [
     "Histogram",
     "InputError",
     "Interrupted",
+    "Link",
     "MissingExtra",
     "Packets",
     "Plan",
     "Problem",
     "QuellError",
+    "Ran",
     "Result",
     "ResultError",
     "RunError",
