@@ -3,6 +3,7 @@
 use quell_measure::Direction;
 
 use quell_scenario::keys::Section;
+use quell_units::{Time, notation};
 
 use crate::option_error::OptionError;
 
@@ -62,6 +63,17 @@ fn share(text: &str) -> Result<String, OptionError> {
         true => Ok(format!("{share:.6}")),
         false => Err(OptionError::Share),
     }
+}
+
+/// The base RTT that a change of `rtt`, or of the `delay` one way, asks for; `None` for another key.
+pub(super) fn wished_rtt(key: &str, value: &str) -> Option<Result<Time, OptionError>> {
+    let times = match key.trim() {
+        "rtt" => 1,
+        "delay" => 2,
+        _ => return None,
+    };
+    let time = notation::time(value.trim());
+    Some(time.map(|time| time * times).map_err(OptionError::Notation))
 }
 
 /// The keys and values that a wish stands for: a key of `impair` alone is that of both directions.

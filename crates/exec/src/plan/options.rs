@@ -232,7 +232,7 @@ fn planned(options: &LinkOptions, links: &[String]) -> Result<Changes, OptionErr
             .split_once('=')
             .ok_or_else(|| wrong(OptionError::NoAssignment))?;
         let at = notation::time(time.trim()).map_err(|why| wrong(why.into()))?;
-        if let Some(rtt) = wished_rtt(key, value) {
+        if let Some(rtt) = keys::wished_rtt(key, value) {
             once(at, "rtt")?;
             if at.is_zero() || at >= LONGEST_TIME {
                 return Err(wrong(OptionError::NoTime));
@@ -296,17 +296,6 @@ fn refuse_of_one(options: &LinkOptions, links: &[String]) -> Result<(), OptionEr
         count: links.len(),
         instead: format!("link.{first}.{key}"),
     })
-}
-
-/// The base RTT that a change of `rtt`, or of the `delay` one way, asks for; `None` for another key.
-pub(super) fn wished_rtt(key: &str, value: &str) -> Option<Result<Time, OptionError>> {
-    let times = match key.trim() {
-        "rtt" => 1,
-        "delay" => 2,
-        _ => return None,
-    };
-    let time = notation::time(value.trim());
-    Some(time.map(|time| time * times).map_err(OptionError::Notation))
 }
 
 /// The base RTT that the options name, with what a delay one way makes of it.

@@ -11,7 +11,6 @@ use quell_units::{Rate, Time, notation};
 
 use super::files::Files;
 use super::keys;
-use super::options::wished_rtt;
 use super::repeats::{self, Cycle};
 use crate::error::Result;
 use crate::option_error::OptionError;
@@ -162,7 +161,7 @@ impl Request {
     /// The same with one more change, which somebody wants while the program runs.
     pub(super) fn plan(&mut self, at: Time, key: &str, value: &str) -> Result<(), OptionError> {
         let argument = format!("--at {}ns {key}={value}", at.as_nanos());
-        if let Some(rtt) = wished_rtt(key, value) {
+        if let Some(rtt) = keys::wished_rtt(key, value) {
             let rtt = rtt.map_err(|why| why.of(&argument))?;
             let later = self.rtts.partition_point(|(other, _)| *other < at);
             if self.rtts.get(later).is_some_and(|(other, _)| *other == at) {
