@@ -2,7 +2,7 @@
 
 use quell_app::Transport;
 
-use super::capacity::{all_flows, most_flows};
+use super::capacity::{all_flows, most_flows, rtts};
 use super::control::names;
 use super::kernel_options::{is_given, module};
 use super::keys::MOST_GROUPS;
@@ -246,15 +246,20 @@ fn flows(
         );
         problems.push(places.problem(&key("app.size"), datagrams.least, allowed));
     }
-    if let Some(world) = world
-        && group.rtt < world.smallest_rtt()
+    let index = scenario
+        .groups
+        .iter()
+        .position(|one| one.name == group.name);
+    let shortest = index.and_then(|index| rtts(scenario, index).min());
+    if let (Some(world), Some(rtt)) = (world, shortest)
+        && rtt < world.smallest_rtt()
     {
         let allowed = format!(
             "must be at least {}, the smallest RTT of the {} world",
             world.smallest_rtt(),
             world.name()
         );
-        problems.push(places.problem(&key("rtt"), group.rtt, allowed));
+        problems.push(places.problem(&key("rtt"), rtt, allowed));
     }
 }
 

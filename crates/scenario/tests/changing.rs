@@ -167,6 +167,13 @@ fn what_cannot_change_is_refused_with_its_line() {
             "{set}: {why}"
         );
     }
+    let near = with(PLAIN, &[("1s", "\"group.a.rtt\" = \"1us\"")]);
+    let why = Scenario::load("f.toml", &near, &[], Some(World::Live)).unwrap_err();
+    assert!(
+        why.to_string()
+            .contains("the smallest RTT of the live world"),
+        "{why}"
+    );
     // What gives it an effect may come later.
     let both = [
         ("1s", "\"link.impair.hold\" = \"9ms\""),
