@@ -42,7 +42,7 @@ def test_a_program_is_slower_behind_a_slower_link(quell_link: Callable[..., quel
     assert after.seconds > 0.9
     assert link.summary()["partial"]
     assert link.cut(to=f":{server}") == 0
-    with pytest.raises(quell.InputError, match="no-such"):
+    with pytest.raises(quell.InputError, match="only the link can change"):
         link.set({"no-such": "1"})
     with pytest.raises(quell.RunError, match="ended with 3"):
         link.run(["sh", "-c", "exit 3"], check=True)
