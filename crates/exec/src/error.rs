@@ -5,7 +5,7 @@ use std::io;
 
 use quell_hosts::user_namespace::UserNamespaceError;
 
-use crate::named::NameError;
+use crate::name_error::NameError;
 use crate::option_error::OptionError;
 
 /// Result of this crate.

@@ -17,7 +17,8 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::Signals;
 
 use crate::error::{Doing as _, Error, Result};
-use crate::named::{NameError, NamedLink};
+use crate::name_error::NameError;
+use crate::named::NamedLink;
 use crate::program::{Ended, Found, NotStarted};
 use crate::running::of_status;
 

@@ -38,6 +38,7 @@ pub mod join;
 mod link;
 pub mod memory;
 mod mounts;
+pub mod name_error;
 pub mod named;
 mod net;
 pub mod network;

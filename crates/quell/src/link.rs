@@ -84,7 +84,7 @@ pub(crate) fn link(action: &LinkAction, page: &mut Page) -> Result<(), Failure> 
             let request = json!({ "cut": { "how": how, "to": to, "older": older } });
             let answer = open(name)?.ask(&request).map_err(Failure::input)?;
             let count = answer["cut"].as_u64().unwrap_or(0);
-            page.line(&format!("{name}: {} cut", counted(count, "connection")));
+            page.line(format!("{name}: {} cut", counted(count, "connection")));
             Ok(())
         }
         LinkAction::Stop { name } => open(name)?.stop().map_err(Failure::failed),
@@ -109,7 +109,7 @@ fn list(page: &mut Page) {
                 Err(why) => format!("process {}, {why}", link.pid),
             },
         };
-        page.line(&format!("{name:width$}  {state}"));
+        page.line(format!("{name:width$}  {state}"));
     }
 }
 
@@ -123,13 +123,13 @@ fn show(name: &str, as_json: bool, page: &mut Page) -> Result<(), Failure> {
     };
     let summary = get("summary")?;
     if as_json {
-        page.line(&format!("{summary:#}"));
+        page.line(format!("{summary:#}"));
         return Ok(());
     }
     let words = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let described = words(&get("link")?);
     let seconds = summary["duration_s"].as_f64().unwrap_or(0.0);
-    page.line(&format!("{name}: {seconds:.1} s behind {described}"));
+    page.line(format!("{name}: {seconds:.1} s behind {described}"));
     for queue in summary["queues"].as_array().into_iter().flatten() {
         let way = match queue["direction"].as_str() {
             Some("forward") => "down",
@@ -141,7 +141,7 @@ fn show(name: &str, as_json: bool, page: &mut Page) -> Result<(), Failure> {
             (Some(mean), Some(p99)) => format!("delay mean {mean:.1} ms, p99 {p99:.1} ms; "),
             _ => String::new(),
         };
-        page.line(&format!(
+        page.line(format!(
             "  {way:5} {}: {delay}{}, {} marked, {} dropped",
             words(&queue["name"]),
             counted(number("packets"), "packet"),
@@ -149,7 +149,7 @@ fn show(name: &str, as_json: bool, page: &mut Page) -> Result<(), Failure> {
             number("dropped")
         ));
     }
-    page.line(&format!("  felt  {}", words(&get("felt")?["sentence"])));
+    page.line(format!("  felt  {}", words(&get("felt")?["sentence"])));
     Ok(())
 }
 
@@ -167,6 +167,6 @@ fn set(name: &str, values: &[String], page: &mut Page) -> Result<(), Failure> {
         .map_err(Failure::input)?;
     let seconds = answer["changed"]["time_s"].as_f64().unwrap_or(0.0);
     let described = link.describe().map_err(Failure::failed)?;
-    page.line(&format!("{name}: from {seconds:.1} s on {described}"));
+    page.line(format!("{name}: from {seconds:.1} s on {described}"));
     Ok(())
 }
