@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn a_sweep_judges_nothing_and_starts_no_program() {
-        const TEXT: &str = "schema = 1\nname = \"t\"\n[link]\nrate = \"4mbit\"\nqueue = \"pie\"\n[[group]]\nname = \"a\"\nrtt = \"20ms\"\n";
+        const TEXT: &str = "schema = 1\nname = \"t\"\n[link]\nrate = \"4mbit\"\nqueue = \"pie\"\n[run]\nduration = \"3s\"\n[[group]]\nname = \"a\"\nrtt = \"20ms\"\n";
         for (more, expected) in [
             ("app = \"bulk\"\n", None),
             (
