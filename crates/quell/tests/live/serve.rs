@@ -353,7 +353,7 @@ fn what_cannot_change_is_refused_and_the_scenario_has_every_change_that_was_made
     };
     let change = |key: &str, value: &str| json!({ "ask": "change", "key": key, "value": value });
     for (ask, part) in [
-        (change("group.down.rtt", "5ms"), "rtt"),
+        (change("group.down.mss", "600B"), "mss"),
         (change("link.rate", "fast"), "link.rate"),
         (change("nobody.there", "1"), "nobody.there"),
         (change("group.down.count", "900"), "prepared for"),

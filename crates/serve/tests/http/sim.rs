@@ -130,8 +130,8 @@ fn what_the_runs_refuse_is_told_in_words_and_changes_nothing() {
             "link.rate",
         ),
         (
-            r#"{"ask":"change","key":"group.l4s.rtt","value":"5ms"}"#,
-            "rtt",
+            r#"{"ask":"change","key":"group.l4s.mss","value":"600B"}"#,
+            "mss",
         ),
         (
             r#"{"ask":"change","key":"link.rate","value":"5mbit","run":3}"#,

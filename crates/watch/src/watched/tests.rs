@@ -178,6 +178,11 @@ fn changed(first: [&str; 2], second: [&str; 2], preparation: Preparation) -> [Ve
 fn what_a_watcher_changes_is_a_scenario_that_gives_the_same_rows() {
     for (first, second) in [
         (["link.rate", "4mbit"], ["link.rate", "12mbit"]),
+        (
+            ["link.impair.loss", "0.02"],
+            ["link.impair.duplicate", "0.1"],
+        ),
+        (["group.l4s.rtt", "25ms"], ["group.l4s.rtt", "5ms"]),
         (["link.queue.target", "5ms"], ["link.rate", "6mbit"]),
         (["group.l4s.count", "0"], ["link.rate", "6mbit"]),
         (["group.l4s.count", "0"], ["group.l4s.count", "2"]),
@@ -205,7 +210,7 @@ fn a_change_that_cannot_be_made_changes_nothing() {
     let before = run.scenario().to_toml();
     for (key, value, why) in [
         ("link.rate", "fast", "link.rate"),
-        ("group.l4s.rtt", "5ms", "rtt"),
+        ("group.l4s.mss", "600B", "mss"),
         ("group.nobody.count", "2", "nobody"),
         (
             "group.l4s.count",
