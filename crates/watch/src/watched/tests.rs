@@ -182,7 +182,7 @@ fn what_a_watcher_changes_is_a_scenario_that_gives_the_same_rows() {
             ["link.impair.loss", "0.02"],
             ["link.impair.duplicate", "0.1"],
         ),
-        (["group.l4s.rtt", "25ms"], ["group.l4s.rtt", "5ms"]),
+        (["group.l4s.rtt", "4ms"], ["group.l4s.rtt", "8ms"]),
         (["link.queue.target", "5ms"], ["link.rate", "6mbit"]),
         (["group.l4s.count", "0"], ["link.rate", "6mbit"]),
         (["group.l4s.count", "0"], ["group.l4s.count", "2"]),
