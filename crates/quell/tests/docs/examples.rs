@@ -70,7 +70,7 @@ fn options_on_a_page_are_those_of_the_command() {
                     .flat_map(|part| part.split_whitespace())
                     .collect();
                 let depth = match (own.get(1), own.get(2)) {
-                    (Some(&("kernel" | "cc")), _) => 2,
+                    (Some(&("kernel" | "cc" | "link")), _) => 2,
                     (Some(&"sweep"), Some(&("table" | "merge" | "check"))) => 2,
                     _ => 1,
                 };
