@@ -7,6 +7,8 @@ mod judge;
 mod names;
 mod units;
 
+use std::fmt;
+
 use quell_lab::scenario::expect::{LEVELS, OVER};
 use quell_lab::scenario::{Expect, closest};
 
@@ -68,22 +70,50 @@ impl Over {
     }
 }
 
+/// Why an expectation cannot be judged.
+#[derive(Debug)]
+pub enum ExpectationError {
+    /// It is no expression, or names no figure: what, and where in it.
+    Wrong(String),
+    /// No way to join the figures of seeds.
+    Over(String),
+    /// It is true or false of nothing.
+    NoComparison,
+    /// It compares numbers alone.
+    NoFigure,
+}
+
+impl std::error::Error for ExpectationError {}
+
+impl fmt::Display for ExpectationError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Wrong(why) => f.write_str(why),
+            Self::Over(word) => {
+                let meant = closest(word, OVER.iter().copied());
+                let meant = meant.map_or(String::new(), |meant| format!("; did you mean {meant}?"));
+                write!(f, "over {word}: must be one of {}{meant}", OVER.join(", "))
+            }
+            Self::NoComparison => {
+                f.write_str("compares nothing: write FIGURE < VALUE, or FIGURE within 5 % of VALUE")
+            }
+            Self::NoFigure => f.write_str("has no figure of the results"),
+        }
+    }
+}
+
 impl Expectation {
     /// Reads one of an option: a condition, perhaps with ` over mean` behind it.
     ///
     /// # Errors
     ///
     /// It is no condition: why, with the place.
-    pub fn read(text: &str) -> Result<Self, String> {
+    pub fn read(text: &str) -> Result<Self, ExpectationError> {
         let (condition, over) = match text.rsplit_once(" over ") {
             Some((condition, word)) => (condition, word.trim()),
             None => (text, OVER[0]),
         };
-        let over = Over::of(over).ok_or_else(|| {
-            let meant = closest(over, OVER.iter().copied());
-            let meant = meant.map_or(String::new(), |meant| format!("; did you mean {meant}?"));
-            format!("over {over}: must be one of {}{meant}", OVER.join(", "))
-        })?;
+        let over = Over::of(over).ok_or_else(|| ExpectationError::Over(over.to_owned()))?;
         Self::new(condition, over, "", true)
     }
 
@@ -92,18 +122,17 @@ impl Expectation {
     /// # Errors
     ///
     /// It is no condition: why, with the place.
-    pub fn of(expect: &Expect) -> Result<Self, String> {
+    pub fn of(expect: &Expect) -> Result<Self, ExpectationError> {
         let over = Over::of(expect.over).unwrap_or(Over::Each);
         let is_error = expect.level == LEVELS[0];
         Self::new(&expect.that, over, &expect.why, is_error)
     }
 
-    fn new(text: &str, over: Over, why: &str, is_error: bool) -> Result<Self, String> {
-        let expression = parse_with_units(text).map_err(|error| error.show(text))?;
+    fn new(text: &str, over: Over, why: &str, is_error: bool) -> Result<Self, ExpectationError> {
+        let expression = parse_with_units(text);
+        let expression = expression.map_err(|error| ExpectationError::Wrong(error.show(text)))?;
         if !is_condition(&expression) {
-            return Err(
-                "compares nothing: write FIGURE < VALUE, or FIGURE within 5 % of VALUE".to_owned(),
-            );
+            return Err(ExpectationError::NoComparison);
         }
         Ok(Self {
             text: text.trim().to_owned(),
@@ -119,9 +148,9 @@ impl Expectation {
     /// # Errors
     ///
     /// There is no such figure, or a unit does not fit: why, with the place.
-    pub fn fit(&self, names: &Names) -> Result<Fitted, String> {
+    pub fn fit(&self, names: &Names) -> Result<Fitted, ExpectationError> {
         let resolved = units::resolve(&self.expression, names, None);
-        let resolved = resolved.map_err(|error| error.show(&self.text))?;
+        let resolved = resolved.map_err(|error| ExpectationError::Wrong(error.show(&self.text)))?;
         let mut figures: Vec<Figure> = Vec::new();
         let mut inner = vec![(&resolved, true)];
         while let Some((one, is_needed)) = inner.pop() {
@@ -142,7 +171,7 @@ impl Expectation {
             }
         }
         if figures.is_empty() {
-            return Err("has no figure of the results".to_owned());
+            return Err(ExpectationError::NoFigure);
         }
         // As written: in what is resolved, a number no longer says its unit.
         let left = comparison(&self.expression.node).map(|(_, left, _)| left);

@@ -3,6 +3,8 @@
 //! Short forms: `group.NAME.FIGURE` for a figure of the group's application, without `app`; for a program behind a link `down.NAME` and
 //! `up.NAME` for a queue of that direction.
 
+use std::fmt;
+
 use std::collections::BTreeMap;
 
 use quell_aqm::{DropReason, MarkReason};
@@ -202,7 +204,7 @@ impl Names {
     /// # Errors
     ///
     /// There is none of that name: a sentence with the closest one.
-    pub(crate) fn find(&self, name: &str) -> Result<(String, Kind), String> {
+    pub(crate) fn find(&self, name: &str) -> Result<(String, Kind), NoFigure> {
         let (phase, rest) = self.phase(name)?;
         if let Some((full, kind)) = self.known(rest) {
             return Ok((format!("{phase}{full}"), kind));
@@ -211,13 +213,14 @@ impl Names {
         let short: Vec<String> = short.collect();
         let all = self.known.keys().map(String::as_str);
         let meant = closest(rest, all.chain(short.iter().map(String::as_str)));
-        Err(match meant {
-            Some(meant) => format!("there is no figure {name}; did you mean {phase}{meant}?"),
+        let instead = match meant {
+            Some(meant) => format!("; did you mean {phase}{meant}?"),
             None => format!(
-                "there is no figure {name}; figures have the names of sweep tables, such as {}",
+                "; figures have the names of sweep tables, such as {}",
                 self.examples().join(", ")
             ),
-        })
+        };
+        Err(NoFigure::new(name, instead))
     }
 
     /// What a figure is, whether it has its full name or a short one.
@@ -268,7 +271,7 @@ impl Names {
     }
 
     /// `phase.N.` in front of a name, and the rest.
-    fn phase<'n>(&self, name: &'n str) -> Result<(&'n str, &'n str), String> {
+    fn phase<'n>(&self, name: &'n str) -> Result<(&'n str, &'n str), NoFigure> {
         let Some(rest) = name.strip_prefix("phase.") else {
             return Ok(("", name));
         };
@@ -277,11 +280,35 @@ impl Names {
             Ok(number) if (1..=self.phases).contains(&number) => {
                 Ok((&name[..name.len() - rest.len()], rest))
             }
-            _ => Err(match self.phases {
-                0 => format!("there is no figure {name}: without an [[at]] there are no phases"),
-                most => format!("there is no figure {name}: phases are 1 to {most}"),
-            }),
+            _ => {
+                let instead = match self.phases {
+                    0 => ": without an [[at]] there are no phases".to_owned(),
+                    most => format!(": phases are 1 to {most}"),
+                };
+                Err(NoFigure::new(name, instead))
+            }
         }
+    }
+}
+
+/// There is no figure of this name.
+#[derive(Debug)]
+pub(crate) struct NoFigure {
+    name: String,
+    /// What there is instead, as the end of the sentence.
+    instead: String,
+}
+
+impl NoFigure {
+    fn new(name: &str, instead: String) -> Self {
+        let name = name.to_owned();
+        Self { name, instead }
+    }
+}
+
+impl fmt::Display for NoFigure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "there is no figure {}{}", self.name, self.instead)
     }
 }
 

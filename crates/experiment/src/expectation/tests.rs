@@ -16,7 +16,9 @@ group = [
 "#;
 
 fn fit(text: &str) -> Result<Fitted, String> {
-    Expectation::read(text)?.fit(&Names::of(&Scenario::parse(TEXT).unwrap()))
+    let names = Names::of(&Scenario::parse(TEXT).unwrap());
+    let fitted = Expectation::read(text).and_then(|one| one.fit(&names));
+    fitted.map_err(|why| why.to_string())
 }
 
 /// A result in which the 90th percentile of completion times is this.

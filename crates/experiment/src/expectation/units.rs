@@ -135,7 +135,9 @@ pub(super) fn resolve(
         },
         Node::Quantity(text) => Node::Value(Value::Number(quantity(text, at, wanted)?)),
         Node::Column(name) | Node::Name(name) => {
-            let (full, kind) = names.find(name).map_err(|why| SyntaxError::new(at, why))?;
+            let (full, kind) = names
+                .find(name)
+                .map_err(|why| SyntaxError::new(at, why.to_string()))?;
             if let Some(wanted) = wanted.filter(|wanted| !wanted.is_like(kind)) {
                 let (one, other) = (kind.words(), wanted.words());
                 return wrong(format!("{name} is {one}; what stands beside it is {other}"));
