@@ -55,10 +55,6 @@ fn a_program_of_this_host_gives_the_same_bytes_twice() {
             queue,
             "--out",
             out,
-            "--expect",
-            "down.queue.packets > 690",
-            "--junit",
-            "junit.xml",
             "--far",
             "python3 server.py",
             "--",
@@ -93,9 +89,6 @@ fn a_program_of_this_host_gives_the_same_bytes_twice() {
     assert_eq!(summary["world"], "virtual");
     assert!(summary["queues"][0]["packets"].as_u64() > Some(690));
     assert!(stage.path().join("one/kernel.log").is_file());
-    let junit = fs::read_to_string(stage.path().join("junit.xml")).unwrap();
-    assert!(junit.contains("tests=\"1\" failures=\"0\""), "{junit}");
-    assert!(!stage.path().join("two/junit.xml").exists());
     // Another queue is another run.
     assert_ne!(run("three", "codel").0, said);
 }
