@@ -47,7 +47,7 @@ def test_a_program_is_slower_behind_a_slower_link(quell_link: Callable[..., quel
     with pytest.raises(quell.RunError, match="ended with 3"):
         link.run(["sh", "-c", "exit 3"], check=True)
     report = link.result()
-    assert [change["set"].get("down") for change in report["exec"]["changes"]] == ["500kbit"]
+    assert [list(change["set"]) for change in report["exec"]["changes"]] == [["down", "down.queue.target"], ["cut"]]
     assert report["exec"]["relay"]["connections"] == 2
 
 
