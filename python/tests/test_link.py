@@ -53,6 +53,11 @@ def test_a_program_is_slower_behind_a_slower_link(quell_link: Callable[..., quel
 
 def test_a_link_that_cannot_be_says_why(quell_link: Callable[..., quell.Link]) -> None:
     quell_link().close()
-    for options, why in [({"profile": "dls"}, "dsl"), ({"rate": "fast"}, "fast"), ({"no_such_option": True}, "--no-such-option")]:
+    wrong: list[tuple[Callable[[], quell.Link], str]] = [
+        (lambda: quell.Link(profile="dls"), "dsl"),
+        (lambda: quell.Link(rate="fast"), "fast"),
+        (lambda: quell.Link(no_such_option=True), "--no-such-option"),
+    ]
+    for start, why in wrong:
         with pytest.raises(quell.InputError, match=why):
-            quell.Link(**options)
+            start()
