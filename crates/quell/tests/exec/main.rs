@@ -15,6 +15,7 @@ mod host;
 mod keystrokes;
 mod limits;
 mod links;
+mod named;
 mod names;
 mod processes;
 mod programs;
@@ -50,6 +51,7 @@ fn cases() -> Vec<Case> {
         keystrokes::CASES,
         beside::CASES,
         steering::CASES,
+        named::CASES,
         names::CASES,
         terminal::CASES,
         traces::CASES,

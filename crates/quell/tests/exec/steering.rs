@@ -14,7 +14,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use crate::Case;
-use crate::fixture::{COUNT, Fake, OTHER, SERVER, TRICKLE, read_json};
+use crate::fixture::{COUNT, Fake, SERVER, read_json};
 use crate::links::LINKS;
 
 pub(crate) const CASES: &[Case] = &[
@@ -25,14 +25,6 @@ pub(crate) const CASES: &[Case] = &[
     (
         "the_control_socket_is_gone_however_the_program_ends",
         the_control_socket_is_gone_however_the_program_ends,
-    ),
-    (
-        "a_link_with_a_name_is_found_changed_and_stopped",
-        a_link_with_a_name_is_found_changed_and_stopped,
-    ),
-    (
-        "connections_are_cut_while_the_program_runs",
-        connections_are_cut_while_the_program_runs,
     ),
     (
         "a_page_shows_and_changes_the_link",
@@ -78,7 +70,7 @@ impl Waiting {
     }
 }
 
-fn path(path: &Path) -> &str {
+pub(crate) fn path(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
@@ -241,170 +233,6 @@ fn the_control_socket_is_gone_however_the_program_ends(fake: &Fake) {
         assert_eq!(output.status.code(), Some(code), "{output:?}");
         assert!(!socket.exists());
     }
-}
-
-fn connections_are_cut_while_the_program_runs(fake: &Fake) {
-    let folder = tempfile::tempdir().unwrap();
-    let own = std::env::current_exe().unwrap();
-    for (how, words) in [
-        ("rst", "ConnectionReset"),
-        ("fin", "ended"),
-        ("silent", "WouldBlock"),
-    ] {
-        let report = folder.path().join(format!("{how}.json"));
-        let arguments = [
-            "exec",
-            "--quiet",
-            "--name",
-            "cut",
-            "--json",
-            path(&report),
-            "--",
-        ];
-        let mut command = fake.quell(&[&arguments[..], &[path(&own)]].concat());
-        command.env("XDG_RUNTIME_DIR", folder.path());
-        // Two connections that nothing ends; the one that is not meant goes on.
-        command.env(crate::clients::ROLE, "listen");
-        command.env(
-            crate::clients::WORDS,
-            format!("{SERVER}:{TRICKLE} {OTHER}:{TRICKLE}"),
-        );
-        let mut child = fake.run(|| command.spawn().unwrap());
-        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        assert_eq!(lines.next().unwrap().unwrap(), "ready");
-        let to = format!("{SERVER}:{TRICKLE}");
-        let mut cut = fake.quell(&["link", "cut", "cut", how, "--to", &to, "--older", "1ms"]);
-        let output = fake.output(cut.env("XDG_RUNTIME_DIR", folder.path()));
-        let said = String::from_utf8_lossy(&output.stdout);
-        assert_eq!(said, "cut: 1 connection cut\n", "{output:?}");
-        assert_eq!(
-            lines.next().unwrap().unwrap(),
-            format!("{words}, the other goes on")
-        );
-        assert!(child.wait().unwrap().success());
-        let report = read_json(&report);
-        assert_eq!(report["exec"]["relay"]["cut"], 1);
-        assert_eq!(
-            report["exec"]["changes"][0]["set"]["cut"],
-            format!("{how} to {to} older than 1ms: 1")
-        );
-    }
-}
-
-fn a_link_with_a_name_is_found_changed_and_stopped(fake: &Fake) {
-    let folder = tempfile::tempdir().unwrap();
-    let quell = |arguments: &[&str]| {
-        let mut command = fake.quell(arguments);
-        command.env("XDG_RUNTIME_DIR", folder.path());
-        command
-    };
-    let said = |arguments: &[&str]| {
-        let output = fake.output(&mut quell(arguments));
-        let text = [&output.stdout[..], &output.stderr].concat();
-        (output.status.code(), String::from_utf8(text).unwrap())
-    };
-    let start = |name: &str| {
-        let script = "echo ready; exec sleep 600";
-        let options = ["exec", "--quiet", "--down", "20mbit", "--name", name];
-        let mut command = quell(&[&options[..], &["--", "sh", "-c", script]].concat());
-        let mut child = fake.run(|| command.spawn().unwrap());
-        let out = child.stdout.as_mut().unwrap();
-        out.read_exact(&mut [0; 6]).unwrap();
-        child
-    };
-    let (code, text) = said(&["link", "list"]);
-    assert_eq!(code, Some(0));
-    assert!(text.contains("no link runs with a name"), "{text}");
-
-    let (mut first, mut second) = (start("first"), start("second"));
-    let links = folder.path().join("quell/links");
-    let mode = fs::metadata(&links).unwrap().permissions().mode();
-    assert_eq!(mode & 0o777, 0o700);
-    let (_, text) = said(&["link", "list"]);
-    let expected = format!("first   process {}, 20mbit/unlimited", first.id());
-    assert!(text.contains(&expected), "{text}");
-    let (code, text) = said(&[
-        "link",
-        "set",
-        "first",
-        "down=5mbit",
-        "down.queue.limit=50ms",
-    ]);
-    assert_eq!(code, Some(0), "{text}");
-    assert!(
-        text.contains("20mbit/unlimited fifo, down=5mbit, down.queue.limit=50ms"),
-        "{text}"
-    );
-    let (_, text) = said(&["link", "show", "first"]);
-    assert!(
-        text.contains("fifo, down=5mbit") && text.contains("felt"),
-        "{text}"
-    );
-    let (_, text) = said(&["link", "show", "first", "--json"]);
-    let summary: Value = serde_json::from_str(&text).unwrap();
-    assert_eq!(summary["partial"], true);
-
-    // A second program shares the network, and ends with the link.
-    let join = |words: &[&str]| {
-        let arguments = [&["exec", "--join", "first", "--"], words].concat();
-        fake.output(&mut quell(&arguments))
-    };
-    let output = join(&["sh", "-c", "echo $QUELL_LINK; cat /proc/net/route; exit 7"]);
-    let printed = String::from_utf8_lossy(&output.stdout);
-    assert_eq!(output.status.code(), Some(7), "{output:?}");
-    assert!(
-        printed.starts_with("20mbit/unlimited fifo\nIface"),
-        "{printed}"
-    );
-    let own = std::env::current_exe().unwrap();
-    let mut command = quell(&["exec", "--join", "first", "--", path(&own)]);
-    command.env(crate::clients::ROLE, "connect");
-    command.env(
-        crate::clients::WORDS,
-        format!("{SERVER}:{}", crate::fixture::WHO),
-    );
-    let output = fake.output(&mut command);
-    assert!(output.status.success(), "{output:?}");
-    let (_, text) = said(&["link", "show", "first"]);
-    assert!(
-        text.contains("up    link: ") || text.contains("packets"),
-        "{text}"
-    );
-    let mut third = quell(&["exec", "--join", "first", "--", "sleep", "600"]);
-    let mut third = fake.run(|| third.spawn().unwrap());
-
-    // What cannot be done is refused with what can.
-    for (arguments, expected) in [
-        (
-            &["link", "cut", "first", "--to", "example.org"][..],
-            "by where they go",
-        ),
-        (&["link", "show", "frist"][..], "there is first, second"),
-        (&["link", "set", "first", "down"], "must be KEY=VALUE"),
-        (&["link", "set", "first", "down=fast"], "fast"),
-        (&["link", "stop", "a/b"], "no name of a link"),
-    ] {
-        let (code, text) = said(arguments);
-        assert!(code == Some(2) && text.contains(expected), "{text}");
-    }
-    let (code, text) = said(&["exec", "--name", "first", "--", "true"]);
-    assert!(
-        code == Some(125) && text.contains("running already"),
-        "{text}"
-    );
-
-    // A link that was killed is shown as that; a new one takes its name.
-    second.kill().unwrap();
-    second.wait().unwrap();
-    let (_, text) = said(&["link", "list"]);
-    assert!(text.contains("second  dead"), "{text}");
-    let mut second = start("second");
-    for (name, child) in [("first", &mut first), ("second", &mut second)] {
-        assert_eq!(said(&["link", "stop", name]), (Some(0), String::new()));
-        assert_eq!(child.wait().unwrap().code(), Some(128 + 15));
-    }
-    assert_eq!(third.wait().unwrap().code(), Some(128 + 9));
-    assert_eq!(fs::read_dir(&links).unwrap().count(), 0);
 }
 
 /// A page's end of the server.
