@@ -5,8 +5,7 @@ use std::env;
 use std::fs;
 use std::io;
 use std::os::fd::AsFd as _;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::mpsc::{self, Sender};
 use std::thread;
 
 use quell_hosts::confine::capabilities::{CapabilitySet, keep_only};
@@ -55,8 +54,7 @@ pub fn join(
     // Moving between mounts leads to the root.
     env::set_current_dir(here).doing(&doing)?;
     // No thread begins where children have other process ids than this process.
-    let id = Arc::new(AtomicI32::new(0));
-    pass_signals(id.clone())?;
+    let started = pass_signals()?;
     let ids = ThreadNameSpaceType::PROCESS_ID;
     move_into_thread_name_spaces(target.as_fd(), ids).doing(&doing)?;
     keep_only(CapabilitySet::empty())?;
@@ -71,7 +69,9 @@ pub fn join(
             }));
         }
     };
-    id.store(i32::try_from(child.id()).unwrap_or(0), Ordering::Relaxed);
+    // Without the thread nobody passes signals on, and the program runs.
+    let id = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    let _ = id.map(|id| started.send(id));
     let status = child.wait().doing("wait for the program")?;
     Ok(Ok(of_status(status)))
 }
@@ -104,27 +104,30 @@ fn own_variables(process: Pid) -> io::Result<Vec<(String, String)>> {
         .collect())
 }
 
-/// Signals to quell are those of the program, which is the process `id`; those of the terminal's keys reach it by themselves.
-fn pass_signals(id: Arc<AtomicI32>) -> Result<()> {
+/// Signals to quell are those of the program, whose process is told once it has started; those of the terminal's keys reach it by themselves.
+fn pass_signals() -> Result<Sender<Pid>> {
     let all = [SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGINT, SIGQUIT];
     let mut signals = Signals::new(all).doing("catch signals")?;
+    let (started, has_started) = mpsc::channel();
     let work = move || {
         if keep_only(CapabilitySet::empty()).is_err() {
             return;
         }
+        // Signals that come before wait.
+        let Ok(id) = has_started.recv() else { return };
         for signal in signals
             .forever()
             .filter(|signal| ![SIGINT, SIGQUIT].contains(signal))
         {
-            let id = Pid::from_raw(id.load(Ordering::Relaxed));
-            if let (Some(id), Some(signal)) = (id, Signal::from_named_raw(signal)) {
+            if let Some(signal) = Signal::from_named_raw(signal) {
                 // It may have ended by itself.
                 let _ = kill_process(id, signal);
             }
         }
     };
     let thread = thread::Builder::new().name("quell-signals".to_owned());
-    thread.spawn(work).map(drop).doing("start a thread")
+    thread.spawn(work).doing("start a thread")?;
+    Ok(started)
 }
 
 /// What a link says of its program.

@@ -74,7 +74,7 @@ pub struct Cut {
 #[derive(Debug, Clone)]
 pub(crate) struct Scissors {
     asks: Sender<(Cut, Sender<usize>)>,
-    pub(super) wake: Arc<OwnedFd>,
+    wake: Arc<OwnedFd>,
 }
 
 /// Where they come.

@@ -8,7 +8,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 
-use quell_hosts::relayed;
+use quell_hosts::relayed::{self, Datagram};
 use quell_units::Time;
 
 use super::maker::Maker;
@@ -89,10 +89,8 @@ impl Exchanges {
         maker: &Maker,
         now: Time,
     ) -> io::Result<Option<Begun>> {
-        let datagram = match relayed::receive(listener, &mut self.buffer) {
-            Ok(datagram) => datagram,
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
-            Err(error) => return Err(error),
+        let Some(datagram) = self.arrived(listener)? else {
+            return Ok(None);
         };
         let (Some(from), Some(to)) = (datagram.from, datagram.to) else {
             return Ok(Some(Begun::Forbidden));
@@ -118,10 +116,8 @@ impl Exchanges {
         maker: &Maker,
         now: Time,
     ) -> io::Result<Option<Begun>> {
-        let datagram = match relayed::receive(&door.socket, &mut self.buffer) {
-            Ok(datagram) => datagram,
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
-            Err(error) => return Err(error),
+        let Some(datagram) = self.arrived(&door.socket)? else {
+            return Ok(None);
         };
         let Some(client) = datagram.from else {
             return Ok(Some(Begun::Forbidden));
@@ -138,6 +134,15 @@ impl Exchanges {
             let _ = relayed::send(&exchange.near, inside.is_ipv4(), payload, datagram.tos);
         }
         Ok(Some(begun))
+    }
+
+    /// What waits at a listener, whose payload is in the buffer then.
+    fn arrived(&mut self, listener: &OwnedFd) -> io::Result<Option<Datagram>> {
+        match relayed::receive(listener, &mut self.buffer) {
+            Ok(datagram) => Ok(Some(datagram)),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// The exchange between two addresses, with new `sockets` towards the program and away from it where there is none.
