@@ -17,6 +17,7 @@
 
 use alloc::format;
 
+use crate::path_trace::PathTrace;
 use crate::units::{Probability, Random, Time};
 
 /// The impairments of packets of one direction.
@@ -28,7 +29,9 @@ pub struct Impairment {
     pub reorder: Probability,
     /// The time for which they are held.
     pub hold: Time,
-    /// The longest random delay; uniform from zero.
+    /// The delay of every packet.
+    pub delay: Time,
+    /// The longest random delay on top; uniform from zero.
     pub jitter: Time,
     /// The share of packets that are followed by a copy, at the same instant.
     pub duplicate: Probability,
@@ -57,7 +60,7 @@ impl Impairment {
         } else {
             self.hold
         };
-        self.jitter + hold
+        self.delay + self.jitter + hold
     }
 }
 
@@ -123,6 +126,8 @@ impl Fate {
 pub struct Impairer {
     /// `None` until there is one.
     impairment: Option<Impairment>,
+    /// Where there is one, it says what happens.
+    trace: Option<PathTrace<Impairment>>,
     random: Random,
     copies: Random,
     damages: Random,
@@ -140,6 +145,7 @@ impl Impairer {
         let stream = |of: &str| Random::new(seed, &format!("{component}.{of}"));
         let mut path = Self {
             impairment: None,
+            trace: None,
             random: stream("impair"),
             copies: stream("duplicate"),
             damages: stream("corrupt"),
@@ -161,6 +167,12 @@ impl Impairer {
         self.impairment = Some(impairment);
     }
 
+    /// From now on the path does what `trace` says.
+    pub fn follow(&mut self, trace: PathTrace<Impairment>) {
+        self.set(trace.at(Time::ZERO));
+        self.trace = Some(trace);
+    }
+
     /// Whether packets have to be judged: an impairment was set.
     pub fn is_in_use(&self) -> bool {
         self.impairment.is_some()
@@ -174,10 +186,15 @@ impl Impairer {
 
     /// What becomes of the packet that leaves the link at `end`; `None` if it is lost. Ends never run backwards.
     pub fn judge(&mut self, end: Time) -> Option<Fate> {
+        if let Some(trace) = &self.trace {
+            let now = trace.at(end);
+            self.set(now);
+        }
         let Impairment {
             loss,
             reorder,
             hold,
+            delay,
             jitter,
             duplicate,
             corrupt,
@@ -203,7 +220,7 @@ impl Impairer {
         }
         self.counts.duplicated += u64::from(is_doubled);
         self.counts.corrupted += u64::from(damage.is_some());
-        let mut at = (end + later).max(self.last);
+        let mut at = (end + delay + later).max(self.last);
         match is_held {
             true => at += hold,
             false => self.last = at,
@@ -389,5 +406,58 @@ mod tests {
             "{counts:?}"
         );
         assert_eq!(times(plain), times(touched));
+    }
+
+    /// A trace is the changes that say the same; where its delay shrinks nothing is overtaken, and an outage loses all.
+    #[test]
+    fn a_trace_is_the_changes_that_say_the_same_and_keeps_the_order() {
+        let ms = Time::from_millis;
+        let delayed = |delay| Impairment {
+            delay,
+            ..Impairment::default()
+        };
+        let mut gone = delayed(ms(30));
+        gone.loss.good = Probability::ONE;
+        let mut bad = delayed(ms(2));
+        bad.loss = Loss {
+            enter: Probability::ONE,
+            bad: Probability::ONE,
+            ..Loss::default()
+        };
+        bad.jitter = ms(1);
+        let steps = std::vec![
+            (ms(0), delayed(ms(20))),
+            (ms(100), bad),
+            (ms(101), delayed(ms(1))),
+            (ms(200), gone),
+            (ms(210), delayed(ms(5))),
+        ];
+        let trace = PathTrace::new(steps.clone(), ms(300), false, Time::ZERO).unwrap();
+        let mut traced = Impairer::new(None, 3, "path");
+        traced.follow(trace);
+        let mut changed = Impairer::new(Some(steps[0].1), 3, "path");
+        let (mut last, mut next) = (Time::ZERO, 1);
+        for n in 0..4_000 {
+            let end = US(100 * n);
+            while let Some((at, impairment)) = steps.get(next).filter(|(at, _)| *at <= end) {
+                changed.set(*impairment);
+                assert!(*at <= end);
+                next += 1;
+            }
+            let fate = traced.judge(end);
+            assert_eq!(fate, changed.judge(end), "{end}");
+            let is_lost = (1_000..1_010).contains(&n) || (2_000..2_100).contains(&n);
+            assert_eq!(fate.is_none(), is_lost, "{end}");
+            if let Some(fate) = fate {
+                assert!(fate.at >= last.max(end + trace_delay(&steps, end)));
+                last = fate.at;
+            }
+        }
+        assert_eq!(next, steps.len());
+    }
+
+    fn trace_delay(steps: &[(Time, Impairment)], at: Time) -> Time {
+        let step = steps.iter().rfind(|(from, _)| *from <= at);
+        step.unwrap().1.delay
     }
 }

@@ -39,6 +39,7 @@ pub mod observer;
 pub mod own;
 pub mod packet;
 pub mod parts;
+pub mod path_trace;
 mod pi;
 pub mod qdisc;
 mod queue_protection;
