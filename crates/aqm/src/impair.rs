@@ -173,6 +173,14 @@ impl Impairer {
         self.trace = Some(trace);
     }
 
+    /// The next packet starts its transmission at this time: it meets what the trace, if there is one, says of it.
+    pub fn start(&mut self, start: Time) {
+        if let Some(trace) = &self.trace {
+            let now = trace.at(start);
+            self.set(now);
+        }
+    }
+
     /// Whether packets have to be judged: an impairment was set.
     pub fn is_in_use(&self) -> bool {
         self.impairment.is_some()
@@ -186,10 +194,6 @@ impl Impairer {
 
     /// What becomes of the packet that leaves the link at `end`; `None` if it is lost. Ends never run backwards.
     pub fn judge(&mut self, end: Time) -> Option<Fate> {
-        if let Some(trace) = &self.trace {
-            let now = trace.at(end);
-            self.set(now);
-        }
         let Impairment {
             loss,
             reorder,
@@ -444,6 +448,7 @@ mod tests {
                 assert!(*at <= end);
                 next += 1;
             }
+            traced.start(end);
             let fate = traced.judge(end);
             assert_eq!(fate, changed.judge(end), "{end}");
             let is_lost = (1_000..1_010).contains(&n) || (2_000..2_100).contains(&n);

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use crate::link_trace::{SHORTEST, TraceError};
 use crate::units::Time;
 
-/// What a path does over time. It is looked up at the end of each transmission: no event, and however often it repeats, exact.
+/// What a path does over time. It is looked up for each packet as it starts: no event, and however often it repeats, exact.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathTrace<T> {
     /// The first is at zero.
@@ -48,6 +48,11 @@ impl<T: Copy + Default> PathTrace<T> {
             repeat,
             offset,
         })
+    }
+
+    /// What the path does from each of these times on.
+    pub fn steps(&self) -> &[(Time, T)] {
+        &self.steps
     }
 
     /// What the path does at this time of the run.

@@ -66,11 +66,7 @@ fn in_flight(plan: &Plan) -> [Bytes; 2] {
     let of = |direction| {
         let sides = scenario.hops().iter();
         let sides = sides.map(|hop| Side { hop, direction });
-        let impaired = sides.clone().map(|side| {
-            let impairs = scenario.impairs(side);
-            let delays = impairs.map(|impair| impair.impairment().most_delay());
-            delays.max().unwrap_or(Time::ZERO)
-        });
+        let impaired = sides.clone().map(|side| scenario.most_delay(side));
         let delay = impaired.fold(plan.longest_rtt(), |sum, delay| sum + delay);
         let limited = bytes_in_flight_over(scenario, direction, delay);
         match sides.clone().all(|side| plan.is_ever_open(side)) {

@@ -90,6 +90,9 @@ pub enum OptionError {
     /// What follows a share is no key of an impairment.
     #[error("must be a value, with more keys behind it such as 5%:hold=20ms")]
     Impairment,
+    /// A rate beside a trace that has one.
+    #[error("has rates, so --rate, --down and --up cannot stand beside it")]
+    Paced,
     /// A change at the start, or later than a day.
     #[error("must be a time after 0 s and before 24 h")]
     NoTime,

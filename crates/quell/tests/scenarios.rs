@@ -260,7 +260,7 @@ fn what_was_understood_of_a_trace_and_what_is_doubtful_is_said() {
     let (code, _, errors) = told(&["check", "drive.toml"]);
     assert_eq!(code, 2, "{errors}");
     assert!(
-        errors.contains("drive.txt:1: link.rate.trace = 5000: could be times or rates"),
+        errors.contains("drive.txt:1: link.rate.trace = 5000: could be times, rates or delays"),
         "{errors}"
     );
     let spaced = text.replace(

@@ -47,8 +47,13 @@ pub fn doubts(
 /// Whether the same flows share the same link in both halves.
 fn is_even(summary: &Summary, scenario: &Scenario) -> bool {
     let measured = summary.duration_s - summary.warmup_s;
-    let follows_trace =
-        |link: &Link| link.forward.course.is_some() || link.reverse.course.is_some();
+    let follows_trace = |link: &Link| {
+        let mut sides = [&link.forward, &link.reverse].into_iter();
+        sides.any(|side| {
+            let impair = side.impair.as_ref();
+            side.course.is_some() || impair.is_some_and(|impair| impair.trace.is_some())
+        })
+    };
     let mut greedy = summary
         .figures
         .groups
@@ -65,7 +70,7 @@ fn is_even(summary: &Summary, scenario: &Scenario) -> bool {
 /// Packets that come later than everything sent a round trip after them look lost; whether a sender adapts is chance.
 fn parts(scenario: &Scenario) -> Option<String> {
     let held = |link: &Link| {
-        let sides = [link.forward.impair, link.reverse.impair];
+        let sides = [&link.forward.impair, &link.reverse.impair];
         let held = sides.into_iter().flatten();
         let held = held.filter(|impair| impair.reorder > 0);
         held.map(|impair| impair.hold).max()

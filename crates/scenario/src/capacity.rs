@@ -111,7 +111,8 @@ fn counts(scenario: &Scenario, index: usize) -> impl Iterator<Item = u32> {
 
 pub(crate) fn longest_rtt(scenario: &Scenario) -> Time {
     let rtts = (0..scenario.groups.len()).flat_map(|group| rtts(scenario, group));
-    rtts.max().unwrap_or(Time::ZERO)
+    let delays = scenario.sides().map(|side| scenario.longest_delay(side));
+    delays.fold(rtts.max().unwrap_or(Time::ZERO), |sum, delay| sum + delay)
 }
 
 /// Every base RTT that a group has during the run.
@@ -463,9 +464,7 @@ fn queued(scenario: &Scenario, side: Side, streams: &[Stream]) -> u64 {
 }
 
 fn on_wires(scenario: &Scenario, side: Side, streams: &[Stream], queued: u64) -> u64 {
-    let impairs = scenario.impairs(side).map(|impair| impair.impairment());
-    let impaired = impairs.map(|impairment| impairment.most_delay()).max();
-    let impaired = impaired.unwrap_or(Time::ZERO);
+    let impaired = scenario.most_delay(side);
     let delay = longest_rtt(scenario) / 2 + impaired + Time::from_nanos(1);
     let rate = fastest(scenario, side);
     let framing = scenario.side(side).framing();

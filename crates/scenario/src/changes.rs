@@ -267,7 +267,7 @@ impl TrialLink {
             name: link.name.clone(),
             delay: link.delay,
             queues: sides.map(TrialQueue::new),
-            impairs: sides.map(|side| side.impair.unwrap_or_default()),
+            impairs: sides.map(|side| side.impair.clone().unwrap_or_default()),
             is_traced: sides.map(|side| side.course.is_some()),
         }
     }
@@ -409,7 +409,7 @@ impl Trial<'_> {
         node: &Node,
     ) -> Result<Setting, Refusal> {
         let spec = &mut self.links[side.hop.index()].impairs[side.direction.index()];
-        let Some(changed) = spec.changed(name, node) else {
+        let Some(changed) = spec.clone().changed(name, node) else {
             return Err(self.refusal());
         };
         let (changed, name) = changed?;
@@ -419,7 +419,7 @@ impl Trial<'_> {
                 return Err(Refusal::Beside(needs));
             }
         }
-        *spec = changed;
+        *spec = changed.clone();
         Ok(Setting::Impair {
             side,
             key: name,
@@ -465,7 +465,8 @@ impl Trial<'_> {
                 _ => format!("link.{}", link.name),
             };
             keys.extend(of_link(&prefix));
-            let impair: Vec<&str> = rows(Section::Impair).iter().map(|row| row.name).collect();
+            let impair = rows(Section::Impair).iter().filter(|row| row.live);
+            let impair: Vec<&str> = impair.map(|row| row.name).collect();
             let impair = impair.join(", ");
             keys.push(format!("{prefix}.impair.{{{impair}}}"));
             keys.push(format!("{prefix}.reverse.impair.{{{impair}}}"));

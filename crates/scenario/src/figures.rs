@@ -144,8 +144,13 @@ pub fn service(side: &DirectionSpec, seed: u64, component: &str) -> Service {
 
 /// What happens behind a queue, in every world; `component` names its random streams.
 pub fn impairer(side: &DirectionSpec, seed: u64, component: &str) -> Impairer {
-    let impairment = side.impair.map(|impair| impair.impairment());
-    Impairer::new(impairment, seed, component)
+    let impair = side.impair.as_ref();
+    let impairment = impair.map(|impair| impair.impairment());
+    let mut impairer = Impairer::new(impairment, seed, component);
+    if let Some(course) = impair.and_then(|impair| impair.course()) {
+        impairer.follow(course);
+    }
+    impairer
 }
 
 /// The last link of `path` in each direction, and the delay behind it where the base RTT is `rtt`: what the links before leave.

@@ -1,15 +1,17 @@
 //! `impair = { … }`: what happens to packets behind the queue.
 
 use quell_aqm::impair::{Impairment, Loss};
+use quell_aqm::path_trace::PathTrace;
 use quell_units::parameter::{Domain as D, Value};
 use quell_units::{Probability, Time, notation};
 
 use super::domain::{Domain, Parsed, time};
 use super::refusal::Refusal;
+use super::trace::PathCourse;
 use super::tree::Node;
 use super::view::{Keys as _, Reader, View};
 use super::written::{Field, Written};
-use super::{Scenario, Setting, Side};
+use super::{Scenario, Setting, Side, trace};
 
 /// Probabilities are in parts of this.
 pub(crate) const PARTS: u64 = 1_000_000;
@@ -17,7 +19,7 @@ const PROBABILITY: Domain = Domain::Value(D::Fraction(0, PARTS, PARTS));
 
 keys! {
     /// The keys of `impair`; probabilities in millionths.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct ImpairSpec in Impair {
         /// Probability that a packet is lost behind the queue; with enter, while the path is good.
         loss: u64 = { default: Is("0"), domain: PROBABILITY, live: true, example: "impair = { loss = 0.001 }", }
@@ -35,8 +37,12 @@ keys! {
         duplicate: u64 = { default: Is("0"), domain: PROBABILITY, live: true, example: "impair = { duplicate = 0.01 }", }
         /// Share of packets of which one bit behind the IP header is flipped: the checksum is wrong, and the receiver drops them.
         corrupt: u64 = { default: Is("0"), domain: PROBABILITY, live: true, example: "impair = { corrupt = 0.001 }", }
+        /// Constant delay behind the queue, in addition to half of the base RTT. Packets keep their order.
+        delay: Time = { default: Is("0s"), domain: time(Time::ZERO, Time::from_secs(10)), live: true, example: r#"impair = { delay = "20ms" }"#, }
         /// Longest random delay behind the queue, uniform from zero. Packets keep their order.
         jitter: Time = { default: Is("0s"), domain: time(Time::ZERO, Time::from_secs(10)), live: true, example: r#"impair = { jitter = "1ms" }"#, }
+        /// Delay, jitter and losses over time, from a file, or a table with the keys of a trace: columns delay, rtt, jitter, loss, enter and leave of csv, delays, or netem-trace.
+        trace: Option<PathCourse> = by hand { default: Derived("they do not change by themselves"), domain: Domain::Table("the name of a file, or a table such as { trace = \"delays.txt\", format = \"delays\", interval = \"10ms\" }"), example: r#"impair = { trace = "leo.csv" }"#, }
     }
 }
 
@@ -53,10 +59,39 @@ impl ImpairSpec {
             },
             reorder: part(self.reorder),
             hold: self.hold,
+            delay: self.delay,
             jitter: self.jitter,
             duplicate: part(self.duplicate),
             corrupt: part(self.corrupt),
         }
+    }
+
+    /// The longest that it ever is of what is asked for.
+    fn longest(&self, of: fn(&Impairment) -> Time) -> Time {
+        let course = self.course();
+        let steps = course.iter().flat_map(|course| course.steps());
+        let steps = steps.map(|(_, step)| of(step));
+        steps.fold(of(&self.impairment()), Time::max)
+    }
+
+    /// What the trace makes of the path, if there is one.
+    pub fn course(&self) -> Option<PathTrace<Impairment>> {
+        let course = self.trace.as_ref()?;
+        let played = course.played(|values| {
+            let mut spec = Self {
+                trace: None,
+                ..self.clone()
+            };
+            for (key, &value) in course.keys.iter().zip(values) {
+                match (spec.share(key), *key) {
+                    (Some(share), _) => *share = value,
+                    (None, "delay") => spec.delay = Time::from_nanos(value),
+                    (None, _) => spec.jitter = Time::from_nanos(value),
+                }
+            }
+            spec.impairment()
+        });
+        played.ok()
     }
 
     /// The same with another value of `key`, and the name of that; `None` if there is no such key.
@@ -65,11 +100,15 @@ impl ImpairSpec {
         key: &str,
         node: &Node,
     ) -> Option<Result<(Self, &'static str), Refusal>> {
-        let row = Self::ROWS.iter().find(|row| row.name == key)?;
+        let row = Self::ROWS.iter().find(|row| row.name == key && row.live)?;
+        if self.trace.is_some() {
+            return Some(Err(Refusal::Traced));
+        }
         Some(row.domain.read(node).map(|value| {
             match (value, self.share(key), key) {
                 (Parsed::Value(Value::Fraction(parts, _)), Some(share), _) => *share = parts,
                 (Parsed::Value(Value::Time(time)), _, "hold") => self.hold = time,
+                (Parsed::Value(Value::Time(time)), _, "delay") => self.delay = time,
                 (Parsed::Value(Value::Time(time)), ..) => self.jitter = time,
                 _ => {}
             }
@@ -102,10 +141,11 @@ impl ImpairSpec {
 
     /// The value of a key as a file has it.
     pub(super) fn value(&self, key: &str) -> String {
-        let mut spec = *self;
+        let mut spec = self.clone();
         match (spec.share(key), key) {
             (Some(parts), _) => notation::write_fraction(*parts, PARTS),
             (None, "hold") => format!("\"{}\"", self.hold),
+            (None, "delay") => format!("\"{}\"", self.delay),
             (None, _) => format!("\"{}\"", self.jitter),
         }
     }
@@ -113,6 +153,10 @@ impl ImpairSpec {
     /// The table on one line.
     fn write(&self) -> String {
         let mut keys = vec!["loss", "jitter"];
+        keys.extend((!self.delay.is_zero()).then_some("delay"));
+        // What the trace says is not said twice.
+        let traced = self.trace.as_ref().map(|course| &course.keys[..]);
+        keys.retain(|key| !traced.unwrap_or_default().contains(key));
         // What has no effect is refused where it is given.
         if self.enter > 0 {
             keys.extend(["enter", "leave", "bad"]);
@@ -124,7 +168,9 @@ impl ImpairSpec {
         keys.extend((self.corrupt > 0).then_some("corrupt"));
         let keys = keys.iter();
         let keys = keys.map(|key| format!("{key} = {}", self.value(key)));
-        format!("{{ {} }}", keys.collect::<Vec<_>>().join(", "))
+        let trace = self.trace.as_ref();
+        let trace = trace.map(|course| format!("trace = {}", course.table()));
+        format!("{{ {} }}", keys.chain(trace).collect::<Vec<_>>().join(", "))
     }
 }
 
@@ -140,22 +186,41 @@ impl Default for ImpairSpec {
             hold: Time::from_millis(5),
             duplicate: 0,
             corrupt: 0,
+            delay: Time::ZERO,
             jitter: Time::ZERO,
+            trace: None,
         }
     }
 }
 
 impl Scenario {
+    /// The longest that a side delays a packet behind its queue at any time.
+    pub fn most_delay(&self, side: Side) -> Time {
+        let impairs = self.impairs(side);
+        let delays = impairs.map(|impair| impair.longest(Impairment::most_delay));
+        delays.fold(Time::ZERO, Time::max)
+    }
+
+    /// The same without what is random.
+    pub(crate) fn longest_delay(&self, side: Side) -> Time {
+        let impairs = self.impairs(side);
+        let delays = impairs.map(|impair| impair.longest(|step| step.delay));
+        delays.fold(Time::ZERO, Time::max)
+    }
+
     /// What a side does to packets behind its queue, at the start and after each change; nothing where nobody says anything.
     pub fn impairs(&self, side: Side) -> impl Iterator<Item = ImpairSpec> {
         let later = self.changes.iter().flat_map(|change| &change.set);
         let later = later.filter_map(move |setting| match setting {
-            Setting::Impair { side: of, spec, .. } if *of == side => Some(*spec),
+            Setting::Impair { side: of, spec, .. } if *of == side => Some(spec.clone()),
             _ => None,
         });
-        self.side(side).impair.into_iter().chain(later)
+        self.side(side).impair.clone().into_iter().chain(later)
     }
 }
+
+// Written with the table.
+impl Field for PathCourse {}
 
 impl Field for ImpairSpec {
     fn written(&self) -> Option<Written> {
@@ -166,8 +231,15 @@ impl Field for ImpairSpec {
 /// Reads the table `node`, the value of `key`.
 pub(super) fn read(reader: &mut Reader, key: &str, node: &Node) -> Option<ImpairSpec> {
     let view = View::new(reader, ImpairSpec::ROWS, key, node)?;
-    let draft = ImpairSpec::draft(reader, &view);
+    let mut draft = ImpairSpec::draft(reader, &view);
+    draft.trace = Some(view.optional(reader, "trace", trace::read_path)?);
     let spec = ImpairSpec::finish(draft)?;
+    let traced = spec.trace.iter().flat_map(|course| &course.keys);
+    let mut traced = traced.filter(|key| view.has(key));
+    if let Some(name) = traced.next() {
+        view.refuse(reader, name, "cannot be given: the trace says it");
+        return None;
+    }
     // A key without an effect is an error in the file.
     for name in ["leave", "bad", "hold"] {
         if let Some(node) = view.node(reader, name)

@@ -289,11 +289,18 @@ fn recorders(scenario: &Scenario, queues: &[(Side, u64)]) -> u64 {
 
 /// Traces, and their texts on the way in and out: 20 bytes and more for each entry of 8 or 16.
 fn traces(scenario: &Scenario) -> u64 {
-    let sides = scenario.sides().map(|side| scenario.side(side));
-    let courses = sides.filter_map(|side| side.course.as_ref());
-    courses
-        .map(|course| course.memory().get().saturating_mul(8))
-        .sum()
+    let memory = |side: Side| {
+        let side = scenario.side(side);
+        let rates = side.course.as_ref().map(|course| course.memory().get());
+        let path = side
+            .impair
+            .as_ref()
+            .and_then(|impair| impair.trace.as_ref());
+        let path = path.map(|path| path.values.len() as u64 * 32);
+        rates.unwrap_or(0).saturating_add(path.unwrap_or(0))
+    };
+    let all = scenario.sides().map(|side| memory(side).saturating_mul(8));
+    all.fold(0, u64::saturating_add)
 }
 
 /// The delays that each flow of datagrams has seen, and those of the group in each stretch.

@@ -40,7 +40,7 @@ fn result(text: &str) -> String {
 }
 
 /// Each key of `impair`: what has to be there beside it, and a value.
-const KEYS: [(&str, &str, &str); 9] = [
+const KEYS: [(&str, &str, &str); 10] = [
     ("loss", "jitter = \"1ms\"", "0.05"),
     ("enter", "loss = 0.01", "0.02"),
     ("leave", "enter = 0.01", "0.9"),
@@ -50,7 +50,80 @@ const KEYS: [(&str, &str, &str); 9] = [
     ("duplicate", "loss = 0.01", "0.1"),
     ("corrupt", "loss = 0.01", "0.02"),
     ("jitter", "loss = 0.01", "\"15ms\""),
+    ("delay", "loss = 0.01", "\"30ms\""),
 ];
+
+#[test]
+fn a_trace_is_the_changes_that_say_the_same_and_a_delay_is_part_of_the_rtt() {
+    let data = "time_s,delay_ms,loss,jitter_ms\\n0,30,0,0\\n1,5,0.02,2\\n2,60,0,0\\n2.5,60,1,0\\n2.7,1,0,0\\n4,,,\\n";
+    for (side, key) in [("impair", "link"), ("reverse.impair", "link.reverse")] {
+        let link = |impair: &str| match key {
+            "link" => format!("{PLAIN}{side} = {{ {impair} }}\n"),
+            _ => format!("{PLAIN}reverse = {{ rate = \"2mbit\", impair = {{ {impair} }} }}\n"),
+        };
+        let set = |delay: &str, loss: &str, jitter: &str| {
+            let key = format!("{key}.impair");
+            format!(
+                "\"{key}.delay\" = \"{delay}\", \"{key}.loss\" = {loss}, \"{key}.jitter\" = \"{jitter}\""
+            )
+        };
+        let traced = with(
+            &link(&format!("reorder = 0.01, trace = {{ data = \"{data}\" }}")),
+            &[],
+        );
+        let steps = [
+            ("1s", set("5ms", "0.02", "2ms")),
+            ("2s", set("60ms", "0", "0s")),
+            ("2.5s", set("60ms", "1", "0s")),
+            ("2.7s", set("1ms", "0", "0s")),
+        ];
+        let steps: Vec<(&str, &str)> = steps.iter().map(|(at, set)| (*at, &**set)).collect();
+        let changed = with(&link("reorder = 0.01, delay = \"30ms\""), &steps);
+        assert_eq!(result(&traced), result(&changed));
+        // Windows are those of the longest delay.
+        let windows = |text: &str| quell_scenario::in_flight(&load(text).unwrap());
+        assert_eq!(windows(&traced), windows(&changed));
+        let longer = traced.replace("2,60", "2,900");
+        assert!(windows(&longer)[0] > windows(&traced)[0]);
+    }
+    for (impair, expected) in [
+        ("trace = \"none.csv\"", "files cannot be read"),
+        (
+            "trace = { data = \"1\\n2\\n\" }",
+            "has no delays and no losses",
+        ),
+        (
+            "trace = { data = \"time_s,loss\\n0,2\\n\" }",
+            "must be a share",
+        ),
+        (
+            "trace = { data = \"20\\n\", format = \"delays\" }",
+            "how long each line lasts",
+        ),
+        (
+            "trace = { data = \"20\\n\", format = \"delays\", interval = \"1s\", scale = 2 }",
+            "effect on rates only",
+        ),
+        (
+            "trace = { data = \"20\\n\", format = \"delays\", interval = \"1s\" }, delay = \"1ms\"",
+            "the trace says it",
+        ),
+        (
+            "trace = { data = \"20\\n\", format = \"delays\", interval = \"1s\", repeat = false, offset = \"1s\" }",
+            "before the end of the trace",
+        ),
+        (
+            "trace = { interval = \"1s\", format = \"delays\" }",
+            "must be the name of a file",
+        ),
+    ] {
+        let why = load(&with(&format!("{PLAIN}impair = {{ {impair} }}\n"), &[])).unwrap_err();
+        assert!(why.contains(expected), "{impair}: {why}");
+    }
+    let traced = format!("{PLAIN}impair = {{ trace = {{ data = \"{data}\" }} }}\n");
+    let why = load(&with(&traced, &[("2s", "\"link.impair.loss\" = 0")])).unwrap_err();
+    assert!(why.contains("follows a trace"), "{why}");
+}
 
 #[test]
 fn each_key_changes_a_run_from_its_time_on_and_from_the_start_if_that_is_its_time() {

@@ -251,13 +251,13 @@ fn what_cannot_be_is_refused_with_its_line() {
         (
             "rate = { data = \"3\\n2\\n\" }\n",
             "",
-            "f.toml:4: link.rate.data = 3: is no trace: line 1: could be times or rates (as mahimahi its line 2 is below the line before; times \
+            "f.toml:4: link.rate.data = 3: is no trace: line 1: could be times, rates or delays (as mahimahi its line 2 is below the line before; times \
              must not fall); name the format: format = \"rates\" with unit = \"kbit\" and interval = \"1s\"",
         ),
         (
             "rate = { data = \"3\\n2\\n\", format = \"rates\", unit = \"kbit\" }\n",
             "",
-            "link.rate.interval: is missing; must be how long each rate lasts",
+            "link.rate.interval: is missing; must be how long each line lasts",
         ),
         (
             "rate = { trace = \"moves.csv\", format = \"csv\", unit = \"kbit\" }\n",

@@ -235,6 +235,7 @@ impl Wires {
         let index = usize::from(way.lane);
         let lane = &mut self.lanes[index];
         if lane.is_impaired {
+            self.impairers[lane.behind].start(departure.start);
             self.push_impaired(index, packet, departure.end, sources);
             return;
         }

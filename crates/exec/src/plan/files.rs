@@ -45,6 +45,11 @@ impl Files {
         })
     }
 
+    /// The text of a file that an option names; `None` where it cannot be read, which whoever reads it for good says.
+    pub(super) fn text(&self, name: &str) -> Option<String> {
+        self.read(Path::new(name)).ok()
+    }
+
     /// Whether there is something with this name, as of the first time that it was asked.
     pub(super) fn is_there(&self, name: &str) -> bool {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);

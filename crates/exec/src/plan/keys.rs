@@ -44,7 +44,7 @@ pub(super) fn is_impairment(name: &str) -> bool {
 /// The value of a key of `impair`, in which a share may be in percent.
 pub(super) fn impairment(name: &str, value: &str) -> Result<String, OptionError> {
     match name {
-        "jitter" | "hold" => Ok(value.trim().to_owned()),
+        "jitter" | "hold" | "delay" => Ok(value.trim().to_owned()),
         _ => share(value),
     }
 }

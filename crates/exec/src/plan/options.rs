@@ -24,9 +24,9 @@ pub struct LinkOptions {
     pub down: Option<String>,
     /// Rate of the program.
     pub up: Option<String>,
-    /// The trace that the rate towards the program follows, `FILE[:KEY=VALUE,…]`.
+    /// The trace that the way towards the program follows, `FILE[:KEY=VALUE,…]`: its rate, delay and losses, as far as they are in it.
     pub down_trace: Option<String>,
-    /// The trace that the rate of the program follows.
+    /// The trace that the way from the program follows.
     pub up_trace: Option<String>,
     /// Base RTT that the link adds.
     pub rtt: Option<String>,
@@ -84,16 +84,38 @@ fn rates(options: &LinkOptions) -> Result<Vec<Override>, OptionError> {
         let rate = rate.as_ref();
         rates.extend(rate.map(|rate| Override::option(&format!("{name} {rate}"), key, rate)));
     }
-    for (key, trace, name) in [
-        ("link.rate", &options.down_trace, "--down-trace"),
-        ("link.reverse.rate", &options.up_trace, "--up-trace"),
+    for (key, trace, name, rate) in [
+        ("link", &options.down_trace, "--down-trace", &options.down),
+        ("link.reverse", &options.up_trace, "--up-trace", &options.up),
     ] {
-        if let Some(text) = trace {
-            let is_there = |name: &str| options.files.is_there(name);
-            let argument = format!("{name} {text}");
-            let table = trace::rate(text, is_there);
-            let table = table.map_err(|why| OptionError::from(why).of(&argument))?;
-            rates.push(Override::option(&argument, key, &table));
+        let Some(text) = trace else {
+            continue;
+        };
+        let argument = format!("{name} {text}");
+        let read = trace::read(text, |name| options.files.is_there(name));
+        let (file, keys) = read.map_err(|why| OptionError::from(why).of(&argument))?;
+        let content = options.files.text(file).unwrap_or_default();
+        let are_delays = keys.contains(&("format", "delays"));
+        let (has_rates, has_path) = match are_delays {
+            true => (false, true),
+            false => quell_scenario::trace::content(&content),
+        };
+        if has_rates && rate.is_some() {
+            return Err(OptionError::Paced.of(&argument));
+        }
+        if has_rates {
+            let table = trace::table(file, &keys, |_| true);
+            rates.push(Override::option(&argument, &format!("{key}.rate"), &table));
+        }
+        if has_path {
+            let table = trace::table(file, &keys, |key| {
+                !has_rates || matches!(key, "format" | "interval" | "repeat" | "offset")
+            });
+            rates.push(Override::option(
+                &argument,
+                &format!("{key}.impair.trace"),
+                &table,
+            ));
         }
     }
     Ok(rates)

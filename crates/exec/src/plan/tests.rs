@@ -307,6 +307,57 @@ fn what_was_understood_of_a_trace_is_said_and_a_guess_that_fits_badly_is_refused
 }
 
 #[test]
+fn a_trace_says_what_is_in_it_and_a_rate_stands_beside_delays_alone() {
+    let folder = folder();
+    let file = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let both = file("leo.csv", "time_s,rate_mbps,delay_ms\n0,12,20\n1,6,45\n");
+    let delays = file("delays.txt", "20\n61\n");
+    let plan = |down: Option<&str>, trace: String| {
+        Plan::new(&LinkOptions {
+            down: down.map(str::to_owned),
+            down_trace: Some(trace.clone()),
+            up_trace: Some(trace),
+            ..LinkOptions::default()
+        })
+    };
+    let leo = plan(None, format!("{both}:scale=0.5,offset=1s")).unwrap();
+    assert_eq!(
+        (leo.describe(), leo.traces().len()),
+        ("trace fifo".to_owned(), 4)
+    );
+    for side in [
+        &leo.scenario().links()[0].forward,
+        &leo.scenario().links()[0].reverse,
+    ] {
+        let path = side.impair.as_ref().unwrap().trace.as_ref().unwrap();
+        assert_eq!((path.offset, path.values.len()), (Time::from_secs(1), 2));
+        assert_eq!(side.course.as_ref().unwrap().scale, 500);
+    }
+    let why = plan(Some("9mbit"), both).unwrap_err().to_string();
+    assert!(
+        why.contains("--down-trace")
+            && why.ends_with("has rates, so --rate, --down and --up cannot stand beside it"),
+        "{why}"
+    );
+    let named = format!("{delays}:format=delays,interval=10ms");
+    let plan = plan(Some("9mbit"), named).unwrap();
+    assert!(
+        plan.describe().starts_with("9mbit/unlimited"),
+        "{}",
+        plan.describe()
+    );
+    assert!(
+        plan.traces()[0].contains("delays.txt, delays: 2 lines in 20ms, delay 20ms to 61ms"),
+        "{:?}",
+        plan.traces()
+    );
+}
+
+#[test]
 fn a_trace_takes_the_place_of_the_rate_of_a_file() {
     let folder = folder();
     let scenario = folder.path().join("x.toml").to_str().unwrap().to_owned();
@@ -484,7 +535,7 @@ fn delays_one_way_losses_and_jitter_are_those_of_both_directions() {
         let plan = Plan::new(&wanted("20ms", loss, "3ms")).unwrap();
         assert_eq!(plan.rtt(), Time::from_millis(40));
         for side in plan.scenario().sides() {
-            let impair = plan.scenario().side(side).impair.unwrap();
+            let impair = plan.scenario().side(side).impair.clone().unwrap();
             assert_eq!((impair.loss, impair.jitter), (parts, Time::from_millis(3)));
             assert!(plan.direction(side, 1_500).impairer.is_in_use());
         }

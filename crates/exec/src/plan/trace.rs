@@ -9,10 +9,13 @@ use crate::option_error::TraceError;
 /// Where the text of a trace comes from: an option names a file.
 const SOURCES: [&str; 2] = ["trace", "data"];
 
-/// The value of `rate` that `text`, the value of an option, stands for; `is_file` knows which files there are.
+/// What `text`, the value of an option, stands for; `is_file` knows which files there are.
 ///
 /// The keys stand behind the last colon. A colon in the name of a file is no problem unless keys seem to follow: then it is what exists.
-pub(super) fn rate(text: &str, is_file: impl Fn(&str) -> bool) -> Result<String, TraceError> {
+pub(super) fn read(
+    text: &str,
+    is_file: impl Fn(&str) -> bool,
+) -> Result<(&str, Keys<'_>), TraceError> {
     let (file, keys) = match split(text) {
         Some((file, keys)) if is_file(text) => {
             let (is_two, file, whole) = (is_file(file), file.to_owned(), text.to_owned());
@@ -30,31 +33,38 @@ pub(super) fn rate(text: &str, is_file: impl Fn(&str) -> bool) -> Result<String,
     if file.is_empty() {
         return Err(TraceError::NoFile);
     }
-    let mut table = format!("{{ trace = {}", quoted(file));
     let mut given: Vec<&str> = Vec::new();
-    for (key, value) in keys {
+    for (key, _) in &keys {
         if !is_key(key) {
             return Err(TraceError::NoKey {
-                key: key.to_owned(),
+                key: (*key).to_owned(),
                 keys: names(),
             });
         }
-        if given.contains(&key) {
-            return Err(TraceError::KeyTwice(key.to_owned()));
+        if given.contains(key) {
+            return Err(TraceError::KeyTwice((*key).to_owned()));
         }
-        given.push(key);
+        given.push(*key);
+    }
+    Ok((file, keys))
+}
+
+/// The table of a scenario for the trace `file`, with those of the keys that `counts` says.
+pub(super) fn table(file: &str, keys: &Keys<'_>, counts: impl Fn(&str) -> bool) -> String {
+    let mut table = format!("{{ trace = {}", quoted(file));
+    for (key, value) in keys.iter().filter(|(key, _)| counts(key)) {
         let is_bare =
             value.parse::<bool>().is_ok() || value.parse::<f64>().is_ok_and(f64::is_finite);
         let value = match is_bare {
-            true => value.to_owned(),
+            true => (*value).to_owned(),
             false => quoted(value),
         };
         table += &format!(", {key} = {value}");
     }
-    Ok(table + " }")
+    table + " }"
 }
 
-type Keys<'a> = Vec<(&'a str, &'a str)>;
+pub(super) type Keys<'a> = Vec<(&'a str, &'a str)>;
 
 /// A file, and the keys behind its last colon; `None` where nothing there looks like a key.
 fn split(text: &str) -> Option<(&str, Keys<'_>)> {
@@ -85,6 +95,10 @@ fn quoted(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::option_error::OptionError;
+
+    fn rate(text: &str, is_file: impl Fn(&str) -> bool) -> Result<String, TraceError> {
+        read(text, is_file).map(|(file, keys)| table(file, &keys, |_| true))
+    }
 
     #[test]
     fn keys_stand_behind_the_last_colon() {

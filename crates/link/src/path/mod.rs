@@ -382,6 +382,7 @@ fn into(behind: &mut Behind) -> impl FnMut(Descriptor, Departure) {
     |packet, departure| {
         let group = packet.group();
         if behind.is_impaired {
+            behind.impairer.start(departure.start);
             behind.judge(packet, departure.end);
             return;
         }

@@ -16,10 +16,11 @@ const HOSTS: &str = "Hosts";
 const RESULTS: &str = "Results";
 
 /// What the link has already that `--join` names.
-const NOT_BESIDE_JOIN: [&str; 34] = [
+const NOT_BESIDE_JOIN: [&str; 35] = [
     "down",
     "up",
     "rate",
+    "trace",
     "down_trace",
     "up_trace",
     "rtt",
@@ -82,11 +83,14 @@ pub(crate) struct Behind {
     /// Both rates
     #[arg(long, value_name = "RATE", alias = "bandwidth", conflicts_with_all = ["down", "up"], help_heading = LINK)]
     pub(crate) rate: Option<String>,
-    /// Let the rate towards the program follow a trace: FILE, or FILE:offset=2s,scale=0.5,repeat=false with the keys of `rate` in a scenario
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["down", "rate"], help_heading = LINK)]
+    /// Let both ways follow a trace of rates, delays or losses: FILE, or FILE:offset=2s,scale=0.5,repeat=false with the keys of traces in a scenario
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["down_trace", "up_trace"], help_heading = LINK)]
+    pub(crate) trace: Option<String>,
+    /// Let the way towards the program follow a trace
+    #[arg(long, value_name = "FILE", help_heading = LINK)]
     pub(crate) down_trace: Option<String>,
-    /// Let the rate of what the program sends follow a trace
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["up", "rate"], help_heading = LINK)]
+    /// Let the way of what the program sends follow a trace
+    #[arg(long, value_name = "FILE", help_heading = LINK)]
     pub(crate) up_trace: Option<String>,
     /// Base RTT that the link adds to that of the path, such as 40ms [default: none]
     #[arg(long, value_name = "TIME", help_heading = LINK)]
@@ -209,31 +213,36 @@ pub(crate) struct Behind {
 pub(crate) struct Impairments(pub(crate) Vec<(String, String)>);
 
 /// Names of both directions and of one, the value, the help.
-const IMPAIRMENTS: [([&str; 3], &str, &str); 5] = [
+const IMPAIRMENTS: [(&[&str], &str, &str); 6] = [
     (
-        ["loss", "down-loss", "up-loss"],
+        &["loss", "down-loss", "up-loss"],
         "SHARE",
         "Lose this share of the packets in each direction behind its queue: 1%, or 0.01; --down-loss and --up-loss in one, and so with the next four",
     ),
     (
-        ["jitter", "down-jitter", "up-jitter"],
+        &["jitter", "down-jitter", "up-jitter"],
         "TIME",
         "Delay packets in each direction by a random time from zero to this one; they keep their order",
     ),
     (
-        ["reorder", "down-reorder", "up-reorder"],
+        &["reorder", "down-reorder", "up-reorder"],
         "SHARE",
         "Hold this share of the packets back, so that others overtake them: 5%, or 5%:hold=20ms",
     ),
     (
-        ["duplicate", "down-duplicate", "up-duplicate"],
+        &["duplicate", "down-duplicate", "up-duplicate"],
         "SHARE",
         "Deliver this share of the packets twice",
     ),
     (
-        ["corrupt", "down-corrupt", "up-corrupt"],
+        &["corrupt", "down-corrupt", "up-corrupt"],
         "SHARE",
         "Flip a bit of this share of the packets; the checksum stays",
+    ),
+    (
+        &["down-delay", "up-delay"],
+        "TIME",
+        "Delay packets in one direction, in addition to half of the base RTT; --up-delay in the other",
     ),
 ];
 
@@ -243,9 +252,9 @@ impl Args for Impairments {
             names.iter().enumerate().map(move |(index, name)| {
                 let one = Arg::new(*name).long(*name).value_name(*value);
                 let one = one.help(*help).help_heading(LINK).hide(index > 0);
-                match index {
-                    0 => one,
-                    _ => one.conflicts_with(names[0]),
+                match (index, names.len()) {
+                    (1.., 3) => one.conflicts_with(names[0]),
+                    _ => one,
                 }
             })
         });
@@ -258,7 +267,7 @@ impl Args for Impairments {
 
 impl FromArgMatches for Impairments {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let names = IMPAIRMENTS.iter().flat_map(|(names, ..)| names);
+        let names = IMPAIRMENTS.iter().flat_map(|(names, ..)| *names);
         let given = names.filter_map(|name| {
             let value = matches.get_one::<String>(name)?;
             Some(((*name).to_owned(), value.clone()))

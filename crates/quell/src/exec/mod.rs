@@ -124,8 +124,8 @@ fn plan(arguments: &Behind) -> Result<Plan, Cause> {
         let text = profile.link_scenario();
         (format!("profile {}", profile.name), text)
     });
-    let (down, down_trace) = pace(&arguments.down, &arguments.rate, &arguments.down_trace);
-    let (up, up_trace) = pace(&arguments.up, &arguments.rate, &arguments.up_trace);
+    let (down, down_trace) = pace(&arguments.down, arguments, &arguments.down_trace);
+    let (up, up_trace) = pace(&arguments.up, arguments, &arguments.up_trace);
     let options = LinkOptions {
         scenario: scenario.or(profile),
         down,
@@ -152,17 +152,18 @@ fn plan(arguments: &Behind) -> Result<Plan, Cause> {
 /// The rate of a direction, or the trace that it follows. No rate is the name of a file, so a file in its place is a trace.
 fn pace(
     own: &Option<String>,
-    both: &Option<String>,
+    both: &Behind,
     trace: &Option<String>,
 ) -> (Option<String>, Option<String>) {
-    let rate = own.as_ref().or(both.as_ref());
+    let rate = own.as_ref().or(both.rate.as_ref());
+    let trace = trace.as_ref().or(both.trace.as_ref());
     let is_file = |rate: &&String| {
         let name = rate.split(':').next().unwrap_or_default();
         Path::new(name).is_file()
     };
     match rate.filter(is_file) {
         Some(file) => (None, Some(file.clone())),
-        None => (rate.cloned(), trace.clone()),
+        None => (rate.cloned(), trace.cloned()),
     }
 }
 

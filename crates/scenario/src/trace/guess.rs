@@ -57,8 +57,8 @@ fn column(text: &str, (number, first): (usize, &str)) -> Result<Format, TextErro
         Err(error) => format!("as mahimahi its line {} {}", error.line, error.allowed),
     };
     let allowed = format!(
-        "could be times or rates ({because}); name the format: format = \"rates\" with unit = \"kbit\" and interval = \"1s\", or whatever \
-         they are, or format = \"mahimahi\" for milliseconds of chances to send"
+        "could be times, rates or delays ({because}); name the format: format = \"rates\" with unit = \"kbit\" and interval = \"1s\", or whatever \
+         they are, format = \"mahimahi\" for milliseconds of chances to send, or format = \"delays\" with interval = \"10ms\""
     );
     Err(TextError::new(number, first, allowed))
 }

@@ -8,7 +8,10 @@
 //! * `rates`: one rate in each line, all of them equally long ([`rates`]);
 //! * `mahimahi`: one whole number of milliseconds in each line, a chance to send 1 500 bytes ([`mahimahi`]);
 //! * `iperf3`: the report of `iperf3 --json` ([`iperf3`]);
-//! * `netem-trace`: patterns of bandwidth in JSON ([`netem`]).
+//! * `netem-trace`: patterns in JSON ([`netem`]);
+//! * `delays`: one delay in each line, all of them equally long ([`delays`]).
+//!
+//! What `csv`, `netem-trace` and `delays` say of delays and losses is for `impair = { trace = "lte.csv" }`.
 //!
 //! Where the format is not named, it is guessed from the content, and what could well mean something else is refused ([`mod@guess`]).
 //!
@@ -16,11 +19,13 @@
 
 mod convert;
 mod csv;
+mod delays;
 mod guess;
 mod iperf3;
 mod mahimahi;
 mod netem;
 mod number;
+mod path;
 mod rates;
 mod read;
 mod summary;
@@ -31,7 +36,8 @@ use quell_units::Time;
 
 pub use convert::{chances_of, rates_of};
 pub use guess::guess;
-pub(crate) use read::{LONG_OUTAGE, read};
+pub use path::PathCourse;
+pub(crate) use read::{LONG_OUTAGE, read, read_path};
 pub use write::text;
 pub(crate) use write::{canonical, table};
 
@@ -53,6 +59,8 @@ pub enum Format {
     Iperf3,
     /// Patterns in JSON.
     NetemTrace,
+    /// Delays alone, in milliseconds, each as long as this.
+    Delays(Time),
 }
 
 /// Unit and interval of a column of rates.
@@ -66,7 +74,7 @@ pub struct Spacing {
 
 impl Format {
     /// Every format, with the words of scenarios.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Csv,
         Self::Pensieve,
         Self::Rates(Spacing {
@@ -76,6 +84,7 @@ impl Format {
         Self::Mahimahi,
         Self::Iperf3,
         Self::NetemTrace,
+        Self::Delays(Time::from_millis(10)),
     ];
 
     /// The word in scenarios.
@@ -87,6 +96,7 @@ impl Format {
             Self::Iperf3 => "iperf3",
             Self::Mahimahi => "mahimahi",
             Self::NetemTrace => "netem-trace",
+            Self::Delays(_) => "delays",
         }
     }
 }
@@ -140,6 +150,38 @@ pub fn parse(text: &str, format: Format) -> Result<Trace, TextError> {
         Format::Iperf3 => iperf3::parse(text).map(Trace::Rates),
         Format::Mahimahi => mahimahi::parse(text).map(Trace::Chances),
         Format::NetemTrace => netem::parse(text).map(Trace::Rates),
+        Format::Delays(_) => {
+            let allowed = "has no rates; delays are for impair = { trace = … }";
+            Err(TextError::new(1, "", allowed))
+        }
+    }
+}
+
+/// Whether a text has rates, and whether it has delays or losses: by the header of csv, or the models of netem-trace.
+pub fn content(text: &str) -> (bool, bool) {
+    let first = rates::lines(without_mark(text)).next();
+    let first = first.map_or("", |(_, line)| line);
+    let has_path = match first.starts_with(['{', '[']) {
+        true => ["DelayConfig", "DelayPattern", "LossConfig", "LossPattern"]
+            .iter()
+            .any(|model| text.contains(model)),
+        false => csv::keys(first).any(|key| key != "rate"),
+    };
+    let has_rates = !has_path || csv::keys(first).any(|key| key == "rate");
+    (has_rates, has_path)
+}
+
+/// Reads what the text of a trace says of delays and losses.
+fn parse_path(text: &str, format: Format) -> Result<path::PathRows, TextError> {
+    let text = without_mark(text);
+    match format {
+        Format::Csv => csv::parse_path(text),
+        Format::Delays(interval) => delays::parse(text, interval),
+        Format::NetemTrace => netem::parse_path(text),
+        _ => {
+            let allowed = format!("format {} has no delays and no losses", format.name());
+            Err(TextError::new(1, "", allowed))
+        }
     }
 }
 

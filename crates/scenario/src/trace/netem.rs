@@ -1,6 +1,7 @@
-//! Patterns of netem-trace in JSON: the deterministic models of bandwidth.
+//! Patterns of netem-trace in JSON: the deterministic models of bandwidth, and of delay and loss.
 //!
-//! Read are `StaticBwConfig`, `TraceBwConfig` and `RepeatedBwPatternConfig` of these. Bandwidths are `{ "gbps": 0, "bps": 12000000 }` or
+//! Read are `StaticBwConfig`, `TraceBwConfig`, `StaticDelayConfig`, `StaticLossConfig` and the repeated patterns of these. Of a list of
+//! losses the first is the probability after a packet that came through, the second that after a loss, which is `enter` and 1 − `leave`. Bandwidths are `{ "gbps": 0, "bps": 12000000 }` or
 //! `"12Mbps"`, durations `{ "secs": 1, "nanos": 0 }` or `"1s"`. A pattern that repeats for ever (`count` 0) is read once, because the
 //! link repeats the trace. Models that draw at random are refused: their numbers depend on that library's generator.
 
@@ -10,16 +11,68 @@ use serde_json::{Map, Value};
 
 use super::TextError;
 use super::number::scaled;
+use super::path::PathRows;
+use crate::impair::PARTS;
 
 /// The defaults of netem-trace.
 const RATE: Rate = Rate::from_mbps(12);
 const DURATION: Time = Time::from_secs(1);
+const DELAY: Time = Time::from_millis(10);
+/// Of `[0.1, 0.2]`.
+const LOSSES: [u64; 3] = [0, PARTS / 10, PARTS / 10 * 8];
 /// The most steps: a short text may repeat a pattern very often.
 const MOST_STEPS: usize = 1 << 22;
 /// The most patterns within one another.
 const DEEPEST: usize = 16;
 
 pub(super) fn parse(text: &str) -> Result<RateTrace, TextError> {
+    let (steps, end) = steps(text)?;
+    let rate = |(at, step)| match step {
+        Step::Rate(rate) => Some((at, rate)),
+        _ => None,
+    };
+    let rates: Option<Vec<_>> = steps.into_iter().map(rate).collect();
+    let allowed = "has delays or losses, which are for impair = { trace = … }";
+    let rates = rates.ok_or_else(|| TextError::new(1, "", allowed))?;
+    RateTrace::new(rates, end).map_err(TextError::whole)
+}
+
+pub(super) fn parse_path(text: &str) -> Result<PathRows, TextError> {
+    let (steps, length) = steps(text)?;
+    let keys: &[&str] = match steps.first() {
+        Some((_, Step::Delay(_))) => &["delay"],
+        _ => &["loss", "enter", "leave"],
+    };
+    let mut values = Vec::new();
+    for (_, step) in &steps {
+        match step {
+            Step::Delay(delay) => values.push(delay.as_nanos()),
+            Step::Loss(all) => values.extend(all),
+            Step::Rate(_) => values.clear(),
+        }
+    }
+    if steps.is_empty() || values.len() != steps.len() * keys.len() {
+        let allowed = "must be models of delay, or of loss, alone";
+        return Err(TextError::new(1, "", allowed));
+    }
+    Ok(PathRows {
+        keys: keys.to_vec(),
+        times: steps.into_iter().map(|(at, _)| at).collect(),
+        values,
+        length,
+    })
+}
+
+/// What holds from a time on.
+enum Step {
+    Rate(Rate),
+    Delay(Time),
+    /// `loss`, `enter` and `leave`, in parts.
+    Loss([u64; 3]),
+}
+
+/// The steps, and their end.
+fn steps(text: &str) -> Result<(Vec<(Time, Step)>, Time), TextError> {
     let value: Value = serde_json::from_str(text)
         .map_err(|error| TextError::new(error.line(), "", format!("this is not JSON: {error}")))?;
     let mut steps = Steps {
@@ -29,7 +82,7 @@ pub(super) fn parse(text: &str) -> Result<RateTrace, TextError> {
     steps
         .model(&value, DEEPEST)
         .map_err(|error| TextError::new(1, "", error.to_string()))?;
-    RateTrace::new(steps.steps, steps.end).map_err(TextError::whole)
+    Ok((steps.steps, steps.end))
 }
 
 /// An error in a pattern.
@@ -37,13 +90,13 @@ pub(super) fn parse(text: &str) -> Result<RateTrace, TextError> {
 enum PatternError {
     #[error("patterns are nested too deeply")]
     Deep,
-    #[error("must be a model of bandwidth, such as {{ \"StaticBwConfig\": … }}")]
+    #[error("must be a model of bandwidth, delay or loss, such as {{ \"StaticBwConfig\": … }}")]
     NoModel,
     #[error("{0} is not read; let netem-trace write it as a mahimahi trace")]
     Random(String),
-    #[error("{0} is no model of bandwidth that is read here")]
+    #[error("{0} is no model that is read here")]
     Unknown(String),
-    #[error("RepeatedBwPatternConfig needs a list named pattern")]
+    #[error("a repeated pattern needs a list named pattern")]
     NoPattern,
     #[error("count must be a whole number")]
     Count,
@@ -58,7 +111,7 @@ enum PatternError {
 }
 
 struct Steps {
-    steps: Vec<(Time, Rate)>,
+    steps: Vec<(Time, Step)>,
     end: Time,
 }
 
@@ -79,10 +132,22 @@ impl Steps {
             "StaticBwConfig" => {
                 let rate = field(model, "bw", bandwidth)?.unwrap_or(RATE);
                 let time = field(model, "duration", duration)?.unwrap_or(DURATION);
-                self.add(rate, time)
+                self.add(Step::Rate(rate), time)
+            }
+            "StaticDelayConfig" => {
+                let delay = field(model, "delay", delay)?.unwrap_or(DELAY);
+                let time = field(model, "duration", duration)?.unwrap_or(DURATION);
+                self.add(Step::Delay(delay), time)
+            }
+            "StaticLossConfig" => {
+                let loss = field(model, "loss", losses)?.unwrap_or(LOSSES);
+                let time = field(model, "duration", duration)?.unwrap_or(DURATION);
+                self.add(Step::Loss(loss), time)
             }
             "TraceBwConfig" => self.trace(model),
-            "RepeatedBwPatternConfig" => self.repeated(model, deeper),
+            "RepeatedBwPatternConfig"
+            | "RepeatedDelayPatternConfig"
+            | "RepeatedLossPatternConfig" => self.repeated(model, deeper),
             "NormalizedBwConfig" | "SawtoothBwConfig" => Err(PatternError::Random(name.clone())),
             _ => Err(PatternError::Unknown(name.clone())),
         }
@@ -115,13 +180,14 @@ impl Steps {
                 _ => return Err(PatternError::NoTrace),
             };
             for rate in rates {
-                self.add(bandwidth(rate).ok_or(PatternError::NoTrace)?, time)?;
+                let rate = bandwidth(rate).ok_or(PatternError::NoTrace)?;
+                self.add(Step::Rate(rate), time)?;
             }
         }
         Ok(())
     }
 
-    fn add(&mut self, rate: Rate, time: Time) -> Result<(), PatternError> {
+    fn add(&mut self, step: Step, time: Time) -> Result<(), PatternError> {
         if time.is_zero() {
             return Ok(());
         }
@@ -132,7 +198,7 @@ impl Steps {
         let end = end
             .filter(|end| *end <= i64::MAX as u64)
             .ok_or(PatternError::Long)?;
-        self.steps.push((self.end, rate));
+        self.steps.push((self.end, step));
         self.end = Time::from_nanos(end);
         Ok(())
     }
@@ -177,6 +243,24 @@ fn bandwidth(value: &Value) -> Option<Rate> {
         _ => return None,
     };
     Some(Rate::from_bps(bps)).filter(|rate| *rate <= Rate::from_mbps(1_000_000))
+}
+
+/// A delay that a scenario can have.
+fn delay(value: &Value) -> Option<Time> {
+    duration(value).filter(|delay| *delay <= Time::from_secs(10))
+}
+
+/// `loss`, `enter` and `leave` of a list with the probability of a loss, or of one after none and of one after a loss.
+fn losses(value: &Value) -> Option<[u64; 3]> {
+    let parts = |value: &Value| match value.as_f64()? {
+        share @ 0.0..=1.0 => scaled(&format!("{share:.9}"), PARTS),
+        _ => None,
+    };
+    match value.as_array().map(Vec::as_slice)? {
+        [only] => Some([parts(only)?, 0, PARTS / 10]),
+        [first, second] => Some([0, parts(first)?, PARTS - parts(second)?]),
+        _ => None,
+    }
 }
 
 /// Several parts add up: `"1s 500ms"`.

@@ -5,11 +5,13 @@ use quell_units::Time;
 use quell_units::parameter::Value;
 
 use super::summary::summary;
-use super::{Format, Spacing, TextError, chances_of, guess, parse, rates_of};
+use super::{
+    Format, PathCourse, Spacing, TextError, chances_of, guess, parse, parse_path, rates_of,
+};
 use crate::domain::{Parsed, scalar};
 use crate::keys::{Section, rows};
 use crate::problem::{NamedLine, Origin};
-use crate::tree::{Node, TomlType, Tree};
+use crate::tree::{Node, Table, TomlType, Tree};
 use crate::view::{Reader, View};
 
 /// Reads the table `node`, the value of `key`.
@@ -21,7 +23,11 @@ pub(crate) fn read(reader: &mut Reader, key: &str, node: &Node) -> Option<LinkTr
     let offset = view.get::<Time>(reader, "offset");
     let scale = view.parsed(reader, "scale").and_then(thousandths);
     let framing = view.get::<&str>(reader, "framing");
-    let trace = match trace(reader, &view, format?) {
+    let parse = |text: &str, format| {
+        let trace = parse(text, format)?;
+        Ok((summary(format, &trace), trace))
+    };
+    let trace = match content(reader, &view, format?, parse) {
         Some(trace) => in_mode(reader, &view, trace, mode?)?,
         None => return None,
     };
@@ -43,6 +49,44 @@ pub(crate) fn read(reader: &mut Reader, key: &str, node: &Node) -> Option<LinkTr
     None
 }
 
+/// Reads what a path does: the table `node`, or the name of a file, the value of `key`.
+pub(crate) fn read_path(reader: &mut Reader, key: &str, node: &Node) -> Option<PathCourse> {
+    let table = match node.value {
+        Tree::Scalar(TomlType::String, _) => Node {
+            origin: node.origin.clone(),
+            value: Tree::Table(Table::of("trace", node.clone())),
+        },
+        _ => node.clone(),
+    };
+    let view = View::new(reader, rows(Section::Trace), key, &table)?;
+    let of_rates = ["unit", "mode", "scale", "framing"];
+    if let Some(name) = of_rates.into_iter().find(|name| view.has(name)) {
+        view.refuse(reader, name, "has an effect on rates only");
+        return None;
+    }
+    let format = format(reader, &view)?;
+    let repeat = view.get::<bool>(reader, "repeat")?;
+    let offset = view.get::<Time>(reader, "offset")?;
+    let course = content(reader, &view, format, |text, format| {
+        let rows = parse_path(text, format)?;
+        let course = PathCourse::new(rows, repeat, offset);
+        course.check().map_err(TextError::whole)?;
+        let (count, length) = (course.times.len(), course.length);
+        let summary = course.summary();
+        let summary = format!("{}: {count} lines in {length}, {summary}", format.name());
+        Ok((summary, course))
+    })?;
+    if !repeat && offset >= course.length {
+        let allowed = format!(
+            "must be before the end of the trace, which lasts for {}, or the trace must repeat",
+            course.length
+        );
+        view.refuse(reader, "offset", &allowed);
+        return None;
+    }
+    Some(course)
+}
+
 /// A word that may be missing: `None` after a problem.
 fn given(reader: &mut Reader, view: &View<'_>, name: &str) -> Option<Option<&'static str>> {
     match view.has(name) {
@@ -62,17 +106,21 @@ fn format(reader: &mut Reader, view: &View<'_>) -> Option<Option<Format>> {
     let spaced = [("unit", unit.is_some()), ("interval", interval.is_some())];
     let spaced = spaced.into_iter().find(|(_, is_given)| *is_given);
     match (named, spaced, interval) {
+        (Some("delays"), _, Some(interval)) if unit.is_none() => {
+            Some(Some(Format::Delays(interval)))
+        }
         (None | Some("rates"), Some(_), Some(interval)) => Some(Some(Format::Rates(Spacing {
             unit: unit.and_then(super::csv::unit_of_rate),
             interval,
         }))),
-        (Some("rates"), _, None) | (None, Some(_), None) => {
-            let allowed = "must be how long each rate lasts, such as \"1s\"";
+        (Some("rates" | "delays"), _, None) | (None, Some(_), None) => {
+            let allowed = "must be how long each line lasts, such as \"1s\"";
             view.refuse(reader, "interval", allowed);
             None
         }
         (Some(_), Some((name, _)), _) => {
-            let allowed = "has an effect only with format = \"rates\"";
+            let allowed =
+                "has an effect only with format = \"rates\" (interval with \"delays\", too)";
             view.refuse(reader, name, allowed);
             None
         }
@@ -107,7 +155,13 @@ fn refusal(course: &LinkTrace, framed: bool) -> Option<(&'static str, String)> {
     None
 }
 
-fn trace(reader: &mut Reader, view: &View<'_>, format: Option<Format>) -> Option<Trace> {
+/// What `read` makes of the file or the text, which it sums up too.
+fn content<T>(
+    reader: &mut Reader,
+    view: &View<'_>,
+    format: Option<Format>,
+    read: impl Fn(&str, Format) -> Result<(String, T), TextError>,
+) -> Option<T> {
     let (file, data) = (view.node(reader, "trace"), view.node(reader, "data"));
     let (name, node) = match (file, data) {
         (Some(_), Some(data)) => {
@@ -148,11 +202,9 @@ fn trace(reader: &mut Reader, view: &View<'_>, format: Option<Format>) -> Option
     };
     let file = (name == "trace").then_some(written);
     let format = format.map_or_else(|| guess(text), Ok);
-    let read = format.and_then(|format| Ok((format, parse(text, format)?)));
-    match read {
-        Ok((format, trace)) => {
+    match format.and_then(|format| read(text, format)) {
+        Ok((summary, trace)) => {
             let of_file = file.map_or(String::new(), |file| format!("{file}, "));
-            let summary = summary(format, &trace);
             reader.note(format!(
                 "{}: {of_file}{summary}",
                 view.key("").trim_end_matches('.')

@@ -101,8 +101,12 @@ fn an_error_names_its_line() {
         ("time_s,rate_mbps\n0,9e9\n", 2, "must be a rate"),
         ("time_s,rate_mbps\n-1,12\n", 2, "must be a time"),
         ("time_s,rate_mbps\n0,12\n1,\n2,3\n", 4, "behind the end"),
-        ("time_s,rate_mbps\n0,12\n1\n", 3, "two columns"),
-        ("time_s\n1,2\n", 2, "one column"),
+        (
+            "time_s,rate_mbps\n0,12\n1\n",
+            3,
+            "as many columns as the header: 2",
+        ),
+        ("time_s\n1,2\n", 2, "as many columns as the header: 1"),
         ("time_h,rate_mbps\n", 1, "no unit of a time"),
         ("when,how much\n0,1\n", 1, "must be the header"),
         ("time,rate\n0,12\n", 2, "with its unit"),
@@ -266,6 +270,121 @@ fn the_intervals_of_a_report_of_iperf3_are_a_trace() {
     }
 }
 
+/// Keys, and lines of times and values in us and millionths.
+type Path = (Vec<&'static str>, Vec<(u64, Vec<u64>)>, Time);
+
+fn path(text: &str, format: Format) -> Result<Path, TextError> {
+    let rows = parse_path(text, format)?;
+    let course = PathCourse::new(rows, true, Time::ZERO);
+    course.check().map_err(TextError::whole)?;
+    let rows = course.rows().map(|(at, values)| {
+        let values = course.keys.iter().zip(values);
+        let values = values.map(|(key, value)| match *key {
+            "delay" | "jitter" => value / 1_000,
+            _ => *value,
+        });
+        (at.as_nanos() / 1_000_000, values.collect())
+    });
+    Ok((course.keys.clone(), rows.collect(), course.length))
+}
+
+#[test]
+fn delays_and_losses_are_columns_beside_rates_or_without_them() {
+    let keys = vec!["delay", "loss"];
+    let rows = vec![
+        (0, vec![18_000, 0]),
+        (100, vec![61_000, 40_000]),
+        (300, vec![61_000, 0]),
+    ];
+    let expected = (keys, rows, MS(500));
+    for text in [
+        "time_s,rate_mbps,delay_ms,loss\n0,12,18,0\n0.1,8.5,61,0.04\n0.3,0,,0\n",
+        "time_ms;loss_percent;rtt_us\n5;0;36000\n105;4;122000\n305;0;\n505;;\n",
+        "time delay loss # one way\n0s 18ms 0\n100ms 61ms 4e-2\n300ms 0.061s 0\n",
+    ] {
+        let mut found = path(text, guess(text).unwrap()).unwrap();
+        if found.0[0] == "loss" {
+            found.0.reverse();
+            found.1.iter_mut().for_each(|(_, values)| values.reverse());
+        }
+        assert_eq!(found, expected, "{text}");
+    }
+    let both = "time_s,rate_mbps,delay_ms\n0,12,5\n1,,9\n2,0,9\n";
+    let steps = (vec![(0, 12_000), (2_000, 0)], 3_000);
+    assert_eq!(self::steps(&read(both).unwrap()), steps);
+    assert_eq!(content(both), (true, true));
+    assert_eq!(content("time_s,delay_ms\n"), (false, true));
+    assert_eq!(content("3\n5\n"), (true, false));
+    for (text, line, words) in [
+        ("time_s,delay\n0,18\n", 2, "must be a time up to 10s"),
+        ("time_s,delay_s\n0,18\n", 2, "must be a time up to 10s"),
+        ("time_s,loss\n0,4\n", 2, "must be a share"),
+        ("time_s,loss\n0,\n", 1, "nothing in it"),
+        ("time_s,delay_ms,loss\n0,,0\n", 2, "must be a time"),
+        ("time_s,delay_ms,rtt_ms\n", 1, "rtt is given twice"),
+        ("time_s,loss_kbit\n", 1, "no unit of a loss"),
+        ("time_s,rate_mbps\n0,1\n", 1, "rate = { trace"),
+    ] {
+        let error = path(text, Format::Csv).unwrap_err();
+        assert_eq!(error.line, line, "{text}: {error}");
+        assert!(error.allowed.contains(words), "{text}: {error}");
+    }
+    let why = read("time_s,delay_ms\n0,1\n").unwrap_err().allowed;
+    assert!(why.contains("impair = { trace"), "{why}");
+}
+
+#[test]
+fn a_column_of_delays_has_one_interval() {
+    let ms = [20, 61, 7];
+    let rows = ms.iter().zip([0, 10, 20]);
+    let rows = rows.map(|(ms, at)| (at, vec![ms * 1_000])).collect();
+    let expected = (vec!["delay"], rows, MS(30));
+    let format = Format::Delays(MS(10));
+    assert_eq!(path("20\n61 # far\n\n7\n", format), Ok(expected));
+    for (text, words) in [("20.5\n", "whole milliseconds"), ("10001\n", "up to 10000")] {
+        assert!(path(text, format).unwrap_err().allowed.contains(words));
+    }
+    let doubt = read("61\n20\n").unwrap_err().allowed;
+    assert!(doubt.contains("format = \"delays\""), "{doubt}");
+    assert!(parse("20\n", format).is_err() && path("1\n2\n", Format::Mahimahi).is_err());
+}
+
+#[test]
+fn patterns_of_delay_and_of_loss_are_those_of_rattan() {
+    let delays = r#"{"RepeatedDelayPatternConfig":{"pattern":[{"StaticDelayConfig":{"delay":"20ms","duration":"1s"}},{"StaticDelayConfig":{"delay":{"secs":0,"nanos":5000000},"duration":"500ms"}}],"count":2}}"#;
+    let rows = [(0, 20), (1_000, 5), (1_500, 20), (2_500, 5)];
+    let rows = rows.map(|(at, ms)| (at, vec![ms * 1_000])).to_vec();
+    assert_eq!(
+        path(delays, guess(delays).unwrap()),
+        Ok((vec!["delay"], rows, MS(3_000)))
+    );
+    assert_eq!(content(delays), (false, true));
+    // One loss is independent of those before; a second one is that after a loss: bursts.
+    let losses = r#"[{"StaticLossConfig":{"loss":[0.01],"duration":"1s"}},{"StaticLossConfig":{"loss":[0.1,0.75]}},{"StaticLossConfig":{}}]"#;
+    let keys = vec!["loss", "enter", "leave"];
+    let rows = vec![
+        (0, vec![10_000, 0, 100_000]),
+        (1_000, vec![0, 100_000, 250_000]),
+        (2_000, vec![0, 100_000, 800_000]),
+    ];
+    assert_eq!(
+        path(losses, Format::NetemTrace),
+        Ok((keys, rows, MS(3_000)))
+    );
+    for text in [
+        r#"{"StaticLossConfig":{"loss":[0.1,0.2,0.3]}}"#,
+        r#"{"StaticLossConfig":{"loss":0.1}}"#,
+        r#"{"StaticDelayConfig":{"delay":"11s"}}"#,
+        r#"[{"StaticDelayConfig":{}},{"StaticLossConfig":{}}]"#,
+        r#"{"NormalizedDelayConfig":{}}"#,
+        r#"{"StaticBwConfig":{}}"#,
+        "[]",
+    ] {
+        assert!(path(text, Format::NetemTrace).is_err(), "{text}");
+    }
+    assert!(read(delays).unwrap_err().allowed.contains("impair = {"));
+}
+
 #[test]
 fn the_summary_fits_in_a_line() {
     use super::summary::{in_words, summary};
@@ -378,7 +497,8 @@ proptest! {
     #[test]
     fn any_text_is_read_or_refused(text in "[0-9a-z,;\\.\\-{}\\[\\]\": \\n\\t]{0,200}") {
         for format in Format::ALL {
-            if let Err(error) = parse(&text, format) {
+            let read = parse(&text, format).map(|_| ());
+            for error in [read.err(), path(&text, format).err()].into_iter().flatten() {
                 prop_assert!(error.line >= 1 && !error.allowed.is_empty());
             }
         }
