@@ -64,6 +64,39 @@ impl Impairment {
     }
 }
 
+/// What a trace says of a path from a time on; the rest is as it was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PathStep {
+    /// The delay of every packet.
+    pub delay: Option<Time>,
+    /// The longest random delay on top.
+    pub jitter: Option<Time>,
+    /// Probability of a loss in the good state.
+    pub good: Option<Probability>,
+    /// Probability of a change from good to bad.
+    pub enter: Option<Probability>,
+    /// Probability of a change from bad to good.
+    pub leave: Option<Probability>,
+}
+
+impl PathStep {
+    /// The impairment where this holds, and `rest` otherwise.
+    #[must_use]
+    pub fn over(self, rest: Impairment) -> Impairment {
+        Impairment {
+            loss: Loss {
+                enter: self.enter.unwrap_or(rest.loss.enter),
+                leave: self.leave.unwrap_or(rest.loss.leave),
+                good: self.good.unwrap_or(rest.loss.good),
+                bad: rest.loss.bad,
+            },
+            delay: self.delay.unwrap_or(rest.delay),
+            jitter: self.jitter.unwrap_or(rest.jitter),
+            ..rest
+        }
+    }
+}
+
 /// What happened to packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
@@ -126,8 +159,10 @@ impl Fate {
 pub struct Impairer {
     /// `None` until there is one.
     impairment: Option<Impairment>,
-    /// Where there is one, it says what happens.
-    trace: Option<PathTrace<Impairment>>,
+    /// Where there is one, it says a part of that.
+    trace: Option<PathTrace<PathStep>>,
+    /// What is in force.
+    now: Impairment,
     random: Random,
     copies: Random,
     damages: Random,
@@ -146,6 +181,7 @@ impl Impairer {
         let mut path = Self {
             impairment: None,
             trace: None,
+            now: Impairment::default(),
             random: stream("impair"),
             copies: stream("duplicate"),
             damages: stream("corrupt"),
@@ -162,22 +198,27 @@ impl Impairer {
 
     /// Impairs packets like this from now on. Where a good path cannot become bad, it is good.
     pub fn set(&mut self, impairment: Impairment) {
-        self.is_bad &= impairment.loss.enter > Probability::ZERO;
-        self.draws_more |= impairment.duplicate.max(impairment.corrupt) > Probability::ZERO;
         self.impairment = Some(impairment);
+        self.force(impairment);
     }
 
-    /// From now on the path does what `trace` says.
-    pub fn follow(&mut self, trace: PathTrace<Impairment>) {
-        self.set(trace.at(Time::ZERO));
+    fn force(&mut self, now: Impairment) {
+        self.is_bad &= now.loss.enter > Probability::ZERO;
+        self.draws_more |= now.duplicate.max(now.corrupt) > Probability::ZERO;
+        self.now = now;
+    }
+
+    /// From now on the path does what `trace` says, and the rest as before.
+    pub fn follow(&mut self, trace: PathTrace<PathStep>) {
+        self.set(self.impairment.unwrap_or_default());
         self.trace = Some(trace);
     }
 
     /// The next packet starts its transmission at this time: it meets what the trace, if there is one, says of it.
     pub fn start(&mut self, start: Time) {
         if let Some(trace) = &self.trace {
-            let now = trace.at(start);
-            self.set(now);
+            let now = trace.at(start).over(self.impairment.unwrap_or_default());
+            self.force(now);
         }
     }
 
@@ -202,7 +243,7 @@ impl Impairer {
             jitter,
             duplicate,
             corrupt,
-        } = self.impairment.unwrap_or_default();
+        } = self.now;
         let change = if self.is_bad { loss.leave } else { loss.enter };
         self.is_bad ^= self.random.chance(change);
         let chance = if self.is_bad { loss.bad } else { loss.good };
@@ -412,40 +453,41 @@ mod tests {
         assert_eq!(times(plain), times(touched));
     }
 
-    /// A trace is the changes that say the same; where its delay shrinks nothing is overtaken, and an outage loses all.
+    /// A trace is the changes that say the same; where its delay shrinks nothing is overtaken, and an outage loses all. What it does not say
+    /// can be changed.
     #[test]
     fn a_trace_is_the_changes_that_say_the_same_and_keeps_the_order() {
         let ms = Time::from_millis;
-        let delayed = |delay| Impairment {
-            delay,
-            ..Impairment::default()
+        let step = |delay, good, enter| PathStep {
+            delay: Some(ms(delay)),
+            good: Some(good),
+            enter: Some(enter),
+            ..PathStep::default()
         };
-        let mut gone = delayed(ms(30));
-        gone.loss.good = Probability::ONE;
-        let mut bad = delayed(ms(2));
-        bad.loss = Loss {
-            enter: Probability::ONE,
-            bad: Probability::ONE,
-            ..Loss::default()
-        };
-        bad.jitter = ms(1);
+        let (none, all) = (Probability::ZERO, Probability::ONE);
         let steps = std::vec![
-            (ms(0), delayed(ms(20))),
-            (ms(100), bad),
-            (ms(101), delayed(ms(1))),
-            (ms(200), gone),
-            (ms(210), delayed(ms(5))),
+            (ms(0), step(20, none, none)),
+            (ms(100), step(2, none, all)),
+            (ms(101), step(1, none, none)),
+            (ms(200), step(30, all, none)),
+            (ms(210), step(5, none, none)),
         ];
-        let trace = PathTrace::new(steps.clone(), ms(300), false, Time::ZERO).unwrap();
-        let mut traced = Impairer::new(None, 3, "path");
-        traced.follow(trace);
-        let mut changed = Impairer::new(Some(steps[0].1), 3, "path");
+        let mut rest = losing(0);
+        rest.loss.bad = all;
+        let mut traced = Impairer::new(Some(rest), 3, "path");
+        traced.follow(PathTrace::new(steps.clone(), ms(300), false, Time::ZERO).unwrap());
+        let mut changed = Impairer::new(Some(steps[0].1.over(rest)), 3, "path");
         let (mut last, mut next) = (Time::ZERO, 1);
         for n in 0..4_000 {
             let end = US(100 * n);
-            while let Some((at, impairment)) = steps.get(next).filter(|(at, _)| *at <= end) {
-                changed.set(*impairment);
-                assert!(*at <= end);
+            if n == 3_000 {
+                rest.jitter = ms(1);
+                rest.reorder = part(10);
+                traced.set(rest);
+                changed.set(steps[4].1.over(rest));
+            }
+            while let Some((_, step)) = steps.get(next).filter(|(at, _)| *at <= end) {
+                changed.set(step.over(rest));
                 next += 1;
             }
             traced.start(end);
@@ -453,16 +495,12 @@ mod tests {
             assert_eq!(fate, changed.judge(end), "{end}");
             let is_lost = (1_000..1_010).contains(&n) || (2_000..2_100).contains(&n);
             assert_eq!(fate.is_none(), is_lost, "{end}");
-            if let Some(fate) = fate {
-                assert!(fate.at >= last.max(end + trace_delay(&steps, end)));
+            if let Some(fate) = fate.filter(|fate| !fate.is_held) {
+                let delay = steps[next - 1].1.delay.unwrap();
+                assert!(fate.at >= last.max(end + delay));
                 last = fate.at;
             }
         }
         assert_eq!(next, steps.len());
-    }
-
-    fn trace_delay(steps: &[(Time, Impairment)], at: Time) -> Time {
-        let step = steps.iter().rfind(|(from, _)| *from <= at);
-        step.unwrap().1.delay
     }
 }

@@ -116,10 +116,16 @@ impl LinkProfile {
         }
     }
 
-    /// Both rates, that towards the program first: `16mbit/1mbit`.
+    /// Both rates, that towards the program first, `16mbit/1mbit`; of one that moves `trace`.
     pub fn rates(&self) -> String {
         let lines = self.link.lines();
-        let rates = lines.filter_map(|line| line.strip_prefix("rate = \"")?.strip_suffix('"'));
+        let rates = lines.filter_map(|line| {
+            let rate = line.strip_prefix("rate = ")?;
+            Some(
+                rate.strip_prefix('"')
+                    .map_or("trace", |rate| rate.trim_end_matches('"')),
+            )
+        });
         rates.collect::<Vec<_>>().join("/")
     }
 

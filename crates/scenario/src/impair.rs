@@ -1,6 +1,6 @@
 //! `impair = { … }`: what happens to packets behind the queue.
 
-use quell_aqm::impair::{Impairment, Loss};
+use quell_aqm::impair::{Impairment, Loss, PathStep};
 use quell_aqm::path_trace::PathTrace;
 use quell_units::parameter::{Domain as D, Value};
 use quell_units::{Probability, Time, notation};
@@ -68,28 +68,28 @@ impl ImpairSpec {
 
     /// The longest that it ever is of what is asked for.
     fn longest(&self, of: fn(&Impairment) -> Time) -> Time {
-        let course = self.course();
+        let (course, rest) = (self.course(), self.impairment());
         let steps = course.iter().flat_map(|course| course.steps());
-        let steps = steps.map(|(_, step)| of(step));
-        steps.fold(of(&self.impairment()), Time::max)
+        let steps = steps.map(|(_, step)| of(&step.over(rest)));
+        steps.fold(of(&rest), Time::max)
     }
 
     /// What the trace makes of the path, if there is one.
-    pub fn course(&self) -> Option<PathTrace<Impairment>> {
+    pub fn course(&self) -> Option<PathTrace<PathStep>> {
         let course = self.trace.as_ref()?;
         let played = course.played(|values| {
-            let mut spec = Self {
-                trace: None,
-                ..self.clone()
-            };
+            let mut step = PathStep::default();
             for (key, &value) in course.keys.iter().zip(values) {
-                match (spec.share(key), *key) {
-                    (Some(share), _) => *share = value,
-                    (None, "delay") => spec.delay = Time::from_nanos(value),
-                    (None, _) => spec.jitter = Time::from_nanos(value),
+                let (time, share) = (Time::from_nanos(value), Probability::ratio(value, PARTS));
+                match *key {
+                    "delay" => step.delay = Some(time),
+                    "jitter" => step.jitter = Some(time),
+                    "loss" => step.good = Some(share),
+                    "enter" => step.enter = Some(share),
+                    _ => step.leave = Some(share),
                 }
             }
-            spec.impairment()
+            step
         });
         played.ok()
     }
@@ -101,7 +101,7 @@ impl ImpairSpec {
         node: &Node,
     ) -> Option<Result<(Self, &'static str), Refusal>> {
         let row = Self::ROWS.iter().find(|row| row.name == key && row.live)?;
-        if self.trace.is_some() {
+        if self.traces(row.name) {
             return Some(Err(Refusal::Traced));
         }
         Some(row.domain.read(node).map(|value| {
@@ -130,10 +130,16 @@ impl ImpairSpec {
         }
     }
 
+    /// Whether the trace says this key.
+    fn traces(&self, key: &str) -> bool {
+        let mut courses = self.trace.iter();
+        courses.any(|course| course.keys.contains(&key))
+    }
+
     /// The key without which `key` has no effect, and whether that one is zero.
     pub(super) fn needs(&self, key: &str) -> Option<(&'static str, bool)> {
         match key {
-            "leave" | "bad" => Some(("enter", self.enter == 0)),
+            "leave" | "bad" => Some(("enter", self.enter == 0 && !self.traces("enter"))),
             "hold" => Some(("reorder", self.reorder == 0)),
             _ => None,
         }
@@ -154,11 +160,8 @@ impl ImpairSpec {
     fn write(&self) -> String {
         let mut keys = vec!["loss", "jitter"];
         keys.extend((!self.delay.is_zero()).then_some("delay"));
-        // What the trace says is not said twice.
-        let traced = self.trace.as_ref().map(|course| &course.keys[..]);
-        keys.retain(|key| !traced.unwrap_or_default().contains(key));
         // What has no effect is refused where it is given.
-        if self.enter > 0 {
+        if self.enter > 0 || self.traces("enter") {
             keys.extend(["enter", "leave", "bad"]);
         }
         if self.reorder > 0 {
@@ -166,7 +169,8 @@ impl ImpairSpec {
         }
         keys.extend((self.duplicate > 0).then_some("duplicate"));
         keys.extend((self.corrupt > 0).then_some("corrupt"));
-        let keys = keys.iter();
+        // What the trace says is not said twice.
+        let keys = keys.iter().filter(|key| !self.traces(key));
         let keys = keys.map(|key| format!("{key} = {}", self.value(key)));
         let trace = self.trace.as_ref();
         let trace = trace.map(|course| format!("trace = {}", course.table()));
@@ -234,9 +238,8 @@ pub(super) fn read(reader: &mut Reader, key: &str, node: &Node) -> Option<Impair
     let mut draft = ImpairSpec::draft(reader, &view);
     draft.trace = Some(view.optional(reader, "trace", trace::read_path)?);
     let spec = ImpairSpec::finish(draft)?;
-    let traced = spec.trace.iter().flat_map(|course| &course.keys);
-    let mut traced = traced.filter(|key| view.has(key));
-    if let Some(name) = traced.next() {
+    let mut keys = ImpairSpec::ROWS.iter().map(|row| row.name);
+    if let Some(name) = keys.find(|key| view.has(key) && spec.traces(key)) {
         view.refuse(reader, name, "cannot be given: the trace says it");
         return None;
     }

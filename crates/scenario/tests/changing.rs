@@ -67,15 +67,16 @@ fn a_trace_is_the_changes_that_say_the_same_and_a_delay_is_part_of_the_rtt() {
                 "\"{key}.delay\" = \"{delay}\", \"{key}.loss\" = {loss}, \"{key}.jitter\" = \"{jitter}\""
             )
         };
-        let traced = with(
-            &link(&format!("reorder = 0.01, trace = {{ data = \"{data}\" }}")),
-            &[],
-        );
+        // What the trace does not say can change.
+        let later = format!("\"{key}.impair.reorder\" = 0.1");
+        let impair = format!("reorder = 0.01, trace = {{ data = \"{data}\" }}");
+        let traced = with(&link(&impair), &[("3s", &later)]);
         let steps = [
             ("1s", set("5ms", "0.02", "2ms")),
             ("2s", set("60ms", "0", "0s")),
             ("2.5s", set("60ms", "1", "0s")),
             ("2.7s", set("1ms", "0", "0s")),
+            ("3s", later.clone()),
         ];
         let steps: Vec<(&str, &str)> = steps.iter().map(|(at, set)| (*at, &**set)).collect();
         let changed = with(&link("reorder = 0.01, delay = \"30ms\""), &steps);
@@ -120,6 +121,11 @@ fn a_trace_is_the_changes_that_say_the_same_and_a_delay_is_part_of_the_rtt() {
         let why = load(&with(&format!("{PLAIN}impair = {{ {impair} }}\n"), &[])).unwrap_err();
         assert!(why.contains(expected), "{impair}: {why}");
     }
+    // Bursts of a trace, and the rest of their model beside it.
+    let bursts = "bad = 0.5, trace = { data = \"time_s,enter,leave\\n0,0,0.1\\n1,0.02,0.3\\n\" }";
+    let bursts = with(&format!("{PLAIN}impair = {{ {bursts} }}\n"), &[]);
+    let all_lost = result(&bursts.replace("bad = 0.5", "bad = 1"));
+    assert_ne!(result(&bursts), all_lost);
     let traced = format!("{PLAIN}impair = {{ trace = {{ data = \"{data}\" }} }}\n");
     let why = load(&with(&traced, &[("2s", "\"link.impair.loss\" = 0")])).unwrap_err();
     assert!(why.contains("follows a trace"), "{why}");

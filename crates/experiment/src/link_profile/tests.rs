@@ -1,5 +1,6 @@
 use std::sync::atomic::AtomicBool;
 
+use quell_aqm::link_trace::Trace;
 use quell_lab::Scenario;
 use quell_lab::scenario::{Direction, DirectionSpec, sim};
 use quell_measure::Summary;
@@ -37,6 +38,38 @@ fn random(side: &DirectionSpec) -> Time {
         .map_or(Time::ZERO, |impair| impair.jitter);
     let access = side.medium.map(|medium| medium.delay + medium.backoff);
     jitter + access.unwrap_or(Time::ZERO)
+}
+
+/// The rate from 1 s to 6 s on average, and the highest.
+fn rates(side: &DirectionSpec) -> (f64, Rate) {
+    let Some(course) = &side.course else {
+        return (side.rate.as_bps() as f64, side.rate);
+    };
+    let Trace::Rates(rates) = &course.trace else {
+        panic!("profiles have rates")
+    };
+    let rate_at = |ms: u64| {
+        let mut steps = rates.steps().iter();
+        let step = steps.rfind(|(at, _)| *at <= Time::from_millis(ms));
+        step.unwrap().1.as_bps() as f64
+    };
+    let mean = (1_000..6_000).map(rate_at).sum::<f64>() / 5_000.0;
+    (mean, course.fastest())
+}
+
+/// The shortest and the longest delay of the path that a trace says.
+fn traced(side: &DirectionSpec) -> [Time; 2] {
+    let path = side
+        .impair
+        .as_ref()
+        .and_then(|impair| impair.trace.as_ref());
+    let delays = path.filter(|path| path.keys == ["delay"]);
+    let Some(delays) = delays.map(|path| path.rows().map(|(_, row)| Time::from_nanos(row[0])))
+    else {
+        return [Time::ZERO; 2];
+    };
+    let all: Vec<Time> = delays.collect();
+    [*all.iter().min().unwrap(), *all.iter().max().unwrap()]
 }
 
 #[test]
@@ -84,12 +117,13 @@ fn each_profile_carries_its_rates() {
         let sides = [&link.forward, &link.reverse];
         // Many packets on a slow link, and not too many on a fast one.
         let sizes = sides.map(|side| {
-            let size = Bytes::new(if side.rate < Rate::from_mbps(10) {
+            let (_, rate) = rates(side);
+            let size = Bytes::new(if rate < Rate::from_mbps(10) {
                 72
             } else {
                 1_500
             });
-            let every = side.rate.time_for(size) / 10 * 8;
+            let every = rate.time_for(size) / 10 * 8;
             (size, every.max(Time::from_micros(10)))
         });
         let summary = run(&scenario(&datagrams(&profile, "1ms", sizes)));
@@ -99,7 +133,7 @@ fn each_profile_carries_its_rates() {
                 .filter(|queue| queue.direction == direction)
                 .map(|queue| queue.bytes as f64 + queue.packets as f64 * f64::from(side.overhead))
                 .sum();
-            let mut expected = side.rate.as_bps() as f64;
+            let (mut expected, _) = rates(side);
             if let Some(medium) = side.medium {
                 // Each access sends so many packets, or for so long, after half of the longest wait.
                 let one = side.rate.time_for(Bytes::new(1_500));
@@ -137,12 +171,13 @@ fn each_profile_has_its_base_rtt() {
         let sides = [&link.forward, &link.reverse];
         let wire = |side: &DirectionSpec| {
             let bytes = size + Bytes::new(side.overhead.unsigned_abs().into());
-            side.rate.time_for(bytes.max(side.mpu))
+            rates(side).1.time_for(bytes.max(side.mpu)) + traced(side)[0]
         };
         let both = |of: &dyn Fn(&DirectionSpec) -> Time| of(sides[0]) + of(sides[1]);
         let ms = |time: Time| time.as_nanos() as f64 / 1e6;
         let (found, shortest) = (least(0) + least(1), ms(rtt + both(&wire)));
-        let longest = shortest + ms(both(&random));
+        let spread = |side: &DirectionSpec| traced(side)[1] - traced(side)[0];
+        let longest = shortest + ms(both(&random) + both(&spread));
         let is_right = (0.99 * shortest..=1.01 * longest).contains(&found);
         assert!(
             is_right,
