@@ -95,7 +95,7 @@ impl PathCourse {
         format!("{{ repeat = {repeat}, offset = \"{offset}\", data = \"{data}\" }}")
     }
 
-    /// `delay 18ms to 61ms, loss 0 to 4 %; delays shrink 3 times, at most by 5ms: packets keep their order`.
+    /// `delay 18ms to 61ms, loss 0 to 4 %; which shrinks once, at most by 5ms (packets keep their order)`.
     pub(super) fn summary(&self) -> String {
         let mut parts = Vec::new();
         for (place, key) in self.keys.iter().enumerate() {
@@ -116,9 +116,13 @@ impl PathCourse {
                 let falls = all().zip(all().skip(1)).map(|(a, b)| a.saturating_sub(*b));
                 let falls: Vec<u64> = falls.filter(|fall| *fall > 0).collect();
                 if let Some(most) = falls.iter().max() {
-                    let (count, most) = (falls.len(), Time::from_nanos(*most));
+                    let most = Time::from_nanos(*most);
+                    let often = match falls.len() {
+                        1 => "once".to_owned(),
+                        count => format!("{count} times"),
+                    };
                     parts.push(format!(
-                        "which shrinks {count} times, at most by {most} (packets keep their order)"
+                        "which shrinks {often}, at most by {most} (packets keep their order)"
                     ));
                 }
             }
