@@ -6,15 +6,13 @@ use quell_units::parameter::{Domain as D, Value};
 use quell_units::{Probability, Time, notation};
 
 use super::domain::{Domain, Parsed, time};
+use super::path_course::{PARTS, PathCourse};
 use super::refusal::Refusal;
-use super::trace::PathCourse;
 use super::tree::Node;
 use super::view::{Keys as _, Reader, View};
 use super::written::{Field, Written};
-use super::{Scenario, Setting, Side, trace};
+use super::{Scenario, Setting, Side};
 
-/// Probabilities are in parts of this.
-pub(crate) const PARTS: u64 = 1_000_000;
 const PROBABILITY: Domain = Domain::Value(D::Fraction(0, PARTS, PARTS));
 
 keys! {
@@ -232,11 +230,16 @@ impl Field for ImpairSpec {
     }
 }
 
-/// Reads the table `node`, the value of `key`.
-pub(super) fn read(reader: &mut Reader, key: &str, node: &Node) -> Option<ImpairSpec> {
+/// Reads the table `node`, the value of `key`; `trace` reads what a path does.
+pub(super) fn read(
+    reader: &mut Reader,
+    key: &str,
+    node: &Node,
+    trace: fn(&mut Reader, &str, &Node) -> Option<PathCourse>,
+) -> Option<ImpairSpec> {
     let view = View::new(reader, ImpairSpec::ROWS, key, node)?;
     let mut draft = ImpairSpec::draft(reader, &view);
-    draft.trace = Some(view.optional(reader, "trace", trace::read_path)?);
+    draft.trace = Some(view.optional(reader, "trace", trace)?);
     let spec = ImpairSpec::finish(draft)?;
     let mut keys = ImpairSpec::ROWS.iter().map(|row| row.name);
     if let Some(name) = keys.find(|key| view.has(key) && spec.traces(key)) {

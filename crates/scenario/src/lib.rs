@@ -44,6 +44,7 @@ mod lifetimes;
 mod markers;
 pub mod memory;
 mod overrides;
+pub mod path_course;
 mod places;
 mod printable;
 mod problem;

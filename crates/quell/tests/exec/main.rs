@@ -5,6 +5,7 @@
 //! programs behind the link are this program again, in a role ([`clients`]).
 #![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 
+mod action;
 mod alike;
 mod beside;
 mod clients;
@@ -40,6 +41,7 @@ type Case = quell_testing::cases::Case<fn(&Fake)>;
 
 fn cases() -> Vec<Case> {
     [
+        action::CASES,
         processes::CASES,
         streams::CASES,
         datagrams::CASES,

@@ -3,11 +3,13 @@
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::unix::fs::PermissionsExt as _;
+use std::process::Command;
 
+use quell_fixture::Link;
 use serde_json::Value;
 
 use crate::Case;
-use crate::fixture::{Fake, OTHER, SERVER, TRICKLE, read_json};
+use crate::fixture::{Fake, OTHER, QUELL, SERVER, TRICKLE, read_json};
 use crate::steering::path;
 
 pub(crate) const CASES: &[Case] = &[
@@ -19,7 +21,38 @@ pub(crate) const CASES: &[Case] = &[
         "a_link_with_a_name_is_found_changed_and_stopped",
         a_link_with_a_name_is_found_changed_and_stopped,
     ),
+    ("a_test_in_rust_has_a_link", a_test_in_rust_has_a_link),
 ];
+
+/// As a crate's own tests use it.
+fn a_test_in_rust_has_a_link(fake: &Fake) {
+    fake.run(|| {
+        let start = |options: &[&str]| Link::start_by(QUELL, options);
+        let link = start(&["--rate", "10mbit", "--rtt", "40ms"]).unwrap();
+        let mut command = link.command("sh");
+        let output = command.args(["-c", "echo $QUELL_LINK; exit 5"]).output();
+        let output = output.unwrap();
+        assert_eq!(output.status.code(), Some(5));
+        assert_eq!(output.stdout, b"10mbit 40ms fifo\n");
+        link.set(&["down=1mbit", "loss=2%"]).unwrap();
+        let why = link.set(&["down=fast"]).unwrap_err().to_string();
+        assert!(why.contains("= fast"), "{why}");
+        let summary: Value = serde_json::from_str(&link.summary().unwrap()).unwrap();
+        assert!(summary["queues"].is_array(), "{summary}");
+        let (name, report) = (link.name().to_owned(), link.finish().unwrap());
+        let report: Value = serde_json::from_str(&report).unwrap();
+        assert!(report["exec"].is_object(), "{report}");
+        // Gone with its value; and what cannot be says why.
+        let dropped = start(&[]).unwrap().name().to_owned();
+        for name in [name, dropped] {
+            let mut show = Command::new(QUELL);
+            let gone = show.args(["link", "show", &name]).output().unwrap();
+            assert!(!gone.status.success(), "{gone:?}");
+        }
+        let why = start(&["--rate", "fast"]).unwrap_err().to_string();
+        assert!(why.contains("fast"), "{why}");
+    });
+}
 
 fn connections_are_cut_while_the_program_runs(fake: &Fake) {
     let folder = tempfile::tempdir().unwrap();

@@ -120,7 +120,9 @@ fn side(reader: &mut Reader, view: &View<'_>, links: usize) -> Option<DirectionS
         }
     };
     let medium = view.optional(reader, "access", Medium::read);
-    let impair = view.optional(reader, "impair", impair::read);
+    let impair = view.optional(reader, "impair", |reader, key, node| {
+        impair::read(reader, key, node, trace::read_path)
+    });
     if let (
         Some(Some(_)),
         Some(LinkTrace {

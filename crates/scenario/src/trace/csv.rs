@@ -24,7 +24,7 @@ use quell_units::{Rate, Time, notation};
 use super::number::scaled;
 use super::path::PathRows;
 use super::{MOST_ENTRIES, TextError};
-use crate::impair::PARTS;
+use crate::path_course::PARTS;
 
 /// The highest rate, that of scenarios: 1 Tbit/s.
 const HIGHEST: Rate = Rate::from_mbps(1_000_000);

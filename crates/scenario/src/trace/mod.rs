@@ -36,7 +36,6 @@ use quell_units::Time;
 
 pub use convert::{chances_of, rates_of};
 pub use guess::guess;
-pub use path::PathCourse;
 pub(crate) use read::{LONG_OUTAGE, read, read_path};
 pub use write::text;
 pub(crate) use write::{canonical, table};

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use super::TextError;
 use super::number::scaled;
 use super::path::PathRows;
-use crate::impair::PARTS;
+use crate::path_course::PARTS;
 
 /// The defaults of netem-trace.
 const RATE: Rate = Rate::from_mbps(12);

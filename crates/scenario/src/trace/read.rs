@@ -5,11 +5,10 @@ use quell_units::Time;
 use quell_units::parameter::Value;
 
 use super::summary::summary;
-use super::{
-    Format, PathCourse, Spacing, TextError, chances_of, guess, parse, parse_path, rates_of,
-};
+use super::{Format, Spacing, TextError, chances_of, guess, parse, parse_path, rates_of};
 use crate::domain::{Parsed, scalar};
 use crate::keys::{Section, rows};
+use crate::path_course::PathCourse;
 use crate::problem::{NamedLine, Origin};
 use crate::tree::{Node, Table, TomlType, Tree};
 use crate::view::{Reader, View};
@@ -69,7 +68,7 @@ pub(crate) fn read_path(reader: &mut Reader, key: &str, node: &Node) -> Option<P
     let offset = view.get::<Time>(reader, "offset")?;
     let course = content(reader, &view, format, |text, format| {
         let rows = parse_path(text, format)?;
-        let course = PathCourse::new(rows, repeat, offset);
+        let course = rows.course(repeat, offset);
         course.check().map_err(TextError::whole)?;
         let (count, length) = (course.times.len(), course.length);
         let summary = course.summary();

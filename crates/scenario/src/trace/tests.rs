@@ -275,7 +275,7 @@ type Path = (Vec<&'static str>, Vec<(u64, Vec<u64>)>, Time);
 
 fn path(text: &str, format: Format) -> Result<Path, TextError> {
     let rows = parse_path(text, format)?;
-    let course = PathCourse::new(rows, true, Time::ZERO);
+    let course = rows.course(true, Time::ZERO);
     course.check().map_err(TextError::whole)?;
     let rows = course.rows().map(|(at, values)| {
         let values = course.keys.iter().zip(values);
