@@ -9,6 +9,7 @@ use quell_aqm::{Discipline, Link, Service, disciplines};
 use quell_units::{Bytes, Random, Rate, Settings, Time};
 
 use crate::frames::{Descriptor, FrameId, OnWire, Pool, Side, slot};
+use crate::only::Only;
 use crate::ports::BATCH;
 use quell_measure::{Direction, Hop, Hops};
 
@@ -255,6 +256,8 @@ pub struct LinkConfig {
     pub changes: Vec<(Time, LinkChange)>,
     /// The highest rate of a direction by [`Link::change`](crate::Link::change); zero if that is no faster than the planned rates.
     pub fastest: Rate,
+    /// The packets that it is for, where it is not for all.
+    pub only: Option<Only>,
     /// Whether super-packets of TCP carry only zeros, so that their payload need not be read.
     pub zeros: bool,
     /// Slots of the frame pool, at least [`LinkConfig::FEWEST_FRAMES`]: as many as the queues, the
@@ -293,6 +296,7 @@ impl LinkConfig {
             noise: Noise::default(),
             changes: Vec::new(),
             fastest: Rate::ZERO,
+            only: None,
             zeros: false,
             frames: 1 << 16,
             receive_buffer: Bytes::new(64 << 20),

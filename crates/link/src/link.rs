@@ -20,6 +20,7 @@ use crate::error::Error;
 use crate::frames::frame::{self, Bypass, Contents};
 use crate::frames::{Addressed, Classifier, Descriptor, Pool, ecn_field};
 use crate::lane::Lane;
+use crate::only::Only;
 use crate::pace::Pace;
 use crate::path::chain::{Chain, Member, Spans};
 use crate::ports::{BATCH, Blocked, Interest, Outgoing, Port, Received, Remains, Waiting};
@@ -41,6 +42,7 @@ pub type Announce<O> = fn(&mut O, &Descriptor, &[u8]);
 #[derive(Debug)]
 pub struct Link<O> {
     announce: Option<Announce<O>>,
+    only: Option<Only>,
     clock: Clock,
     ports: [Port; 2],
     lanes: [Lane<O>; 2],
@@ -131,6 +133,7 @@ impl<O: Observer<Descriptor>> Link<O> {
         ];
         Ok(Self {
             announce: None,
+            only: config.only,
             clock: Clock::new(config.epoch, config.exact_clock),
             waiting: Waiting::new(&ports)?,
             ports,
@@ -299,6 +302,13 @@ impl<O: Observer<Descriptor>> Link<O> {
                 return Ok(());
             }
         };
+        if let Some(only) = &self.only
+            && !only.takes(&ip, &self.pool.bytes(frame)[usize::from(ip.offset)..])
+        {
+            lane.counts.bypassed.others += 1;
+            lane.egress.push(Outgoing::at_once(frame));
+            return Ok(());
+        }
         let addressed = self
             .addressed
             .group(&self.pool.bytes(frame)[usize::from(ip.offset)..], direction);

@@ -15,6 +15,8 @@ pub struct Bypassed {
     pub neighbour_discovery: u64,
     /// Frames that are not IP, or cannot be read as IP.
     pub other: u64,
+    /// Packets that the link is not for ([`Only`](crate::Only)).
+    pub others: u64,
 }
 
 /// Frames that something other than the discipline lost.
