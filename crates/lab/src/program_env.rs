@@ -73,13 +73,10 @@ pub(crate) fn has_programs(scenario: &Scenario) -> bool {
         .any(|group| programs(group).next().is_some())
 }
 
-/// Refuses a scenario with expectations or programs as a cell of a sweep: a store finds results by all that they depend on, which of a program nobody
-/// knows.
-pub(crate) fn without_programs(scenario: Scenario) -> Result<Scenario, Vec<String>> {
-    if !scenario.expects.is_empty() {
-        let why = "expect: a sweep judges nothing; quell run and quell compare do";
-        return Err(vec![why.to_owned()]);
-    }
+/// A scenario as a cell of a sweep. A store finds results by all that they depend on, which is not what is expected of them, and which of a
+/// program nobody knows.
+pub(crate) fn without_programs(mut scenario: Scenario) -> Result<Scenario, Vec<String>> {
+    scenario.expects.clear();
     let has_any = |group: &&Group| programs(group).next().is_some();
     match scenario.groups.iter().find(has_any) {
         None => Ok(scenario),
@@ -191,10 +188,6 @@ mod tests {
         const TEXT: &str = "schema = 1\nname = \"t\"\n[link]\nrate = \"4mbit\"\nqueue = \"pie\"\n[run]\nduration = \"3s\"\n[[group]]\nname = \"a\"\nrtt = \"20ms\"\n";
         for (more, expected) in [
             ("app = \"bulk\"\n", None),
-            (
-                "app = \"bulk\"\n[[expect]]\nthat = \"link.utilisation > 90%\"\n",
-                Some("expect: a sweep judges nothing"),
-            ),
             (
                 "app = { kind = \"program\", server = [\"a\"], client = [\"b\"] }\n",
                 Some("a sweep has no programs"),

@@ -242,3 +242,47 @@ fn profiles_are_listed_explained_and_make_scenarios() {
         "there is no profile 4gg; did you mean 4g?",
     );
 }
+
+#[test]
+fn each_point_of_a_sweep_is_judged_by_its_seeds() {
+    let place = Place::new("[[expect]]\nthat = \"link.utilisation > 50%\"\nover = \"mean\"\n");
+    let sweep = "schema = 1\nscenario = \"t.toml\"\nseeds = [1, 2]\n[axis]\n\"link.queue.limit\" = [\"5p\", \"100p\"]\n\"link.rate\" = [\"10mbit\", \"20mbit\"]\n";
+    fs::write(place.0.path().join("s.toml"), sweep).unwrap();
+    let met = place.said("sweep s.toml");
+    assert!(met.contains("4 points are as expected"), "{met}");
+    // Another condition runs nothing again.
+    let condition = "queue.queue.delay_ms.max~<~30ms";
+    let output = place.output(&format!("sweep s.toml --expect {condition} --junit s.xml"));
+    assert_eq!(output.status.code(), Some(3));
+    let (said, why) = (text(&output.stdout), text(&output.stderr));
+    assert!(
+        said.contains("8 were there, 0 ran") && said.contains("2 of 4 points"),
+        "{said}"
+    );
+    let failed: Vec<&str> = why
+        .lines()
+        .filter(|line| line.starts_with("expect"))
+        .collect();
+    let [first, second] = failed[..] else {
+        panic!("{why}")
+    };
+    assert!(
+        first.starts_with("expect  FAILED  link.queue.limit=100p link.rate=10mbit: "),
+        "{why}"
+    );
+    assert!(
+        second.contains("=20mbit: queue.queue.delay_ms.max < 30ms: ") && second.contains("seed"),
+        "{why}"
+    );
+    let junit = fs::read_to_string(place.0.path().join("s.xml")).unwrap();
+    assert_eq!(
+        (
+            junit.matches("<testsuite ").count(),
+            junit.matches("<failure").count()
+        ),
+        (4, 2)
+    );
+    let output = place.output("sweep s.toml --expect queue.queue.dely~<~1ms --store new");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(!place.0.path().join("new").exists(), "nothing starts");
+}

@@ -30,7 +30,7 @@ pub use cell_folder::Damage;
 pub use check::{Checked, Merged, check, merge};
 pub use file::{Objective, schema};
 pub use identity::{Identity, Key};
-pub use plan::{Plan, Wanted};
+pub use plan::{Plan, PointOfPlan, Wanted};
 pub use probe::{Probe, Reading, Watched};
 pub use record::{PointRecord, Record};
 pub use shard::{NoShard, Shard};

@@ -3,6 +3,7 @@
 //! Each point's scenario is resolved once to know the names of its cells, and again when it runs: a plan of many cells stays small.
 //! The order is that of the file: the grid, the last axis fastest, then the experiments, with the seeds innermost.
 
+mod judged;
 mod wanted;
 
 use std::collections::BTreeMap;
@@ -24,6 +25,7 @@ use crate::virtual_world::Controls;
 use crate::{GuestOptions, OneLine, RunError};
 use wanted::Own;
 
+pub use judged::PointOfPlan;
 pub use wanted::Wanted;
 
 /// Different errors that are shown.
@@ -360,6 +362,11 @@ impl Plan {
     }
 
     fn resolve(&self, name: &str, point: &Point) -> Result<Scenario, Vec<String>> {
+        crate::program_env::without_programs(self.resolve_whole(name, point)?)
+    }
+
+    /// With what is expected of its results.
+    fn resolve_whole(&self, name: &str, point: &Point) -> Result<Scenario, Vec<String>> {
         let overrides = self.overrides(name, point).map_err(|line| vec![line])?;
         let (template, folder) = &self.templates[point.template as usize];
         let files = files::named(folder, &self.folder);
@@ -378,7 +385,7 @@ impl Plan {
         if let Some(lacks) = lacking.filter(|lacks| !lacks.is_empty()) {
             return Err(lacks.iter().map(ToString::to_string).collect());
         }
-        crate::program_env::without_programs(scenario)
+        Ok(scenario)
     }
 
     /// The scenario of a cell with its seed, as its own file says it, and what is doubtful about that.

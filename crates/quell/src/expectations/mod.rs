@@ -155,8 +155,13 @@ impl Expected {
         Ok(all)
     }
 
+    /// Whether an option expects something.
+    pub(crate) fn has_any(&self) -> bool {
+        !self.expects.is_empty()
+    }
+
     /// Refuses a file that cannot be written, or would be empty.
-    fn check_file(&self, has_any: bool) -> Result<(), Failure> {
+    pub(crate) fn check_file(&self, has_any: bool) -> Result<(), Failure> {
         let Some(file) = &self.junit else {
             return Ok(());
         };

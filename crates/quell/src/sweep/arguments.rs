@@ -9,6 +9,7 @@ use quell_lab::sweep::Shard;
 use quell_units::notation::{self, NotationError};
 
 use crate::arguments::{ArgumentError, Jobs, Patience, Where, level};
+use crate::expectations::Expected;
 
 /// `quell sweep FILE`, or one of its commands.
 #[derive(Debug, Args)]
@@ -53,6 +54,9 @@ pub(crate) struct Sweep {
     pub(crate) kernel: Option<String>,
     #[command(flatten)]
     pub(crate) patience: Patience,
+    /// What is expected of each point; figures are those of the sweep's table
+    #[command(flatten)]
+    pub(crate) expected: Expected,
 }
 
 /// What is done with a store.

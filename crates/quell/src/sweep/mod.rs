@@ -8,9 +8,11 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use quell_experiment::expectation::Fitted;
 use quell_lab::World;
-use quell_lab::sweep::{self, Options, Plan, Progress, Report, Store, Survey};
+use quell_lab::sweep::{self, Options, Plan, PointOfPlan, Progress, Report, Store, Stored, Survey};
 
+use crate::expectations::{Lines, Suite, report};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::output::outcomes::write_as_owner;
@@ -49,6 +51,7 @@ fn run(file: &Path, arguments: &Sweep, page: &mut Page) -> Result<(), Failure> {
         ));
     }
     let store = arguments.store.clone().unwrap_or_else(|| usual_store(file));
+    let expected = fit(&plan, file, arguments)?;
     if !arguments.dry_run {
         write_into(&store, plan.world)?;
     }
@@ -78,8 +81,64 @@ fn run(file: &Path, arguments: &Sweep, page: &mut Page) -> Result<(), Failure> {
     let failure = judge(&report);
     match failure {
         Some(why) => Err(interrupt.explain(Failure::failed(why))),
-        None => Ok(()),
+        // Of a part of the cells nothing is known about the others.
+        None if expected.is_empty() || arguments.shard.is_some() => Ok(()),
+        None => judge_points(&plan, &store, &expected, arguments, page),
     }
+}
+
+/// Points, each with what is expected of it; none where nothing is.
+fn fit(
+    plan: &Plan,
+    file: &Path,
+    arguments: &Sweep,
+) -> Result<Vec<(PointOfPlan, Vec<Fitted>)>, Failure> {
+    if !plan.expects() && !arguments.expected.has_any() {
+        return arguments.expected.check_file(false).map(|()| Vec::new());
+    }
+    let points = plan.judged().map_err(Failure::run)?;
+    let fitted = points.into_iter().map(|point| {
+        let all = arguments.expected.fit(file, &point.scenario, "", &[])?;
+        Ok((point, all))
+    });
+    fitted.collect()
+}
+
+/// Judges each point by the results of its seeds.
+fn judge_points(
+    plan: &Plan,
+    store: &Store,
+    expected: &[(PointOfPlan, Vec<Fitted>)],
+    arguments: &Sweep,
+    page: &mut Page,
+) -> Result<(), Failure> {
+    let stored = sweep::stored(plan, store).map_err(Failure::run)?;
+    let suites = expected.iter().map(|(point, all)| {
+        let summaries = point.cells.iter().filter_map(|(place, seed)| {
+            let Some(Stored::Summary(summary)) = stored.get(*place) else {
+                return None;
+            };
+            Some(serde_json::to_value(summary).map(|json| (*seed, json)))
+        });
+        let runs: Vec<_> = summaries
+            .collect::<Result<_, _>>()
+            .map_err(Failure::failed)?;
+        Ok(Suite {
+            name: format!("{} {}", plan.name, point.label),
+            label: point.label.clone(),
+            seconds: 0.0,
+            folder: None,
+            judged: all.iter().map(|one| one.judge(&runs)).collect(),
+        })
+    });
+    let suites: Vec<Suite> = suites.collect::<Result<_, Failure>>()?;
+    let is_met = |suite: &&Suite| suite.judged.iter().all(|one| one.is_met);
+    let met = suites.iter().filter(is_met).count();
+    page.line(format_args!(
+        "{met} of {} points are as expected",
+        suites.len()
+    ));
+    report(&suites, arguments.expected.junit.as_deref(), Lines::Unmet)
 }
 
 /// Writes as the owner of a store from now on, if root is to do it.
