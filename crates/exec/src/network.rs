@@ -33,10 +33,10 @@ pub(crate) const TO_INSIDE: &str = "to-inside";
 pub(crate) const TO_OUTSIDE: &str = "to-outside";
 
 // Locally administered addresses (bit 1 of the first byte).
-const INSIDE_MAC: Mac = [0x02, 0x77, 1, 0, 0, 0x02];
-const OUTSIDE_MAC: Mac = [0x02, 0x77, 1, 0, 0, 0x01];
-const TO_INSIDE_MAC: Mac = [0x02, 0x77, 1, 0, 0, 0x12];
-const TO_OUTSIDE_MAC: Mac = [0x02, 0x77, 1, 0, 0, 0x11];
+pub(crate) const INSIDE_MAC: Mac = [0x02, 0x77, 1, 0, 0, 0x02];
+pub(crate) const OUTSIDE_MAC: Mac = [0x02, 0x77, 1, 0, 0, 0x01];
+pub(crate) const TO_INSIDE_MAC: Mac = [0x02, 0x77, 1, 0, 0, 0x12];
+pub(crate) const TO_OUTSIDE_MAC: Mac = [0x02, 0x77, 1, 0, 0, 0x11];
 
 /// Windows reach this, in bytes: 1 Gbit/s with 200 ms.
 pub(crate) const MAX_WINDOW: u64 = 32 << 20;
@@ -75,7 +75,7 @@ impl NetworkConfig {
     fn outside_port(&self) -> String {
         match self.net {
             Net::Nat => on_host(self.subnet),
-            Net::Relay | Net::None => "wire".to_owned(),
+            Net::Relay | Net::None | Net::Attached => "wire".to_owned(),
         }
     }
 
@@ -131,8 +131,7 @@ impl Claim {
                         without,
                     });
                 }
-                Err(Error::Host(quell_hosts::Error::System { source, .. }))
-                    if source.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) if exists_already(&error) => {}
                 Err(error) => return Err(error),
             }
         }
@@ -141,7 +140,7 @@ impl Claim {
 }
 
 /// Of the link's ports, without a port yet.
-fn link_namespace() -> Result<(Namespace, ReadOnly)> {
+pub(crate) fn link_namespace() -> Result<(Namespace, ReadOnly)> {
     let link = Namespace::new().doing("make a network namespace")?;
     let without = within(&link, || Ok(sysctl::prepare_link()?))?;
     Ok((link, without))
@@ -347,7 +346,7 @@ fn build_inside(config: &NetworkConfig, link: &Namespace) -> Result<Prepared> {
 }
 
 /// Brings up the link's ports, in their namespace.
-fn build_link(without: ReadOnly) -> Result<()> {
+pub(crate) fn build_link(without: ReadOnly) -> Result<()> {
     [TO_INSIDE, TO_OUTSIDE]
         .iter()
         .try_for_each(|port| bring_up(port, without.announces()))?;
@@ -370,7 +369,13 @@ pub(crate) fn within<R: Send>(
     namespace.run(f).doing("enter a network namespace")?
 }
 
-fn add_wire(here: (&str, Mac), there: (&str, Mac), mtu: u16, namespace: &Namespace) -> Result<()> {
+/// Makes a pair with one end here, and the other one in `namespace`.
+pub(crate) fn add_wire(
+    here: (&str, Mac),
+    there: (&str, Mac),
+    mtu: u16,
+    namespace: &Namespace,
+) -> Result<()> {
     let mut netlink = Netlink::open()?;
     let end = |(name, mac)| VethEnd {
         name,
@@ -381,7 +386,7 @@ fn add_wire(here: (&str, Mac), there: (&str, Mac), mtu: u16, namespace: &Namespa
 }
 
 /// The kernel takes the interface of an earlier run away in the background.
-fn wait_until_gone(interface: &str) {
+pub(crate) fn wait_until_gone(interface: &str) {
     const PATIENCE: Duration = Duration::from_secs(2);
     let began = Instant::now();
     while interface_index(interface).is_ok() && began.elapsed() < PATIENCE {
@@ -402,11 +407,24 @@ pub(crate) fn bring_up(interface: &str, quietly: bool) -> Result<()> {
 /// A far edge's port of a name server.
 pub(crate) const NAME_SERVICE: u16 = 53;
 
+/// Whether something could not be made because there is one of its name.
+pub(crate) fn exists_already(error: &Error) -> bool {
+    match error {
+        Error::Host(quell_hosts::Error::System { source, .. }) => {
+            source.kind() == io::ErrorKind::AlreadyExists
+        }
+        _ => false,
+    }
+}
+
+/// The largest packet that a link takes, in bytes: Ethernet's.
+pub(crate) const LARGEST: u16 = 1500;
+
 /// Refuses an MTU that a side cannot have.
 pub fn check_mtu(mtu: u16, ipv6: bool) -> Result<()> {
-    // RFC 791 and RFC 8200 section 5; the link carries Ethernet's at most.
+    // RFC 791 and RFC 8200 section 5.
     let least = if ipv6 { 1280 } else { 576 };
-    match (least..=1500).contains(&mtu) {
+    match (least..=LARGEST).contains(&mtu) {
         true => Ok(()),
         false => Err(Error::Mtu { mtu, ipv6 }),
     }

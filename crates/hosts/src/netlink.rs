@@ -5,6 +5,7 @@
 //! include/uapi/linux/rtnetlink.h), the kernel's way to initiate ECN for one destination while `tcp_ecn` stays passive, and
 //! `initcwnd` and `advmss` (ip-route(8)).
 
+use std::fs;
 use std::io;
 use std::net::IpAddr;
 use std::os::fd::{AsFd, AsRawFd};
@@ -23,6 +24,7 @@ use netlink_packet_route::link::{
     LinkFlags, LinkInfo, LinkMessage, State,
 };
 use netlink_packet_route::neighbour::{NeighbourAttribute, NeighbourMessage, NeighbourState};
+use netlink_packet_route::nsid::{NsidAttribute, NsidMessage};
 use netlink_packet_route::route::{
     RouteAttribute, RouteHeader, RouteMessage, RouteMetric, RouteProtocol, RouteScope, RouteType,
 };
@@ -71,6 +73,28 @@ pub struct VethEnd<'a> {
     pub mac: Mac,
     /// Largest IP packet, in bytes.
     pub mtu: u32,
+}
+
+/// An interface that exists.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Device {
+    /// Its index, in its namespace.
+    pub index: u32,
+    /// Its name.
+    pub name: String,
+    /// Largest IP packet, in bytes.
+    pub mtu: u32,
+    /// Whether it is up, and no loopback.
+    pub carries: bool,
+    /// The other end of a pair, where that is in another namespace: its index there, and the number of that namespace here.
+    pub other_end: Option<(u32, i32)>,
+}
+
+/// The names of all interfaces in the namespace of the calling thread.
+pub fn interface_names() -> Result<Vec<String>> {
+    let text = fs::read_to_string("/proc/thread-self/net/dev").doing(|| "list interfaces")?;
+    let names = text.lines().filter_map(|line| line.split_once(':'));
+    Ok(names.map(|(name, _)| name.trim().to_owned()).collect())
 }
 
 /// A route socket of one namespace.
@@ -195,16 +219,69 @@ impl Netlink {
         interface: u32,
         pick: impl Fn(LinkAttribute) -> Option<T>,
     ) -> io::Result<Option<T>> {
+        let link = self.link(interface)?;
+        Ok(link.attributes.into_iter().find_map(pick))
+    }
+
+    fn link(&mut self, interface: u32) -> io::Result<LinkMessage> {
         let mut message = LinkMessage::default();
         message.header.index = interface;
         self.send(RouteNetlinkMessage::GetLink(message), 0)?;
         match self.answer()? {
-            NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewLink(link)) => {
-                Ok(link.attributes.into_iter().find_map(pick))
-            }
+            NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewLink(link)) => Ok(link),
             NetlinkPayload::Error(error) => Err(error.to_io()),
             _ => Err(io::ErrorKind::InvalidData.into()),
         }
+    }
+
+    /// The interface of this index.
+    pub fn device(&mut self, interface: u32) -> Result<Device> {
+        let link = self.link(interface);
+        let link = link.doing(|| format!("look at interface {interface}"))?;
+        let mut device = Device {
+            index: interface,
+            name: String::new(),
+            mtu: 0,
+            carries: link.header.flags.contains(LinkFlags::Up)
+                && !link.header.flags.contains(LinkFlags::Loopback),
+            other_end: None,
+        };
+        let (mut end, mut namespace) = (None, None);
+        for attribute in link.attributes {
+            match attribute {
+                LinkAttribute::IfName(name) => device.name = name,
+                LinkAttribute::Mtu(mtu) => device.mtu = mtu,
+                LinkAttribute::Link(index) => end = Some(index),
+                LinkAttribute::LinkNetNsId(number) => namespace = Some(number),
+                _ => {}
+            }
+        }
+        device.other_end = end.zip(namespace);
+        Ok(device)
+    }
+
+    /// The number by which this socket's namespace knows another one, if it does (`ip netns list-id`).
+    pub fn number_of(&mut self, namespace: impl AsFd) -> Result<Option<i32>> {
+        let mut message = NsidMessage::default();
+        message.attributes = vec![NsidAttribute::Fd(namespace.as_fd().as_raw_fd() as u32)];
+        let ask = |netlink: &mut Self| {
+            netlink.send(RouteNetlinkMessage::GetNsId(message), 0)?;
+            match netlink.answer()? {
+                NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewNsId(found)) => Ok(found),
+                NetlinkPayload::Error(error) => Err(error.to_io()),
+                _ => Err(io::ErrorKind::InvalidData.into()),
+            }
+        };
+        let found = ask(self).doing(|| "ask for the number of a network namespace")?;
+        let number = found
+            .attributes
+            .iter()
+            .find_map(|attribute| match attribute {
+                NsidAttribute::Id(number) => Some(*number),
+                _ => None,
+            });
+        // -1 is none.
+        Ok(number.filter(|number| *number >= 0))
     }
 
     /// Gives an interface one address, alone in its prefix (/32, /128): it makes no route and no duplicate detection.

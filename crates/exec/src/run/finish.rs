@@ -5,17 +5,18 @@ use std::sync::Arc;
 
 use quell_scenario::World;
 
-use super::build::Ground;
+use super::build::Hosts;
 use super::outcome::Outcome;
 use super::start::Started;
 use super::watch::Watched;
+use crate::attach::Attachment;
 use crate::bypass::{Surroundings, bypasses};
 use crate::config::Config;
 use crate::error::Result;
 use crate::experience::{Known, impact};
 use crate::memory::LinkMemory;
 use crate::net::Net;
-use crate::report::{Ran, report};
+use crate::report::{Ran, SeenHosts, report};
 use crate::summary::{summarise, warnings};
 
 /// The warning where names were not found.
@@ -59,15 +60,23 @@ pub(super) fn finish(mut config: Config, started: Started, watched: Watched) -> 
     summary.warnings = warnings(&config.plan, &linked.report, &counts, missing);
     let unwritten = unwritten.map(|error| format!("the packets are not in the result: {error}"));
     summary.warnings.extend(unwritten);
-    summary.warnings.extend(doubts(&config, &ground));
+    if let Some(hosts) = &ground.hosts {
+        summary.warnings.extend(doubts(&config, hosts));
+    }
+    let attachment = config.attachment.as_ref();
+    summary
+        .warnings
+        .extend(attachment.and_then(Attachment::doubt));
     let known = Known::of(&config.plan, limits.has_data(), &linked.report);
     let impact = impact(&summary, &known);
     let exec = report(&Ran {
         config: &config,
-        subnet: ground.subnet,
-        ipv6: ground.ipv6,
-        ecn: ground.network.ecn,
-        controls: &ground.controls,
+        hosts: ground.hosts.as_ref().map(|hosts| SeenHosts {
+            subnet: hosts.subnet,
+            ipv6: hosts.ipv6,
+            ecn: hosts.network.ecn,
+            controls: &hosts.controls,
+        }),
         ended: watched.ended,
         descendants: watched.descendants,
         connections: &connections,
@@ -93,28 +102,29 @@ pub(super) fn finish(mut config: Config, started: Started, watched: Watched) -> 
         limits,
         impact,
         exec,
+        gone: end.gone,
         folder,
     })
 }
 
 /// What puts the result in doubt because of where it ran.
-fn doubts(config: &Config, ground: &Ground) -> Vec<String> {
+fn doubts(config: &Config, hosts: &Hosts) -> Vec<String> {
     let mut doubts = Vec::new();
-    if config.world == World::Live {
+    if let (World::Live, Some(program)) = (config.world, &config.program) {
         doubts.extend(bypasses(
-            &config.program.name(),
+            &program.name(),
             &config.loopback,
-            ground.subnet,
+            hosts.subnet,
             &Surroundings {
                 variable: &|name| env::var(name).ok(),
                 is_there: &|path| path.symlink_metadata().is_ok(),
             },
         ));
     }
-    if config.net == Net::Nat && ground.names.are_of_loopback() {
+    if config.net == Net::Nat && hosts.names.are_of_loopback() {
         doubts.push(NO_NAMES.to_owned());
     }
     let needed = LinkMemory::of(&config.plan, config.mtu).window;
-    doubts.extend(ground.network.warnings(needed, ground.ecn));
+    doubts.extend(hosts.network.warnings(needed, hosts.ecn));
     doubts
 }

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, ValueEnum};
-use quell_exec::Ecn;
+use quell_exec::{Ecn, Target};
 
 use crate::arguments::{GuestPlace, Patience, VIRTUAL};
 use crate::expectations::Expected;
@@ -14,6 +14,7 @@ const WATCH: &str = "While it runs";
 const LINK: &str = "Link";
 const HOSTS: &str = "Hosts";
 const RESULTS: &str = "Results";
+const ATTACH: &str = "In front of what runs already, as root";
 
 /// What the link has already that `--join` names.
 const NOT_BESIDE_JOIN: [&str; 34] = [
@@ -53,14 +54,61 @@ const NOT_BESIDE_JOIN: [&str; 34] = [
     "world",
 ];
 
+/// What a link in front of something else does not have.
+const NOT_ATTACHED: [&str; 14] = [
+    "join",
+    "net",
+    "host_loopback",
+    "publish",
+    "dns",
+    "ipv4_only",
+    "subnet",
+    "mtu",
+    "cc",
+    "far_cc",
+    "ecn",
+    "far",
+    "user",
+    "kernel",
+];
+
 /// `quell exec`.
 #[derive(Debug, Args)]
 pub(crate) struct Exec {
     #[command(flatten)]
     pub(crate) behind: Behind,
-    /// The program and its arguments [default: $SHELL]
+    #[command(flatten)]
+    pub(crate) attach: Attach,
+    /// The program and its arguments [default: $SHELL; none with --container, --pid and --netns, where a program runs beside the link, as it is]
     #[arg(value_name = "PROGRAM", trailing_var_arg = true)]
     pub(crate) program: Vec<OsString>,
+}
+
+/// What runs already, and is to be behind the link.
+#[derive(Debug, Args)]
+pub(crate) struct Attach {
+    /// Put the link in front of this container of Docker or Podman, until Ctrl-C or the end of PROGRAM
+    #[arg(long, value_name = "NAME", conflicts_with_all = NOT_ATTACHED, help_heading = ATTACH)]
+    container: Option<String>,
+    /// The same for the network of this process
+    #[arg(long, value_name = "N", conflicts_with_all = NOT_ATTACHED, conflicts_with = "container", help_heading = ATTACH)]
+    pid: Option<u32>,
+    /// The same for the network namespace of this file, such as /run/netns/NAME
+    #[arg(long, value_name = "PATH", conflicts_with_all = NOT_ATTACHED, conflicts_with_all = ["container", "pid"], help_heading = ATTACH)]
+    netns: Option<PathBuf>,
+    /// Its interface, as it is called inside [default: the only one]
+    #[arg(long, value_name = "NAME", help_heading = ATTACH)]
+    pub(crate) interface: Option<String>,
+}
+
+impl Attach {
+    /// What the link is to be put in front of.
+    pub(crate) fn target(&self) -> Option<Target> {
+        let container = self.container.clone().map(Target::Container);
+        let process = || self.pid.map(Target::Process);
+        let namespace = || self.netns.clone().map(Target::Namespace);
+        container.or_else(process).or_else(namespace)
+    }
 }
 
 /// `quell shell`.

@@ -1,4 +1,4 @@
-//! `quell exec` and `quell shell`: a program behind a link.
+//! `quell exec` and `quell shell`: a program behind a link, or a link in front of what runs already.
 //!
 //! The exit code is the program's own, as with env(1); 125 where quell fails, 126 and 127 where the program cannot be started. Standard
 //! output is the program's; the report goes to standard error when the program has ended.
@@ -20,8 +20,8 @@ use std::time::Duration;
 use quell_exec::program::words;
 use quell_exec::run::OWN_FAILURE;
 use quell_exec::{
-    Config, ControlSocket, Door, Ecn, Ended, Error, Found, LinkOptions, Loopback, Names, Net,
-    OptionError, Outcome, Plan, Published, named, results,
+    Attachment, Config, ControlSocket, Door, Ecn, Ended, Error, Found, LinkOptions, Loopback,
+    Names, Net, OptionError, Outcome, Plan, Published, Target, named, results,
 };
 use quell_experiment::expectation::Fitted;
 use quell_experiment::link_profile::LinkProfile;
@@ -42,12 +42,67 @@ use crate::output::page::{complain, say};
 
 /// Runs the program; the exit code of this process.
 pub(crate) fn exec(arguments: &Exec) -> u8 {
-    match arguments.program.is_empty() {
-        true => shell_behind(&arguments.behind),
-        false => end(plan(&arguments.behind)
+    let behind_it = &arguments.behind;
+    let attach = &arguments.attach;
+    match (attach.target(), arguments.program.is_empty()) {
+        (Some(target), _) => end(in_front(arguments, &target)),
+        (None, _) if attach.interface.is_some() => end(Err(ExecFailure::own(NoEffect::new(
+            "--interface: only beside --container, --pid or --netns, whose interface it names",
+        )))),
+        (None, true) => shell_behind(behind_it),
+        (None, false) => end(plan(behind_it)
             .map_err(ExecFailure::own)
-            .and_then(|plan| behind(&arguments.behind, plan, arguments.program.clone(), &[]))),
+            .and_then(|plan| behind(behind_it, plan, arguments.program.clone(), &[]))),
     }
+}
+
+/// Puts the link in front of what runs already; the exit code of this process.
+fn in_front(all: &Exec, target: &Target) -> Result<u8, ExecFailure> {
+    let arguments = &all.behind;
+    NoEffect::check([(
+        arguments.world == ExecWorld::Virtual,
+        "--world virtual: nothing runs in a guest yet, so no link is put in front of it; leave one of both out",
+    )])
+    .map_err(ExecFailure::own)?;
+    let plan = plan(arguments).map_err(ExecFailure::own)?;
+    let expected = arguments.expected.fit_program(plan.scenario());
+    let expected = expected.map_err(|failure| ExecFailure::own(failure.message))?;
+    let program = match &all.program[..] {
+        [] => None,
+        words => Some(Found::new(words)?),
+    };
+    let attachment = Attachment::find(target, all.attach.interface.as_deref());
+    let mut attachment = attachment.map_err(ExecFailure::own)?;
+    let name = match (&arguments.name, &arguments.control) {
+        // One that nobody has asked for may be taken.
+        (None, None) => Some(target.name()).filter(|name| named::place(name).is_ok()),
+        (name, _) => name.clone(),
+    };
+    if !arguments.quiet {
+        plan.traces().iter().for_each(|trace| say(trace));
+        let end = match &program {
+            Some(program) => format!("the end of {}", program.name()),
+            None => "Ctrl-C".to_owned(),
+        };
+        let change = match &name {
+            Some(name) => format!("; `quell link set {name} down=5mbit` changes it"),
+            None => String::new(),
+        };
+        let line = format!(
+            "in front of {}; {end} takes it away{change}",
+            attachment.describe()
+        );
+        attachment.announce(line, say);
+    }
+    let what = What {
+        program,
+        far: None,
+        attachment: Some(attachment),
+        name,
+    };
+    let config = config(arguments, plan, what, &[], None)?;
+    let outcome = quell_exec::run(config).map_err(ExecFailure::own)??;
+    Ok(print(arguments, &outcome, &expected, None))
 }
 
 /// Runs a shell; the exit code of this process.
@@ -191,28 +246,32 @@ fn behind(
     program: Vec<OsString>,
     variables: &[(String, String)],
 ) -> Result<u8, ExecFailure> {
-    let programs = Programs {
-        program: Found::new(&program)?,
-        far: match &arguments.far {
-            Some(command) => Some(Found::new(&words(command).map_err(ExecFailure::own)?)?),
-            None => None,
-        },
+    let program = Found::new(&program)?;
+    let far = match &arguments.far {
+        Some(command) => Some(Found::new(&words(command).map_err(ExecFailure::own)?)?),
+        None => None,
     };
     if let Some(name) = &arguments.join {
-        let ended =
-            quell_exec::join(name, &programs.program, variables).map_err(ExecFailure::own)??;
+        let ended = quell_exec::join(name, &program, variables).map_err(ExecFailure::own)??;
         return Ok(ended.code());
     }
     let expected = arguments.expected.fit_program(plan.scenario());
     let expected = expected.map_err(|failure| ExecFailure::own(failure.message))?;
     let inside = Inside::find(arguments);
     if arguments.world == ExecWorld::Virtual && inside.is_none() {
-        return virtual_run::run(arguments, &plan, &programs.all());
+        let all: Vec<&Found> = [&program].into_iter().chain(&far).collect();
+        return virtual_run::run(arguments, &plan, &all);
     }
     if !arguments.quiet {
         plan.traces().iter().for_each(|trace| say(trace));
     }
-    let config = config(arguments, plan, programs, variables, inside.as_ref())?;
+    let what = What {
+        program: Some(program),
+        far,
+        attachment: None,
+        name: arguments.name.clone(),
+    };
+    let config = config(arguments, plan, what, variables, inside.as_ref())?;
     let mut outcome = quell_exec::run(config).map_err(ExecFailure::own)??;
     if inside.is_some() {
         // The host says where it puts them.
@@ -221,28 +280,26 @@ fn behind(
     Ok(print(arguments, &outcome, &expected, inside.as_ref()))
 }
 
-/// The programs at both ends of the link.
-struct Programs {
-    program: Found,
+/// What the link is for.
+struct What {
+    program: Option<Found>,
     /// At the far edge.
     far: Option<Found>,
-}
-
-impl Programs {
-    fn all(&self) -> Vec<&Found> {
-        [&self.program].into_iter().chain(&self.far).collect()
-    }
+    attachment: Option<Attachment>,
+    /// The name of the link.
+    name: Option<String>,
 }
 
 /// The arguments in the library's form; `inside` is the guest around this process.
 fn config(
     arguments: &Behind,
     plan: Plan,
-    programs: Programs,
+    what: What,
     variables: &[(String, String)],
     inside: Option<&Inside>,
 ) -> Result<Config, ExecFailure> {
     let net = match inside {
+        _ if what.attachment.is_some() => Net::Attached,
         Some(_) => Net::None,
         None => net(arguments).map_err(ExecFailure::own)?,
     };
@@ -255,7 +312,7 @@ fn config(
     let watcher = arguments
         .page
         .map(|port| watcher(port, arguments.page_files.as_deref(), &plan));
-    let named = arguments.name.as_deref().map(named::place).transpose();
+    let named = what.name.as_deref().map(named::place).transpose();
     let named = named.map_err(ExecFailure::own)?;
     let place = arguments.control.as_deref().or(named.as_deref());
     let socket = place.map(ControlSocket::bind);
@@ -271,9 +328,10 @@ fn config(
     let depth = env::var("QUELL_DEPTH").ok();
     Ok(Config {
         depth: depth.and_then(|depth| depth.parse().ok()).unwrap_or(0),
-        program: programs.program,
+        attachment: what.attachment,
+        program: what.program,
         variables: variables.to_vec(),
-        far: programs.far,
+        far: what.far,
         net,
         subnet: arguments.subnet,
         names: match arguments.dns {
@@ -366,6 +424,9 @@ fn print(
         let name = signal_hook::low_level::signal_name(signal);
         let name = name.map_or_else(|| signal.to_string(), str::to_owned);
         complain(&format!("{named} was ended by signal {name}"));
+    }
+    if let Some(gone) = &outcome.gone {
+        complain(gone);
     }
     if !arguments.quiet {
         report(outcome).iter().for_each(|line| say(line));
