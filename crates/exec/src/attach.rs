@@ -18,6 +18,8 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use quell_hosts::confine::capabilities::{CapabilitySet, effective};
 use quell_hosts::namespace::Namespace;
@@ -25,7 +27,7 @@ use quell_hosts::netlink::{Device, Netlink, interface_index, interface_names};
 use quell_hosts::tcx::{self, Attached, Hook, Program};
 use quell_hosts::{offload, sysctl};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::net::netdevice::index_to_name;
+use rustix::net::netdevice::{index_to_name, name_to_index};
 use rustix::net::{AddressFamily, SocketType, socket};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
@@ -42,6 +44,9 @@ const ASKED: &str = "{{.State.Pid}} {{.HostConfig.NetworkMode}}";
 /// Numbers of the first namespaces of a machine: PROC_PID_INIT_INO and, since Linux 6.18, NET_NS_INIT_INO (include/linux/proc_ns.h).
 const FIRST_PIDS: u64 = 0xeffffffc;
 const FIRST_NETWORK: u64 = 0xeffffff9;
+
+/// How long the kernel may take to remove interfaces.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// What a link is to be put in front of.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -258,6 +263,20 @@ impl Attachment {
         (!is_there).then(|| format!("{} is gone", self.words))
     }
 
+    /// Waits until the kernel has taken the wires away, which it does in the background once the link has ended.
+    pub(crate) fn wait_until_as_before(&self) {
+        let began = Instant::now();
+        let is_there = |name: &str| name_to_index(&self.socket, name).is_ok();
+        while self.wires().iter().any(|name| is_there(name)) && began.elapsed() < PATIENCE {
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// The names of the wires beside the device: what it sends and what it gets.
+    fn wires(&self) -> [String; 2] {
+        ["in", "out"].map(|side| format!("q{}-{side}", self.device.index))
+    }
+
     /// What puts a result in doubt.
     pub(crate) fn doubt(&self) -> Option<String> {
         (self.others > 0).then(|| {
@@ -282,7 +301,9 @@ fn is_of_host(namespace: &Namespace) -> io::Result<bool> {
     let number = |path: &str| fs::metadata(path).map(|file| file.ino());
     let own = rustix::fs::fstat(namespace.as_fd())?.st_ino;
     let sees_host = number("/proc/self/ns/pid")? == FIRST_PIDS;
-    Ok(own == FIRST_NETWORK || sees_host && number("/proc/1/ns/net")? == own)
+    // Not everybody with these rights may look at the first process.
+    let of_first = || number("/proc/1/ns/net").is_ok_and(|first| first == own);
+    Ok(own == FIRST_NETWORK || sees_host && of_first())
 }
 
 /// The device of the calling thread's namespace.
@@ -348,15 +369,14 @@ impl Detour {
         let device = &attachment.device;
         within(&attachment.namespace, || {
             let ends = [
-                ("in", INSIDE_MAC, (TO_INSIDE, TO_INSIDE_MAC)),
-                ("out", OUTSIDE_MAC, (TO_OUTSIDE, TO_OUTSIDE_MAC)),
+                (INSIDE_MAC, (TO_INSIDE, TO_INSIDE_MAC)),
+                (OUTSIDE_MAC, (TO_OUTSIDE, TO_OUTSIDE_MAC)),
             ];
             let mut made = [0; 2];
-            for (index, (side, mac, port)) in ends.into_iter().enumerate() {
-                let name = format!("q{}-{side}", device.index);
-                wait_until_gone(&name);
+            for (index, (name, (mac, port))) in attachment.wires().iter().zip(ends).enumerate() {
+                wait_until_gone(name);
                 // Two that begin at the same time cannot both make it.
-                add_wire((&name, mac), port, attachment.mtu(), link).map_err(|error| {
+                add_wire((name, mac), port, attachment.mtu(), link).map_err(|error| {
                     match exists_already(&error) {
                         true => {
                             let present = tcx::present(device.index).unwrap_or_default();
@@ -366,9 +386,9 @@ impl Detour {
                     }
                 })?;
                 // What leaves the link is a packet as a wire has it, whatever it is sent by next.
-                offload::turn_off(&name, &[])?;
+                offload::turn_off(name, &[])?;
                 let _ = sysctl::set(&format!("net.ipv6.conf.{name}.disable_ipv6"), "1");
-                made[index] = interface_index(&name)?;
+                made[index] = interface_index(name)?;
                 Netlink::open()?.have_no_address(made[index]);
                 Netlink::open()?.set_up(made[index])?;
             }

@@ -83,7 +83,11 @@ fn first_of(link: &mut NamedLink) -> Result<Pid> {
         .as_i64()
         .and_then(|id| i32::try_from(id).ok());
     let first = number.and_then(Pid::from_raw);
-    first.ok_or(Error::Gone("the program behind the link"))
+    let given_up = || match answer["program"].is_null() {
+        true => NameError::NoProgram.into(),
+        false => Error::Gone("the program behind the link"),
+    };
+    first.ok_or_else(given_up)
 }
 
 /// The user namespace of a process.

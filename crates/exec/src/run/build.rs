@@ -137,9 +137,8 @@ pub(super) fn build(config: &mut Config, prepared: Prepared) -> Result<Built> {
     })
 }
 
-/// Builds a link in front of what runs already. The last step is the first that this notices.
+/// Builds a link in front of what runs already, which notices nothing before the last step.
 pub(super) fn build_attached(config: &Config, attachment: &Attachment) -> Result<Built> {
-    let fd_holder = FdHolder::start().ok().map(Arc::new);
     let program = config.program.as_ref().map(|program| {
         Waiting::fork(Start {
             program: program.clone(),
@@ -164,7 +163,8 @@ pub(super) fn build_attached(config: &Config, attachment: &Attachment) -> Result
         changes: config.socket.is_some() || config.watcher.is_some(),
         ect1: config.ect1.as_deref(),
         is_l4s: [false; 2],
-        fd_holder: fd_holder.clone(),
+        // It would keep the wires for a while.
+        fd_holder: None,
         packets: packets.clone(),
     })?;
     let detour = Detour::begin(attachment, wires)?;
@@ -179,7 +179,7 @@ pub(super) fn build_attached(config: &Config, attachment: &Attachment) -> Result
         sockets: None,
         ground: Ground {
             hosts: None,
-            _fd_holder: fd_holder,
+            _fd_holder: None,
         },
     })
 }

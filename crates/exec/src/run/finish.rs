@@ -46,6 +46,9 @@ pub(super) fn finish(mut config: Config, started: Started, watched: Watched) -> 
     // Nobody can ask any more, and the file is gone with the program.
     config.socket = None;
     let end = main_loop.finish()?;
+    if let Some(attachment) = &config.attachment {
+        attachment.wait_until_as_before();
+    }
     let (linked, limits, results) = (end.linked, end.limits, end.results);
     // A result without packets is one, and the program's end is known.
     let missing = packets.map(|packets| packets.finish(linked.ended));
