@@ -23,8 +23,8 @@ use std::time::{Duration, Instant};
 
 use quell_hosts::confine::capabilities::{CapabilitySet, effective};
 use quell_hosts::namespace::Namespace;
-use quell_hosts::netlink::{Device, Netlink, interface_index, interface_names};
-use quell_hosts::tcx::{self, Attached, Hook, Program};
+use quell_hosts::netlink::{Device, Netlink, devices, interface_index};
+use quell_hosts::tcx::{self, Attached, Hook};
 use quell_hosts::{offload, sysctl};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::netdevice::{index_to_name, name_to_index};
@@ -34,16 +34,16 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use crate::attach_error::AttachError;
 use crate::error::{Doing as _, Result};
 use crate::network::{
-    INSIDE_MAC, LARGEST, OUTSIDE_MAC, TO_INSIDE, TO_INSIDE_MAC, TO_OUTSIDE, TO_OUTSIDE_MAC,
-    add_wire, exists_already, wait_until_gone, within,
+    INSIDE_MAC, OUTSIDE_MAC, TO_INSIDE, TO_INSIDE_MAC, TO_OUTSIDE, TO_OUTSIDE_MAC, add_wire,
+    wait_until_gone, within,
 };
 
 /// From docker-inspect(1): the first process, 0 where there is none, and whose network it has.
 const ASKED: &str = "{{.State.Pid}} {{.HostConfig.NetworkMode}}";
 
-/// Numbers of the first namespaces of a machine: PROC_PID_INIT_INO and, since Linux 6.18, NET_NS_INIT_INO (include/linux/proc_ns.h).
-const FIRST_PIDS: u64 = 0xeffffffc;
-const FIRST_NETWORK: u64 = 0xeffffff9;
+/// Numbers of the first namespaces of a machine: PROC_PID_INIT_INO and, since Linux 6.18, NET_NS_INIT_INO (include/uapi/linux/nsfs.h).
+const FIRST_PIDS: u64 = 0xefff_fffc;
+const FIRST_NETWORK: u64 = 0xefff_fff9;
 
 /// How long the kernel may take to remove interfaces.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -62,27 +62,16 @@ pub enum Target {
 /// What a link is put in front of: found, and held.
 #[derive(Debug)]
 pub struct Attachment {
-    /// In words.
-    words: String,
+    target: Target,
     device: Device,
+    /// Largest packet, in bytes.
+    pub(crate) mtu: u16,
     /// The name of the device inside, where the device is its other end.
     inside: Option<String>,
-    /// That of the device.
+    /// That of the device, and a socket there.
     namespace: Namespace,
-    /// A socket there.
     socket: OwnedFd,
-    held: Held,
-    /// Programs that were there before, of others.
-    others: usize,
-    announcement: Option<(String, fn(&str))>,
-}
-
-/// By what it is seen to be there.
-#[derive(Debug)]
-enum Held {
-    Process(OwnedFd),
-    /// The file, and the namespace that it led to.
-    File(PathBuf, u64),
+    process: Option<OwnedFd>,
 }
 
 impl Target {
@@ -97,32 +86,22 @@ impl Target {
 
     /// What a link there may be called.
     pub fn name(&self) -> String {
-        match self {
-            Self::Container(name) => name.clone(),
-            Self::Process(process) => format!("pid-{process}"),
-            Self::Namespace(path) => {
-                let name = path.file_name().unwrap_or_default();
-                name.to_string_lossy().into_owned()
-            }
-        }
+        let words = self.words();
+        let last = words.rsplit([' ', '/']).next();
+        last.unwrap_or_default().to_owned()
     }
 
-    /// Its network, and by what it is seen to be there.
-    fn open(&self) -> Result<(Namespace, Held), AttachError> {
+    /// Its network, and its process where it is one.
+    fn open(&self) -> Result<(Namespace, Option<OwnedFd>), AttachError> {
         let process = match self {
             Self::Container(name) => process_of(name)?,
             Self::Process(process) => *process,
             Self::Namespace(path) => {
-                let open = || {
-                    let namespace = Namespace::at(path)?;
-                    namespace.run(|| ())?;
-                    Ok((
-                        namespace,
-                        Held::File(path.clone(), fs::metadata(path)?.ino()),
-                    ))
-                };
-                let path = path.clone();
-                return open().map_err(|source| AttachError::NoNamespace { path, source });
+                let namespace = Namespace::at(path);
+                let entered =
+                    namespace.and_then(|namespace| namespace.run(|| ()).map(|()| namespace));
+                let refused = |source| AttachError::NoNamespace(self.words(), source);
+                return Ok((entered.map_err(refused)?, None));
             }
         };
         let open = || {
@@ -130,7 +109,7 @@ impl Target {
             let held = pidfd_open(id, PidfdFlags::empty()).ok()?;
             let namespace = Namespace::of_process(id).ok()?;
             // Otherwise the number may be another's by now.
-            (!has_ended(&held)).then_some((namespace, Held::Process(held)))
+            (!has_ended(&held)).then_some((namespace, Some(held)))
         };
         open().ok_or(AttachError::NoProcess(process))
     }
@@ -138,7 +117,8 @@ impl Target {
 
 /// The first process of a running container.
 fn process_of(name: &str) -> Result<u32, AttachError> {
-    let mut refused = None;
+    let own = || name.to_owned();
+    let mut refused = AttachError::NoEngine;
     for engine in ["docker", "podman"] {
         let mut command = Command::new(engine);
         command.args(["container", "inspect", "--format", ASKED, "--", name]);
@@ -148,27 +128,18 @@ fn process_of(name: &str) -> Result<u32, AttachError> {
         if !output.status.success() {
             let answer = String::from_utf8_lossy(&output.stderr);
             let answer = answer.lines().next().unwrap_or("no answer");
-            refused = refused.or(Some(format!("{engine}: {answer}")));
+            refused = AttachError::NoContainer(own(), format!("{engine}: {answer}"));
             continue;
         }
         let answer = String::from_utf8_lossy(&output.stdout);
         let (process, mode) = answer.trim().split_once(' ').unwrap_or((&answer, ""));
-        if let Some(other) = mode.strip_prefix("container:") {
-            let (name, other) = (name.to_owned(), other.to_owned());
-            return Err(AttachError::OfOther { name, other });
-        }
-        return match process.parse() {
-            Ok(0) | Err(_) => Err(AttachError::NotRunning(name.to_owned())),
-            Ok(process) => Ok(process),
+        return match (mode.strip_prefix("container:"), process.parse()) {
+            (Some(other), _) => Err(AttachError::OfOther(own(), other.to_owned())),
+            (None, Ok(0) | Err(_)) => Err(AttachError::NotRunning(own())),
+            (None, Ok(process)) => Ok(process),
         };
     }
-    Err(match refused {
-        Some(answer) => AttachError::NoContainer {
-            name: name.to_owned(),
-            answer,
-        },
-        None => AttachError::NoEngine,
-    })
+    Err(refused)
 }
 
 fn has_ended(process: &OwnedFd) -> bool {
@@ -182,117 +153,74 @@ impl Attachment {
     /// # Errors
     ///
     /// There is no such thing, it has no network of its own or another link, or this process lacks the rights.
-    pub fn find(target: &Target, interface: Option<&str>) -> Result<Self> {
+    pub fn find(target: Target, interface: Option<&str>) -> Result<Self> {
         let needed = CapabilitySet::SYS_ADMIN | CapabilitySet::NET_ADMIN | CapabilitySet::NET_RAW;
         if !effective().doing("read capabilities")?.contains(needed) {
             return Err(AttachError::Impossible("this user may not".to_owned()).into());
         }
         tcx::check().map_err(|error| AttachError::Impossible(error.to_string()))?;
-        let words = target.words();
-        let (inside, held) = target.open()?;
-        if is_of_host(&inside).doing("look at a network namespace")? {
-            return Err(AttachError::OfHost(words).into());
+        let (namespace, process) = target.open()?;
+        if is_of_host(&namespace).doing("look at a network namespace")? {
+            return Err(AttachError::OfHost(target.words()).into());
         }
-        let device = within(&inside, || choose(&words, interface))?;
-        let (namespace, device, inside) = match other_end(&inside, &device)? {
-            Some(end) => {
-                let here = Namespace::current().doing("find this network namespace")?;
-                (here, end, Some(device.name))
-            }
-            None => (inside, device, None),
+        let device = within(&namespace, || choose(&target, interface))?;
+        let (namespace, device, inside) = match other_end(&namespace, &device)? {
+            Some((here, end)) => (here, end, Some(device.name)),
+            None => (namespace, device, None),
         };
-        if device.mtu > u32::from(LARGEST) {
-            let (device, mtu) = (device.name, device.mtu);
-            return Err(AttachError::LargePackets { device, mtu }.into());
-        }
-        let (present, socket) = within(&namespace, || {
-            let open = socket(AddressFamily::INET, SocketType::DGRAM, None);
-            Ok((tcx::present(device.index)?, open.doing("open a socket")?))
+        let mtu = match u16::try_from(device.mtu) {
+            Ok(mtu @ ..=1500) => mtu,
+            _ => return Err(AttachError::LargePackets(device.name, device.mtu).into()),
+        };
+        let (owner, socket) = within(&namespace, || {
+            let socket = socket(AddressFamily::INET, SocketType::DGRAM, None);
+            Ok((tcx::owner(device.index)?, socket.doing("open a socket")?))
         })?;
-        if present.quell.is_some() {
-            return Err(taken(&device, present.quell).into());
+        match owner {
+            Some(owner) => Err(AttachError::Taken(device.name, owner).into()),
+            None => Ok(Self {
+                target,
+                device,
+                mtu,
+                inside,
+                namespace,
+                socket,
+                process,
+            }),
         }
-        Ok(Self {
-            words,
-            device,
-            inside,
-            namespace,
-            socket,
-            held,
-            others: present.others,
-            announcement: None,
-        })
     }
 
     /// What it is in front of, in words.
     pub fn describe(&self) -> String {
-        let (words, name) = (&self.words, &self.device.name);
+        let (words, name) = (self.target.words(), &self.device.name);
         match &self.inside {
             Some(inside) => format!("{inside} of {words}, here {name}"),
             None => format!("{name} of {words}"),
         }
     }
 
-    /// Has `say` print `line` once the link stands.
-    pub fn announce(&mut self, line: String, say: fn(&str)) {
-        self.announcement = Some((line, say));
-    }
-
-    pub(crate) fn stands(&self) {
-        if let Some((line, say)) = &self.announcement {
-            say(line);
-        }
-    }
-
-    /// Largest packet, in bytes.
-    pub(crate) fn mtu(&self) -> u16 {
-        u16::try_from(self.device.mtu).unwrap_or(LARGEST)
-    }
-
     /// That it is gone, in words.
     pub(crate) fn gone(&self) -> Option<String> {
-        let is_held = match &self.held {
-            Held::Process(process) => !has_ended(process),
-            // What may not be looked at any more without rights is there.
-            Held::File(path, number) => match fs::metadata(path) {
-                Ok(file) => file.ino() == *number,
-                Err(error) => error.kind() != io::ErrorKind::NotFound,
-            },
+        let is_gone = match &self.target {
+            Target::Namespace(path) => matches!(path.try_exists(), Ok(false)),
+            _ => self.process.as_ref().is_some_and(has_ended),
         };
-        let is_there = is_held && index_to_name(&self.socket, self.device.index).is_ok();
-        (!is_there).then(|| format!("{} is gone", self.words))
+        let is_gone = is_gone || index_to_name(&self.socket, self.device.index).is_err();
+        is_gone.then(|| format!("{} is gone", self.target.words()))
     }
 
     /// Waits until the kernel has taken the wires away, which it does in the background once the link has ended.
     pub(crate) fn wait_until_as_before(&self) {
         let began = Instant::now();
-        let is_there = |name: &str| name_to_index(&self.socket, name).is_ok();
-        while self.wires().iter().any(|name| is_there(name)) && began.elapsed() < PATIENCE {
+        let is_there = |name: &String| name_to_index(&self.socket, name).is_ok();
+        while self.wires().iter().any(is_there) && began.elapsed() < PATIENCE {
             thread::sleep(Duration::from_millis(1));
         }
     }
 
-    /// The names of the wires beside the device: what it sends and what it gets.
+    /// The names of the wires beside the device: for what comes from inside, and for what goes there.
     fn wires(&self) -> [String; 2] {
         ["in", "out"].map(|side| format!("q{}-{side}", self.device.index))
-    }
-
-    /// What puts a result in doubt.
-    pub(crate) fn doubt(&self) -> Option<String> {
-        (self.others > 0).then(|| {
-            let Self { device, others, .. } = self;
-            format!(
-                "{others} tcx programs of others at {} see each packet once it comes out of the link",
-                device.name
-            )
-        })
-    }
-}
-
-fn taken(device: &Device, process: Option<u32>) -> AttachError {
-    AttachError::Taken {
-        device: device.name.clone(),
-        process,
     }
 }
 
@@ -307,134 +235,90 @@ fn is_of_host(namespace: &Namespace) -> io::Result<bool> {
 }
 
 /// The device of the calling thread's namespace.
-fn choose(words: &str, interface: Option<&str>) -> Result<Device> {
-    let mut devices = Vec::new();
-    for name in interface_names()? {
-        devices.push(Netlink::open()?.device(interface_index(&name)?)?);
-    }
+fn choose(target: &Target, interface: Option<&str>) -> Result<Device> {
+    let mut devices = devices()?;
     devices.retain(|device| device.carries);
-    let names = devices.iter().map(|device| device.name.clone());
-    let names: Vec<String> = names.collect();
-    let words = words.to_owned();
-    match interface {
-        _ if devices.is_empty() => Err(AttachError::NoDevice(words).into()),
-        Some(name) => {
-            let found = devices.into_iter().find(|device| device.name == name);
-            found.ok_or_else(|| {
-                let (name, devices) = (name.to_owned(), names);
-                AttachError::OtherDevices {
-                    words,
-                    name,
-                    devices,
-                }
-                .into()
-            })
-        }
-        None => match devices.pop() {
-            Some(device) if devices.is_empty() => Ok(device),
-            _ => Err(AttachError::WhichDevice {
-                words,
-                devices: names,
-            }
-            .into()),
-        },
+    let names = devices.iter().map(|device| device.name.clone()).collect();
+    let is_wanted = |device: &Device| interface.is_none_or(|name| device.name == name);
+    let mut wanted = devices.into_iter().filter(is_wanted);
+    match (wanted.next(), wanted.next()) {
+        (Some(device), None) => Ok(device),
+        (None, _) if interface.is_none() => Err(AttachError::NoDevice(target.words()).into()),
+        _ => Err(AttachError::WhichDevice(target.words(), names).into()),
     }
 }
 
-/// The other end of a pair, where it is in the calling thread's namespace.
-fn other_end(inside: &Namespace, device: &Device) -> Result<Option<Device>> {
-    let Some((index, number)) = device.other_end else {
-        return Ok(None);
-    };
+/// The other end of a pair, where it is in the calling thread's namespace, and that.
+fn other_end(inside: &Namespace, device: &Device) -> Result<Option<(Namespace, Device)>> {
     let here = Namespace::current().doing("find this network namespace")?;
-    let here = within(inside, || Ok(Netlink::open()?.number_of(&here)?))?;
-    match here == Some(number) {
-        true => Ok(Some(Netlink::open()?.device(index)?)),
-        false => Ok(None),
+    let number = within(inside, || Ok(Netlink::open()?.number_of(&here)?))?;
+    match device.other_end {
+        Some((index, of)) if number == Some(of) => {
+            Ok(Some((here, Netlink::open()?.device(index)?)))
+        }
+        _ => Ok(None),
     }
 }
 
-/// The detour of a device by a link.
+/// The detour of a device by a link; without the first two of its programs nothing takes it any more.
 #[derive(Debug)]
-pub(crate) struct Detour {
-    /// Removed first, so that nothing new comes.
-    guards: Vec<Attached>,
-    _back: [Attached; 2],
-}
+pub(crate) struct Detour(Vec<Attached>);
 
 impl Detour {
-    /// Makes the pairs between the device and `link`, in whose namespace the link's ports then are; nothing takes the detour yet. Returns what
-    /// the guards are made by.
-    pub(crate) fn wires(attachment: &Attachment, link: &Namespace) -> Result<[u32; 2]> {
+    /// Makes the pairs between the device and `link`, in whose namespace the link's ports then are; nothing takes the detour yet. Their indexes.
+    pub(crate) fn wires(attachment: &Attachment, link: &Namespace) -> Result<Vec<u32>> {
         let device = &attachment.device;
-        within(&attachment.namespace, || {
-            let ends = [
-                (INSIDE_MAC, (TO_INSIDE, TO_INSIDE_MAC)),
-                (OUTSIDE_MAC, (TO_OUTSIDE, TO_OUTSIDE_MAC)),
-            ];
-            let mut made = [0; 2];
-            for (index, (name, (mac, port))) in attachment.wires().iter().zip(ends).enumerate() {
-                wait_until_gone(name);
-                // Two that begin at the same time cannot both make it.
-                add_wire((name, mac), port, attachment.mtu(), link).map_err(|error| {
-                    match exists_already(&error) {
-                        true => {
-                            let present = tcx::present(device.index).unwrap_or_default();
-                            taken(device, present.quell).into()
-                        }
-                        false => error,
-                    }
-                })?;
-                // What leaves the link is a packet as a wire has it, whatever it is sent by next.
-                offload::turn_off(name, &[])?;
-                let _ = sysctl::set(&format!("net.ipv6.conf.{name}.disable_ipv6"), "1");
-                made[index] = interface_index(name)?;
-                Netlink::open()?.have_no_address(made[index]);
-                Netlink::open()?.set_up(made[index])?;
-            }
-            Ok(made)
-        })
+        let make = |(name, (mac, port)): (&String, _)| {
+            wait_until_gone(name);
+            // Two that begin at the same time cannot both make it.
+            let made = add_wire((name, mac), port, attachment.mtu, link);
+            made.map_err(|error| match tcx::owner(device.index) {
+                Ok(Some(owner)) => AttachError::Taken(device.name.clone(), owner).into(),
+                _ => error,
+            })?;
+            // What leaves the link is a packet as a wire has it, whatever it is sent by next.
+            offload::turn_off(name, &[])?;
+            let _ = sysctl::set(&format!("net.ipv6.conf.{name}.disable_ipv6"), "1");
+            let index = interface_index(name)?;
+            Netlink::open()?.have_no_address(index);
+            Netlink::open()?.set_up(index)?;
+            Ok(index)
+        };
+        let inside = (INSIDE_MAC, (TO_INSIDE, TO_INSIDE_MAC));
+        let ends = [inside, (OUTSIDE_MAC, (TO_OUTSIDE, TO_OUTSIDE_MAC))];
+        let names = attachment.wires();
+        let each = || names.iter().zip(ends).map(make).collect();
+        within(&attachment.namespace, each)
     }
 
-    /// Sends what crosses the device by the wires: from now on.
-    pub(crate) fn begin(attachment: &Attachment, [inside, outside]: [u32; 2]) -> Result<Self> {
-        let device = attachment.device.index;
+    /// Sends what crosses the device by these wires, from now on.
+    pub(crate) fn begin(attachment: &Attachment, wires: &[u32]) -> Result<Self> {
+        let (device, inside, outside) = (attachment.device.index, wires[0], wires[1]);
         // Where what is behind the link comes from, and where it is sent to.
-        let [from, to] = match attachment.inside {
-            Some(_) => [Hook::Ingress, Hook::Egress],
-            None => [Hook::Egress, Hook::Ingress],
+        let (from, to) = match attachment.inside {
+            Some(_) => (Hook::Ingress, Hook::Egress),
+            None => (Hook::Egress, Hook::Ingress),
         };
-        let mark = mark()?;
-        let back = |hook| Program::Back {
-            mark,
-            to: device,
-            hook,
-        };
-        let guard = |detour| Program::Guard { mark, detour };
+        let mut mark = [0; 4];
+        let random = File::open("/dev/urandom").and_then(|mut random| random.read_exact(&mut mark));
+        random.doing("draw a mark")?;
+        // One that no packet has by chance, and not 0.
+        let mark = u32::from_ne_bytes(mark) | 1;
         within(&attachment.namespace, || {
-            Ok(Self {
-                _back: [
-                    Attached::new(outside, Hook::Ingress, back(from))?,
-                    Attached::new(inside, Hook::Ingress, back(to))?,
-                ],
-                guards: vec![
-                    Attached::new(device, from, guard(inside))?,
-                    Attached::new(device, to, guard(outside))?,
-                ],
-            })
+            let back = tcx::give_back(outside, mark, device, from)?;
+            let forth = tcx::give_back(inside, mark, device, to)?;
+            let guard = tcx::guard(device, from, mark, inside)?;
+            Ok(Self(vec![
+                guard,
+                tcx::guard(device, to, mark, outside)?,
+                back,
+                forth,
+            ]))
         })
     }
 
     /// Nothing takes the detour any more; what did so comes back.
     pub(crate) fn end(&mut self) {
-        self.guards.clear();
+        self.0.drain(..2);
     }
-}
-
-/// One that no packet has by chance.
-fn mark() -> Result<u32> {
-    let mut bytes = [0; 4];
-    let read = File::open("/dev/urandom").and_then(|mut source| source.read_exact(&mut bytes));
-    read.doing("draw a mark")?;
-    Ok(u32::from_ne_bytes(bytes) | 1)
 }

@@ -83,11 +83,7 @@ fn first_of(link: &mut NamedLink) -> Result<Pid> {
         .as_i64()
         .and_then(|id| i32::try_from(id).ok());
     let first = number.and_then(Pid::from_raw);
-    let given_up = || match answer["program"].is_null() {
-        true => NameError::NoProgram.into(),
-        false => Error::Gone("the program behind the link"),
-    };
-    first.ok_or_else(given_up)
+    Ok(first.ok_or(NameError::NoProgram)?)
 }
 
 /// The user namespace of a process.

@@ -9,8 +9,6 @@ pub enum Net {
     None,
     /// What this host routes to, with its address: the remote servers themselves send the downloads. Needs root; IPv4 only.
     Nat,
-    /// What was there before: the link is in front of something that runs already.
-    Attached,
 }
 
 impl Net {
@@ -20,7 +18,6 @@ impl Net {
             Self::Relay => "relay",
             Self::None => "none",
             Self::Nat => "nat",
-            Self::Attached => "attached",
         }
     }
 

@@ -75,7 +75,7 @@ impl NetworkConfig {
     fn outside_port(&self) -> String {
         match self.net {
             Net::Nat => on_host(self.subnet),
-            Net::Relay | Net::None | Net::Attached => "wire".to_owned(),
+            Net::Relay | Net::None => "wire".to_owned(),
         }
     }
 
@@ -131,7 +131,8 @@ impl Claim {
                         without,
                     });
                 }
-                Err(error) if exists_already(&error) => {}
+                Err(Error::Host(quell_hosts::Error::System { source, .. }))
+                    if source.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
             }
         }
@@ -407,24 +408,11 @@ pub(crate) fn bring_up(interface: &str, quietly: bool) -> Result<()> {
 /// A far edge's port of a name server.
 pub(crate) const NAME_SERVICE: u16 = 53;
 
-/// Whether something could not be made because there is one of its name.
-pub(crate) fn exists_already(error: &Error) -> bool {
-    match error {
-        Error::Host(quell_hosts::Error::System { source, .. }) => {
-            source.kind() == io::ErrorKind::AlreadyExists
-        }
-        _ => false,
-    }
-}
-
-/// The largest packet that a link takes, in bytes: Ethernet's.
-pub(crate) const LARGEST: u16 = 1500;
-
 /// Refuses an MTU that a side cannot have.
 pub fn check_mtu(mtu: u16, ipv6: bool) -> Result<()> {
-    // RFC 791 and RFC 8200 section 5.
+    // RFC 791 and RFC 8200 section 5; the link carries Ethernet's at most.
     let least = if ipv6 { 1280 } else { 576 };
-    match (least..=LARGEST).contains(&mtu) {
+    match (least..=1500).contains(&mtu) {
         true => Ok(()),
         false => Err(Error::Mtu { mtu, ipv6 }),
     }

@@ -18,8 +18,11 @@ use crate::verdict::Limits;
 /// What a report is made of.
 pub(crate) struct Ran<'a> {
     pub(crate) config: &'a Config,
-    /// None where the link was in front of what ran already.
-    pub(crate) hosts: Option<SeenHosts<'a>>,
+    /// Of hosts that the link has made; not where it was in front of what ran already.
+    pub(crate) subnet: Option<Subnet>,
+    pub(crate) ipv6: bool,
+    pub(crate) ecn: Option<u8>,
+    pub(crate) controls: Option<&'a [String; 2]>,
     pub(crate) ended: Ended,
     pub(crate) descendants: usize,
     pub(crate) connections: &'a [Connection],
@@ -28,15 +31,6 @@ pub(crate) struct Ran<'a> {
     pub(crate) impact: &'a UserImpact,
     pub(crate) linked: &'a Linked,
     pub(crate) changes: &'a [Made],
-}
-
-/// The hosts at both ends.
-pub(crate) struct SeenHosts<'a> {
-    pub(crate) subnet: Subnet,
-    pub(crate) ipv6: bool,
-    pub(crate) ecn: u8,
-    /// Of the program's side and of the far edge.
-    pub(crate) controls: &'a [String; 2],
 }
 
 /// `exec.json`.
@@ -60,8 +54,7 @@ pub(crate) fn report(ran: &Ran<'_>) -> Value {
             "tcp_bytes": count(&counts.bytes[direction.index()]),
         })
     };
-    let hosts = ran.hosts.as_ref();
-    let controls = hosts.map(|hosts| hosts.controls);
+    let attachment = config.attachment.as_ref();
     let (code, signal) = match ran.ended {
         Ended::Code(code) => (Some(code), None),
         Ended::Signal(signal) => (None, Some(signal)),
@@ -69,18 +62,18 @@ pub(crate) fn report(ran: &Ran<'_>) -> Value {
     json!({
         "schema": 1,
         "program": config.program.as_ref().map_or(Vec::new(), Found::words),
-        "attached": config.attachment.as_ref().map(Attachment::describe),
+        "attached": attachment.map(Attachment::describe),
         "far": config.far.as_ref().map(Found::words),
-        "net": config.net.name(),
+        "net": attachment.map_or(config.net.name(), |_| "attached"),
         "link": config.plan.describe(),
         "rtt_ms": ms(config.plan.rtt()),
-        "subnet": hosts.map(|hosts| hosts.subnet.number()),
-        "ipv6": hosts.is_none_or(|hosts| hosts.ipv6),
-        "mtu": config.attachment.as_ref().map_or(config.mtu, Attachment::mtu),
-        "tcp_ecn": hosts.map(|hosts| hosts.ecn),
-        "congestion_control": controls.map(|[inside, _]| inside),
+        "subnet": ran.subnet.map(Subnet::number),
+        "ipv6": ran.ipv6,
+        "mtu": attachment.map_or(config.mtu, |attachment| attachment.mtu),
+        "tcp_ecn": ran.ecn,
+        "congestion_control": ran.controls.map(|[inside, _]| inside),
         // With the host's routing the other end is the remote server, whose control nobody knows here.
-        "far_congestion_control": controls.filter(|_| config.net.has_far_tcp()).map(|[_, far]| far),
+        "far_congestion_control": ran.controls.filter(|_| config.net.has_far_tcp()).map(|[_, far]| far),
         "guest_day": config.guest_day,
         "exit_code": code,
         "signal": signal,

@@ -76,7 +76,7 @@ pub struct VethEnd<'a> {
 }
 
 /// An interface that exists.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Device {
     /// Its index, in its namespace.
     pub index: u32,
@@ -90,11 +90,12 @@ pub struct Device {
     pub other_end: Option<(u32, i32)>,
 }
 
-/// The names of all interfaces in the namespace of the calling thread.
-pub fn interface_names() -> Result<Vec<String>> {
+/// All interfaces in the namespace of the calling thread.
+pub fn devices() -> Result<Vec<Device>> {
     let text = fs::read_to_string("/proc/thread-self/net/dev").doing(|| "list interfaces")?;
     let names = text.lines().filter_map(|line| line.split_once(':'));
-    Ok(names.map(|(name, _)| name.trim().to_owned()).collect())
+    let device = |(name, _): (&str, &str)| Netlink::open()?.device(interface_index(name.trim())?);
+    names.map(device).collect()
 }
 
 /// A route socket of one namespace.
@@ -238,13 +239,11 @@ impl Netlink {
     pub fn device(&mut self, interface: u32) -> Result<Device> {
         let link = self.link(interface);
         let link = link.doing(|| format!("look at interface {interface}"))?;
+        let flags = link.header.flags;
         let mut device = Device {
             index: interface,
-            name: String::new(),
-            mtu: 0,
-            carries: link.header.flags.contains(LinkFlags::Up)
-                && !link.header.flags.contains(LinkFlags::Loopback),
-            other_end: None,
+            carries: flags.contains(LinkFlags::Up) && !flags.contains(LinkFlags::Loopback),
+            ..Device::default()
         };
         let (mut end, mut namespace) = (None, None);
         for attribute in link.attributes {
@@ -264,22 +263,16 @@ impl Netlink {
     pub fn number_of(&mut self, namespace: impl AsFd) -> Result<Option<i32>> {
         let mut message = NsidMessage::default();
         message.attributes = vec![NsidAttribute::Fd(namespace.as_fd().as_raw_fd() as u32)];
-        let ask = |netlink: &mut Self| {
-            netlink.send(RouteNetlinkMessage::GetNsId(message), 0)?;
-            match netlink.answer()? {
-                NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewNsId(found)) => Ok(found),
-                NetlinkPayload::Error(error) => Err(error.to_io()),
-                _ => Err(io::ErrorKind::InvalidData.into()),
-            }
+        let sent = self.send(RouteNetlinkMessage::GetNsId(message), 0);
+        let answer = sent.and_then(|()| self.answer());
+        let found = match answer.doing(|| "ask for the number of a network namespace")? {
+            NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewNsId(found)) => found.attributes,
+            _ => Vec::new(),
         };
-        let found = ask(self).doing(|| "ask for the number of a network namespace")?;
-        let number = found
-            .attributes
-            .iter()
-            .find_map(|attribute| match attribute {
-                NsidAttribute::Id(number) => Some(*number),
-                _ => None,
-            });
+        let number = found.into_iter().find_map(|attribute| match attribute {
+            NsidAttribute::Id(number) => Some(number),
+            _ => None,
+        });
         // -1 is none.
         Ok(number.filter(|number| *number >= 0))
     }

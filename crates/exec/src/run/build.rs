@@ -110,7 +110,7 @@ pub(super) fn build(config: &mut Config, prepared: Prepared) -> Result<Built> {
     let doors = std::mem::take(&mut config.doors);
     let sockets = match config.net {
         Net::Relay => Some(Sockets::open(&network, ipv6, doors)?),
-        Net::None | Net::Nat | Net::Attached => None,
+        Net::None | Net::Nat => None,
     };
     let used = Controls::used(&controls, &network)?;
     give_up_rights(config)?;
@@ -158,7 +158,7 @@ pub(super) fn build_attached(config: &Config, attachment: &Attachment) -> Result
     let link = LinkThread::start(link::Start {
         plan: &config.plan,
         namespace: &namespace,
-        mtu: attachment.mtu(),
+        mtu: attachment.mtu,
         awaited: &Direction::BOTH,
         changes: config.socket.is_some() || config.watcher.is_some(),
         ect1: config.ect1.as_deref(),
@@ -167,7 +167,7 @@ pub(super) fn build_attached(config: &Config, attachment: &Attachment) -> Result
         fd_holder: None,
         packets: packets.clone(),
     })?;
-    let detour = Detour::begin(attachment, wires)?;
+    let detour = Detour::begin(attachment, &wires)?;
     give_up_rights(config)?;
     Ok(Built {
         program,
@@ -189,9 +189,7 @@ fn copies(config: &Config, prepared: &Prepared) -> Result<Copies> {
     let inside = Namespace::new().doing("make a network namespace")?;
     let outside = match config.net {
         Net::Nat => Namespace::current().doing("find the host's network namespace")?,
-        Net::Relay | Net::None | Net::Attached => {
-            Namespace::new().doing("make a network namespace")?
-        }
+        Net::Relay | Net::None => Namespace::new().doing("make a network namespace")?,
     };
     let start = |program: &Found, network, environment, names| Start {
         program: program.clone(),

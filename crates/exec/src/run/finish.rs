@@ -9,14 +9,13 @@ use super::build::Hosts;
 use super::outcome::Outcome;
 use super::start::Started;
 use super::watch::Watched;
-use crate::attach::Attachment;
 use crate::bypass::{Surroundings, bypasses};
 use crate::config::Config;
 use crate::error::Result;
 use crate::experience::{Known, impact};
 use crate::memory::LinkMemory;
 use crate::net::Net;
-use crate::report::{Ran, SeenHosts, report};
+use crate::report::{Ran, report};
 use crate::summary::{summarise, warnings};
 
 /// The warning where names were not found.
@@ -63,23 +62,17 @@ pub(super) fn finish(mut config: Config, started: Started, watched: Watched) -> 
     summary.warnings = warnings(&config.plan, &linked.report, &counts, missing);
     let unwritten = unwritten.map(|error| format!("the packets are not in the result: {error}"));
     summary.warnings.extend(unwritten);
-    if let Some(hosts) = &ground.hosts {
-        summary.warnings.extend(doubts(&config, hosts));
-    }
-    let attachment = config.attachment.as_ref();
-    summary
-        .warnings
-        .extend(attachment.and_then(Attachment::doubt));
+    let hosts = ground.hosts.as_ref();
+    let doubts = hosts.map(|hosts| doubts(&config, hosts));
+    summary.warnings.extend(doubts.into_iter().flatten());
     let known = Known::of(&config.plan, limits.has_data(), &linked.report);
     let impact = impact(&summary, &known);
     let exec = report(&Ran {
         config: &config,
-        hosts: ground.hosts.as_ref().map(|hosts| SeenHosts {
-            subnet: hosts.subnet,
-            ipv6: hosts.ipv6,
-            ecn: hosts.network.ecn,
-            controls: &hosts.controls,
-        }),
+        subnet: hosts.map(|hosts| hosts.subnet),
+        ipv6: hosts.is_none_or(|hosts| hosts.ipv6),
+        ecn: hosts.map(|hosts| hosts.network.ecn),
+        controls: hosts.map(|hosts| &hosts.controls),
         ended: watched.ended,
         descendants: watched.descendants,
         connections: &connections,

@@ -41,7 +41,7 @@ pub(super) fn prepare(config: &Config) -> Result<Prepared> {
         _ if config.ipv4_only => false,
         Net::Relay => has_ipv6(),
         Net::None => true,
-        Net::Nat | Net::Attached => false,
+        Net::Nat => false,
     };
     check_mtu(config.mtu, ipv6)?;
     let host_ecn = sysctl::get("net.ipv4.tcp_ecn")?;

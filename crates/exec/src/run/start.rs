@@ -87,8 +87,8 @@ pub(super) fn start(config: &mut Config, built: Built) -> Result<Result<Started,
     if let Some(socket) = &config.socket {
         socket.answer(remote.clone())?;
     }
-    if let Some(attachment) = &config.attachment {
-        attachment.stands();
+    if let Some((line, say)) = &config.announcement {
+        say(line);
     }
     let program = match built.program.map(Waiting::start).transpose()?.transpose() {
         Ok(program) => program,

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, ValueEnum};
+use clap::{Arg, ArgGroup, ArgMatches, Args, Command, FromArgMatches, ValueEnum};
 use quell_exec::{Ecn, Target};
 
 use crate::arguments::{GuestPlace, Patience, VIRTUAL};
@@ -55,21 +55,9 @@ const NOT_BESIDE_JOIN: [&str; 34] = [
 ];
 
 /// What a link in front of something else does not have.
+#[rustfmt::skip]
 const NOT_ATTACHED: [&str; 14] = [
-    "join",
-    "net",
-    "host_loopback",
-    "publish",
-    "dns",
-    "ipv4_only",
-    "subnet",
-    "mtu",
-    "cc",
-    "far_cc",
-    "ecn",
-    "far",
-    "user",
-    "kernel",
+    "join", "net", "host_loopback", "publish", "dns", "ipv4_only", "subnet", "mtu", "cc", "far_cc", "ecn", "far", "user", "kernel",
 ];
 
 /// `quell exec`.
@@ -86,28 +74,30 @@ pub(crate) struct Exec {
 
 /// What runs already, and is to be behind the link.
 #[derive(Debug, Args)]
+#[command(group = ArgGroup::new("attached").args(["container", "pid", "netns"]).conflicts_with_all(NOT_ATTACHED))]
 pub(crate) struct Attach {
     /// Put the link in front of this container of Docker or Podman, until Ctrl-C or the end of PROGRAM
-    #[arg(long, value_name = "NAME", conflicts_with_all = NOT_ATTACHED, help_heading = ATTACH)]
+    #[arg(long, value_name = "NAME", help_heading = ATTACH)]
     container: Option<String>,
     /// The same for the network of this process
-    #[arg(long, value_name = "N", conflicts_with_all = NOT_ATTACHED, conflicts_with = "container", help_heading = ATTACH)]
+    #[arg(long, value_name = "N", help_heading = ATTACH)]
     pid: Option<u32>,
     /// The same for the network namespace of this file, such as /run/netns/NAME
-    #[arg(long, value_name = "PATH", conflicts_with_all = NOT_ATTACHED, conflicts_with_all = ["container", "pid"], help_heading = ATTACH)]
+    #[arg(long, value_name = "PATH", help_heading = ATTACH)]
     netns: Option<PathBuf>,
     /// Its interface, as it is called inside [default: the only one]
-    #[arg(long, value_name = "NAME", help_heading = ATTACH)]
+    #[arg(long, value_name = "NAME", requires = "attached", help_heading = ATTACH)]
     pub(crate) interface: Option<String>,
 }
 
 impl Attach {
     /// What the link is to be put in front of.
     pub(crate) fn target(&self) -> Option<Target> {
-        let container = self.container.clone().map(Target::Container);
-        let process = || self.pid.map(Target::Process);
-        let namespace = || self.netns.clone().map(Target::Namespace);
-        container.or_else(process).or_else(namespace)
+        match (&self.container, self.pid, &self.netns) {
+            (Some(name), ..) => Some(Target::Container(name.clone())),
+            (None, Some(process), _) => Some(Target::Process(process)),
+            (None, None, path) => path.clone().map(Target::Namespace),
+        }
     }
 }
 

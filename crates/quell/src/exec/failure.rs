@@ -47,10 +47,6 @@ impl fmt::Display for ExecFailure {
 pub(crate) struct NoEffect(&'static str);
 
 impl NoEffect {
-    pub(crate) fn new(why: &'static str) -> Self {
-        Self(why)
-    }
-
     /// Fails with the first reason that holds.
     pub(crate) fn check<const N: usize>(reasons: [(bool, &'static str); N]) -> Result<(), Self> {
         match reasons.into_iter().find(|(holds, _)| *holds) {

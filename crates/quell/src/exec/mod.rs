@@ -43,12 +43,8 @@ use crate::output::page::{complain, say};
 /// Runs the program; the exit code of this process.
 pub(crate) fn exec(arguments: &Exec) -> u8 {
     let behind_it = &arguments.behind;
-    let attach = &arguments.attach;
-    match (attach.target(), arguments.program.is_empty()) {
-        (Some(target), _) => end(in_front(arguments, &target)),
-        (None, _) if attach.interface.is_some() => end(Err(ExecFailure::own(NoEffect::new(
-            "--interface: only beside --container, --pid or --netns, whose interface it names",
-        )))),
+    match (arguments.attach.target(), arguments.program.is_empty()) {
+        (Some(target), _) => end(in_front(arguments, target)),
         (None, true) => shell_behind(behind_it),
         (None, false) => end(plan(behind_it)
             .map_err(ExecFailure::own)
@@ -57,7 +53,7 @@ pub(crate) fn exec(arguments: &Exec) -> u8 {
 }
 
 /// Puts the link in front of what runs already; the exit code of this process.
-fn in_front(all: &Exec, target: &Target) -> Result<u8, ExecFailure> {
+fn in_front(all: &Exec, target: Target) -> Result<u8, ExecFailure> {
     let arguments = &all.behind;
     NoEffect::check([(
         arguments.world == ExecWorld::Virtual,
@@ -67,38 +63,37 @@ fn in_front(all: &Exec, target: &Target) -> Result<u8, ExecFailure> {
     let plan = plan(arguments).map_err(ExecFailure::own)?;
     let expected = arguments.expected.fit_program(plan.scenario());
     let expected = expected.map_err(|failure| ExecFailure::own(failure.message))?;
-    let program = match &all.program[..] {
-        [] => None,
-        words => Some(Found::new(words)?),
-    };
-    let attachment = Attachment::find(target, all.attach.interface.as_deref());
-    let mut attachment = attachment.map_err(ExecFailure::own)?;
+    let program = (!all.program.is_empty()).then(|| Found::new(&all.program));
+    let program = program.transpose()?;
     let name = match (&arguments.name, &arguments.control) {
         // One that nobody has asked for may be taken.
         (None, None) => Some(target.name()).filter(|name| named::place(name).is_ok()),
         (name, _) => name.clone(),
     };
-    if !arguments.quiet {
+    let attachment = Attachment::find(target, all.attach.interface.as_deref());
+    let attachment = attachment.map_err(ExecFailure::own)?;
+    let announcement = (!arguments.quiet).then(|| {
         plan.traces().iter().for_each(|trace| say(trace));
-        let end = match &program {
-            Some(program) => format!("the end of {}", program.name()),
-            None => "Ctrl-C".to_owned(),
-        };
-        let change = match &name {
-            Some(name) => format!("; `quell link set {name} down=5mbit` changes it"),
-            None => String::new(),
-        };
+        let end = program
+            .as_ref()
+            .map(|program| format!("the end of {}", program.name()));
+        let end = end.unwrap_or_else(|| "Ctrl-C".to_owned());
+        let change = name
+            .as_ref()
+            .map(|name| format!("; `quell link set {name} down=5mbit` changes it"));
         let line = format!(
-            "in front of {}; {end} takes it away{change}",
-            attachment.describe()
+            "in front of {}; {end} takes it away{}",
+            attachment.describe(),
+            change.unwrap_or_default()
         );
-        attachment.announce(line, say);
-    }
+        (line, say as fn(&str))
+    });
     let what = What {
         program,
-        far: None,
         attachment: Some(attachment),
+        announcement,
         name,
+        ..What::default()
     };
     let config = config(arguments, plan, what, &[], None)?;
     let outcome = quell_exec::run(config).map_err(ExecFailure::own)??;
@@ -268,8 +263,8 @@ fn behind(
     let what = What {
         program: Some(program),
         far,
-        attachment: None,
         name: arguments.name.clone(),
+        ..What::default()
     };
     let config = config(arguments, plan, what, variables, inside.as_ref())?;
     let mut outcome = quell_exec::run(config).map_err(ExecFailure::own)??;
@@ -281,11 +276,13 @@ fn behind(
 }
 
 /// What the link is for.
+#[derive(Default)]
 struct What {
     program: Option<Found>,
     /// At the far edge.
     far: Option<Found>,
     attachment: Option<Attachment>,
+    announcement: Option<(String, fn(&str))>,
     /// The name of the link.
     name: Option<String>,
 }
@@ -299,7 +296,6 @@ fn config(
     inside: Option<&Inside>,
 ) -> Result<Config, ExecFailure> {
     let net = match inside {
-        _ if what.attachment.is_some() => Net::Attached,
         Some(_) => Net::None,
         None => net(arguments).map_err(ExecFailure::own)?,
     };
@@ -329,6 +325,7 @@ fn config(
     Ok(Config {
         depth: depth.and_then(|depth| depth.parse().ok()).unwrap_or(0),
         attachment: what.attachment,
+        announcement: what.announcement,
         program: what.program,
         variables: variables.to_vec(),
         far: what.far,
