@@ -34,8 +34,7 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use crate::attach_error::AttachError;
 use crate::error::{Doing as _, Result};
 use crate::network::{
-    INSIDE_MAC, OUTSIDE_MAC, TO_INSIDE, TO_INSIDE_MAC, TO_OUTSIDE, TO_OUTSIDE_MAC, add_wire,
-    wait_until_gone, within,
+    INSIDE_MAC, OUTSIDE_MAC, TO_INSIDE, TO_INSIDE_MAC, TO_OUTSIDE, TO_OUTSIDE_MAC, add_wire, within,
 };
 
 /// From docker-inspect(1): the first process, 0 where there is none, and whose network it has.
@@ -172,21 +171,30 @@ impl Attachment {
             Ok(mtu @ ..=1500) => mtu,
             _ => return Err(AttachError::LargePackets(device.name, device.mtu).into()),
         };
-        let (owner, socket) = within(&namespace, || {
-            let socket = socket(AddressFamily::INET, SocketType::DGRAM, None);
-            Ok((tcx::owner(device.index)?, socket.doing("open a socket")?))
-        })?;
-        match owner {
-            Some(owner) => Err(AttachError::Taken(device.name, owner).into()),
-            None => Ok(Self {
-                target,
-                device,
-                mtu,
-                inside,
-                namespace,
-                socket,
-                process,
-            }),
+        let found = Self {
+            socket: within(&namespace, || {
+                socket(AddressFamily::INET, SocketType::DGRAM, None).doing("open a socket")
+            })?,
+            target,
+            device,
+            mtu,
+            inside,
+            namespace,
+            process,
+        };
+        within(&found.namespace, || found.refuse_a_second())?;
+        Ok(found)
+    }
+
+    /// Refuses where another link has wires here, once those of an earlier one had time to go.
+    fn refuse_a_second(&self) -> Result<()> {
+        self.wait_until_as_before();
+        match interface_index(&self.wires()[0]) {
+            Ok(wire) => {
+                let owner = Netlink::open()?.device(wire)?.alias;
+                Err(AttachError::Taken(self.device.name.clone(), owner).into())
+            }
+            Err(_) => Ok(()),
         }
     }
 
@@ -267,19 +275,14 @@ pub(crate) struct Detour(Vec<Attached>);
 impl Detour {
     /// Makes the pairs between the device and `link`, in whose namespace the link's ports then are; nothing takes the detour yet. Their indexes.
     pub(crate) fn wires(attachment: &Attachment, link: &Namespace) -> Result<Vec<u32>> {
-        let device = &attachment.device;
+        let owner = format!("quell, process {}", std::process::id());
         let make = |(name, (mac, port)): (&String, _)| {
-            wait_until_gone(name);
-            // Two that begin at the same time cannot both make it.
-            let made = add_wire((name, mac), port, attachment.mtu, link);
-            made.map_err(|error| match tcx::owner(device.index) {
-                Ok(Some(owner)) => AttachError::Taken(device.name.clone(), owner).into(),
-                _ => error,
-            })?;
+            add_wire((name, mac), port, attachment.mtu, link)?;
             // What leaves the link is a packet as a wire has it, whatever it is sent by next.
             offload::turn_off(name, &[])?;
             let _ = sysctl::set(&format!("net.ipv6.conf.{name}.disable_ipv6"), "1");
             let index = interface_index(name)?;
+            Netlink::open()?.set_alias(index, owner.clone())?;
             Netlink::open()?.have_no_address(index);
             Netlink::open()?.set_up(index)?;
             Ok(index)

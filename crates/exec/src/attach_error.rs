@@ -47,7 +47,7 @@ pub enum AttachError {
         "{0} has packets of up to {1} bytes, and a link takes 1500: `ip link set {0} mtu 1500` on both sides"
     )]
     LargePackets(String, u32),
-    /// An interface that another link is in front of, and the process of that, 0 where it is not known.
-    #[error("a link is in front of {0} already, of process {1}; `quell link list` shows its name")]
-    Taken(String, u32),
+    /// An interface that another link is in front of, and whose.
+    #[error("a link is in front of {0} already, of {1}; `quell link list` may know its name")]
+    Taken(String, String),
 }

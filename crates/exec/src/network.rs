@@ -387,7 +387,7 @@ pub(crate) fn add_wire(
 }
 
 /// The kernel takes the interface of an earlier run away in the background.
-pub(crate) fn wait_until_gone(interface: &str) {
+fn wait_until_gone(interface: &str) {
     const PATIENCE: Duration = Duration::from_secs(2);
     let began = Instant::now();
     while interface_index(interface).is_ok() && began.elapsed() < PATIENCE {

@@ -84,6 +84,8 @@ pub struct Device {
     pub name: String,
     /// Largest IP packet, in bytes.
     pub mtu: u32,
+    /// What somebody has written at it.
+    pub alias: String,
     /// Whether it is up, and no loopback.
     pub carries: bool,
     /// The other end of a pair, where that is in another namespace: its index there, and the number of that namespace here.
@@ -150,6 +152,15 @@ impl Netlink {
         message.header.change_mask = LinkFlags::Up;
         self.request(RouteNetlinkMessage::SetLink(message), 0)
             .doing(|| format!("bring interface {interface} up"))
+    }
+
+    /// Writes something at an interface, for whoever looks at it.
+    pub fn set_alias(&mut self, interface: u32, alias: String) -> Result<()> {
+        let mut message = LinkMessage::default();
+        message.header.index = interface;
+        message.attributes = vec![LinkAttribute::IfAlias(alias)];
+        self.request(RouteNetlinkMessage::SetLink(message), 0)
+            .doing(|| format!("name interface {interface}"))
     }
 
     /// Gives an interface no IPv6 address of its own, so that it announces nothing when it comes up (`addrgenmode none`). A kernel without IPv6
@@ -249,6 +260,7 @@ impl Netlink {
         for attribute in link.attributes {
             match attribute {
                 LinkAttribute::IfName(name) => device.name = name,
+                LinkAttribute::IfAlias(alias) => device.alias = alias,
                 LinkAttribute::Mtu(mtu) => device.mtu = mtu,
                 LinkAttribute::Link(index) => end = Some(index),
                 LinkAttribute::LinkNetNsId(number) => namespace = Some(number),

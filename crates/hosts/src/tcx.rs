@@ -13,9 +13,6 @@ use crate::namespace::Namespace;
 use crate::netlink::{Netlink, VethEnd, interface_index};
 
 const BPF_PROG_LOAD: libc::c_int = 5;
-const BPF_PROG_GET_FD_BY_ID: libc::c_int = 13;
-const BPF_OBJ_GET_INFO_BY_FD: libc::c_int = 15;
-const BPF_PROG_QUERY: libc::c_int = 16;
 const BPF_LINK_CREATE: libc::c_int = 28;
 const BPF_PROG_TYPE_SCHED_CLS: u32 = 3;
 /// In front of all that is attached already.
@@ -28,10 +25,6 @@ const MARK: u16 = 8;
 const TCX_NEXT: u32 = u32::MAX;
 /// No helper is used that asks for the GPL.
 const LICENCE: &[u8; 4] = b"MIT\0";
-/// Programs at a hook: the kernel's limit.
-const MOST: usize = 64;
-/// What the names of these programs begin with; the id of the process follows.
-const NAME: &str = "quell_";
 
 /// A hook of an interface, by its number: BPF_TCX_INGRESS and BPF_TCX_EGRESS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,40 +92,23 @@ fn pair(first: u32, second: u32) -> u64 {
     u64::from(first) | u64::from(second) << 32
 }
 
-/// One call; `attributes` are the first of `union bpf_attr`.
+/// One call that answers with a descriptor; `attributes` are the first of `union bpf_attr`.
 ///
 /// # Safety
 ///
 /// They are laid out as the kernel reads them for `command`, and their pointers lead to what is as long as they say.
-unsafe fn bpf(command: libc::c_int, attributes: &mut [u64]) -> io::Result<RawFd> {
+unsafe fn bpf(command: libc::c_int, attributes: &mut [u64]) -> io::Result<OwnedFd> {
     let (start, size) = (attributes.as_mut_ptr(), size_of_val(attributes));
     // SAFETY: the caller's promise; the attributes live through the call and are as long as is said.
     let answer = unsafe { libc::syscall(libc::SYS_bpf, command, start, size) };
     match RawFd::try_from(answer) {
-        Ok(answer) if answer >= 0 => Ok(answer),
+        // SAFETY: such a command answers with a new descriptor, which is nobody else's.
+        Ok(answer) if answer >= 0 => Ok(unsafe { OwnedFd::from_raw_fd(answer) }),
         _ => Err(io::Error::last_os_error()),
     }
 }
 
-/// As [`bpf`], for a command that answers with a descriptor.
-///
-/// # Safety
-///
-/// As of [`bpf`].
-unsafe fn open(command: libc::c_int, attributes: &mut [u64]) -> io::Result<OwnedFd> {
-    // SAFETY: the caller's promise; such a command answers with a new descriptor, which is nobody else's.
-    unsafe { bpf(command, attributes).map(|descriptor| OwnedFd::from_raw_fd(descriptor)) }
-}
-
 fn attach(interface: u32, hook: Hook, program: &[u64]) -> Result<Attached> {
-    let mut name = [0; 16];
-    let text = format!("{NAME}{}", std::process::id());
-    // The last byte stays 0.
-    name[..15]
-        .iter_mut()
-        .zip(text.bytes())
-        .for_each(|(to, from)| *to = from);
-    let [first, last] = [0, 8].map(|at| name[at..at + 8].try_into().map_or(0, u64::from_ne_bytes));
     let mut load = [
         pair(BPF_PROG_TYPE_SCHED_CLS, program.len() as u32),
         program.as_ptr() as u64,
@@ -140,16 +116,16 @@ fn attach(interface: u32, hook: Hook, program: &[u64]) -> Result<Attached> {
         0, // log_level, log_size
         0, // log_buf
         0, // kern_version, prog_flags
-        first,
-        last,
+        u64::from_ne_bytes(*b"quell\0\0\0"),
+        0, // the rest of the name
     ];
     // SAFETY: the instructions are as many as is said, the licence ends with 0, and both outlive the call.
-    let loaded = unsafe { open(BPF_PROG_LOAD, &mut load) };
+    let loaded = unsafe { bpf(BPF_PROG_LOAD, &mut load) };
     let link = loaded.and_then(|program| {
         let program = pair(program.as_raw_fd() as u32, interface);
         // SAFETY: it has no pointers; what it is relative to stays 0.
         unsafe {
-            open(
+            bpf(
                 BPF_LINK_CREATE,
                 &mut [program, pair(hook as u32, BPF_F_BEFORE), 0, 0],
             )
@@ -157,54 +133,6 @@ fn attach(interface: u32, hook: Hook, program: &[u64]) -> Result<Attached> {
     });
     link.map(Attached)
         .doing(|| "attach a program to an interface (tcx, from Linux 6.6 on)")
-}
-
-/// The process whose programs are at an interface of the calling thread's namespace, by its number in its own namespace of processes.
-///
-/// # Errors
-///
-/// As of [`guard`].
-pub fn owner(interface: u32) -> Result<Option<u32>> {
-    let find = |hook: Hook| {
-        let mut ids = [0_u32; MOST];
-        // With flags 0; no flags, links and revision are asked for.
-        let ids_at = ids.as_mut_ptr() as u64;
-        let mut query = [
-            pair(interface, hook as u32),
-            0,
-            ids_at,
-            MOST as u64,
-            0,
-            0,
-            0,
-            0,
-        ];
-        // SAFETY: there is room for as many ids as is said, which outlives the call.
-        unsafe { bpf(BPF_PROG_QUERY, &mut query) }?;
-        let ids = ids.iter().take(query[3] as u32 as usize);
-        // One that has gone meanwhile has no name.
-        let mut names = ids.filter_map(|id| name_of(*id).ok());
-        io::Result::Ok(names.find_map(|name| name.strip_prefix(NAME)?.parse().ok()))
-    };
-    let found = find(Hook::Ingress).and_then(|found| Ok(found.or(find(Hook::Egress)?)));
-    found.doing(|| "ask for the programs at an interface (tcx, from Linux 6.6 on)")
-}
-
-fn name_of(id: u32) -> io::Result<String> {
-    // SAFETY: the command reads an id, and a second one and flags, which are 0.
-    let program = unsafe { open(BPF_PROG_GET_FD_BY_ID, &mut [id.into(), 0]) }?;
-    // `struct bpf_prog_info` as far as its name, which is the last 16 bytes.
-    let mut info = [0_u64; 10];
-    let length = size_of_val(&info) as u32;
-    let mut get = [
-        pair(program.as_raw_fd() as u32, length),
-        info.as_mut_ptr() as u64,
-    ];
-    // SAFETY: there is room for as many bytes as is said, which outlives the call.
-    unsafe { bpf(BPF_OBJ_GET_INFO_BY_FD, &mut get) }?;
-    let name = info[8..].iter().flat_map(|part| part.to_ne_bytes());
-    let name: Vec<u8> = name.take_while(|byte| *byte != 0).collect();
-    Ok(String::from_utf8_lossy(&name).into_owned())
 }
 
 /// Whether a link can be put in front of an interface: tried, in a namespace that vanishes again.
@@ -223,8 +151,7 @@ pub fn check() -> Result<()> {
     let try_it = || {
         Netlink::open()?.add_veth(&end("wire", 1), &end("peer", 2), &there)?;
         let wire = interface_index("wire")?;
-        let _guard = guard(wire, Hook::Ingress, 1, wire)?;
-        owner(wire).map(drop)
+        guard(wire, Hook::Ingress, 1, wire).map(drop)
     };
     here.run(try_it).doing(|| "enter a network namespace")?
 }

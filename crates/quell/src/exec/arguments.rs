@@ -17,41 +17,11 @@ const RESULTS: &str = "Results";
 const ATTACH: &str = "In front of what runs already, as root";
 
 /// What the link has already that `--join` names.
+#[rustfmt::skip]
 const NOT_BESIDE_JOIN: [&str; 34] = [
-    "down",
-    "up",
-    "rate",
-    "down_trace",
-    "up_trace",
-    "rtt",
-    "delay",
-    "loss",
-    "jitter",
-    "queue",
-    "down_queue",
-    "up_queue",
-    "scenario",
-    "sets",
-    "at",
-    "mtu",
-    "net",
-    "host_loopback",
-    "publish",
-    "dns",
-    "ipv4_only",
-    "subnet",
-    "cc",
-    "far_cc",
-    "ecn",
-    "ect1",
-    "far",
-    "user",
-    "name",
-    "control",
-    "page",
-    "out",
-    "json",
-    "world",
+    "down", "up", "rate", "down_trace", "up_trace", "rtt", "delay", "loss", "jitter", "queue", "down_queue", "up_queue", "scenario", "sets",
+    "at", "mtu", "net", "host_loopback", "publish", "dns", "ipv4_only", "subnet", "cc", "far_cc", "ecn", "ect1", "far", "user", "name",
+    "control", "page", "out", "json", "world",
 ];
 
 /// What a link in front of something else does not have.

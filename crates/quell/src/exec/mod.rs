@@ -65,37 +65,27 @@ fn in_front(all: &Exec, target: Target) -> Result<u8, ExecFailure> {
     let expected = expected.map_err(|failure| ExecFailure::own(failure.message))?;
     let program = (!all.program.is_empty()).then(|| Found::new(&all.program));
     let program = program.transpose()?;
-    let name = match (&arguments.name, &arguments.control) {
-        // One that nobody has asked for may be taken.
-        (None, None) => Some(target.name()).filter(|name| named::place(name).is_ok()),
-        (name, _) => name.clone(),
-    };
+    let name = arguments.name.clone().unwrap_or_else(|| target.name());
     let attachment = Attachment::find(target, all.attach.interface.as_deref());
     let attachment = attachment.map_err(ExecFailure::own)?;
-    let announcement = (!arguments.quiet).then(|| {
-        plan.traces().iter().for_each(|trace| say(trace));
-        let end = program
-            .as_ref()
-            .map(|program| format!("the end of {}", program.name()));
-        let end = end.unwrap_or_else(|| "Ctrl-C".to_owned());
-        let change = name
-            .as_ref()
-            .map(|name| format!("; `quell link set {name} down=5mbit` changes it"));
-        let line = format!(
-            "in front of {}; {end} takes it away{}",
-            attachment.describe(),
-            change.unwrap_or_default()
-        );
-        (line, say as fn(&str))
+    let end = program.as_ref().map_or("Ctrl-C".to_owned(), |program| {
+        format!("the end of {}", program.name())
     });
-    let what = What {
-        program,
-        attachment: Some(attachment),
-        announcement,
-        name,
-        ..What::default()
-    };
-    let config = config(arguments, plan, what, &[], None)?;
+    let mut line = format!("in front of {}; {end} takes it away", attachment.describe());
+    let programs = Programs { program, far: None };
+    let mut config = config(arguments, plan, programs, &[], None)?;
+    config.attachment = Some(attachment);
+    // One that nobody has asked for may be taken.
+    if let (None, Ok(place)) = (&config.socket, named::place(&name)) {
+        config.socket = Some(ControlSocket::bind(&place).map_err(ExecFailure::own)?);
+    }
+    if arguments.control.is_none() && config.socket.is_some() {
+        line += &format!("; `quell link set {name} down=5mbit` changes it");
+    }
+    if !arguments.quiet {
+        config.plan.traces().iter().for_each(|trace| say(trace));
+        config.announcement = Some((line, say));
+    }
     let outcome = quell_exec::run(config).map_err(ExecFailure::own)??;
     Ok(print(arguments, &outcome, &expected, None))
 }
@@ -241,32 +231,27 @@ fn behind(
     program: Vec<OsString>,
     variables: &[(String, String)],
 ) -> Result<u8, ExecFailure> {
-    let program = Found::new(&program)?;
-    let far = match &arguments.far {
-        Some(command) => Some(Found::new(&words(command).map_err(ExecFailure::own)?)?),
-        None => None,
+    let programs = Programs {
+        program: Some(Found::new(&program)?),
+        far: match &arguments.far {
+            Some(command) => Some(Found::new(&words(command).map_err(ExecFailure::own)?)?),
+            None => None,
+        },
     };
-    if let Some(name) = &arguments.join {
-        let ended = quell_exec::join(name, &program, variables).map_err(ExecFailure::own)??;
+    if let (Some(name), Some(program)) = (&arguments.join, &programs.program) {
+        let ended = quell_exec::join(name, program, variables).map_err(ExecFailure::own)??;
         return Ok(ended.code());
     }
     let expected = arguments.expected.fit_program(plan.scenario());
     let expected = expected.map_err(|failure| ExecFailure::own(failure.message))?;
     let inside = Inside::find(arguments);
     if arguments.world == ExecWorld::Virtual && inside.is_none() {
-        let all: Vec<&Found> = [&program].into_iter().chain(&far).collect();
-        return virtual_run::run(arguments, &plan, &all);
+        return virtual_run::run(arguments, &plan, &programs.all());
     }
     if !arguments.quiet {
         plan.traces().iter().for_each(|trace| say(trace));
     }
-    let what = What {
-        program: Some(program),
-        far,
-        name: arguments.name.clone(),
-        ..What::default()
-    };
-    let config = config(arguments, plan, what, variables, inside.as_ref())?;
+    let config = config(arguments, plan, programs, variables, inside.as_ref())?;
     let mut outcome = quell_exec::run(config).map_err(ExecFailure::own)??;
     if inside.is_some() {
         // The host says where it puts them.
@@ -275,23 +260,24 @@ fn behind(
     Ok(print(arguments, &outcome, &expected, inside.as_ref()))
 }
 
-/// What the link is for.
-#[derive(Default)]
-struct What {
+/// The programs at both ends of the link.
+struct Programs {
     program: Option<Found>,
     /// At the far edge.
     far: Option<Found>,
-    attachment: Option<Attachment>,
-    announcement: Option<(String, fn(&str))>,
-    /// The name of the link.
-    name: Option<String>,
+}
+
+impl Programs {
+    fn all(&self) -> Vec<&Found> {
+        self.program.iter().chain(&self.far).collect()
+    }
 }
 
 /// The arguments in the library's form; `inside` is the guest around this process.
 fn config(
     arguments: &Behind,
     plan: Plan,
-    what: What,
+    programs: Programs,
     variables: &[(String, String)],
     inside: Option<&Inside>,
 ) -> Result<Config, ExecFailure> {
@@ -308,7 +294,7 @@ fn config(
     let watcher = arguments
         .page
         .map(|port| watcher(port, arguments.page_files.as_deref(), &plan));
-    let named = what.name.as_deref().map(named::place).transpose();
+    let named = arguments.name.as_deref().map(named::place).transpose();
     let named = named.map_err(ExecFailure::own)?;
     let place = arguments.control.as_deref().or(named.as_deref());
     let socket = place.map(ControlSocket::bind);
@@ -324,11 +310,11 @@ fn config(
     let depth = env::var("QUELL_DEPTH").ok();
     Ok(Config {
         depth: depth.and_then(|depth| depth.parse().ok()).unwrap_or(0),
-        attachment: what.attachment,
-        announcement: what.announcement,
-        program: what.program,
+        attachment: None,
+        announcement: None,
+        program: programs.program,
         variables: variables.to_vec(),
-        far: what.far,
+        far: programs.far,
         net,
         subnet: arguments.subnet,
         names: match arguments.dns {
