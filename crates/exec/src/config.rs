@@ -46,6 +46,9 @@ impl Ecn {
     }
 }
 
+/// A line, and who prints it.
+pub type Announcement = (String, fn(&str));
+
 /// What to run, behind which link.
 #[derive(Debug)]
 pub struct Config {
@@ -53,8 +56,8 @@ pub struct Config {
     pub plan: Plan,
     /// What the link is in front of; `None` for a program of its own.
     pub attachment: Option<Attachment>,
-    /// A line for when the link stands, and who prints it.
-    pub announcement: Option<(String, fn(&str))>,
+    /// For when the link stands.
+    pub announcement: Option<Announcement>,
     /// The program. With an attachment it runs on the host as it is, and may be none.
     pub program: Option<Found>,
     /// Variables for its environment, beside those of this link.

@@ -62,7 +62,7 @@ mod verdict;
 pub mod watcher;
 
 pub use attach::{Attachment, Target};
-pub use config::{Config, Ecn, Names};
+pub use config::{Announcement, Config, Ecn, Names};
 pub use control::ControlSocket;
 pub use error::{AnyError, Error, Result};
 pub use experience::UserImpact;

@@ -156,31 +156,29 @@ impl Netlink {
 
     /// Writes something at an interface, for whoever looks at it.
     pub fn set_alias(&mut self, interface: u32, alias: String) -> Result<()> {
-        let mut message = LinkMessage::default();
-        message.header.index = interface;
-        message.attributes = vec![LinkAttribute::IfAlias(alias)];
-        self.request(RouteNetlinkMessage::SetLink(message), 0)
-            .doing(|| format!("name interface {interface}"))
+        self.set_link(interface, LinkAttribute::IfAlias(alias))
+            .doing(|| format!("write at interface {interface}"))
     }
 
     /// Gives an interface no IPv6 address of its own, so that it announces nothing when it comes up (`addrgenmode none`). A kernel without IPv6
     /// refuses, and an interface too small for IPv6 needs nothing.
     pub fn have_no_address(&mut self, interface: u32) {
-        let mut message = LinkMessage::default();
-        message.header.index = interface;
-        message.attributes = vec![LinkAttribute::AfSpecUnspec(vec![AfSpecUnspec::Inet6(
-            vec![AfSpecInet6::AddrGenMode(In6AddrGenMode::None)],
-        )])];
-        let _ = self.request(RouteNetlinkMessage::SetLink(message), 0);
+        let none = AfSpecInet6::AddrGenMode(In6AddrGenMode::None);
+        let none = vec![AfSpecUnspec::Inet6(vec![none])];
+        let _ = self.set_link(interface, LinkAttribute::AfSpecUnspec(none));
     }
 
     /// Limits how many segments TCP hands to an interface at once; 1 leaves no super-segments (IFLA_GSO_MAX_SEGS).
     pub fn set_largest_burst(&mut self, interface: u32, segments: u32) -> Result<()> {
+        self.set_link(interface, LinkAttribute::GsoMaxSegs(segments))
+            .doing(|| format!("limit the bursts of interface {interface} to {segments}"))
+    }
+
+    fn set_link(&mut self, interface: u32, attribute: LinkAttribute) -> io::Result<()> {
         let mut message = LinkMessage::default();
         message.header.index = interface;
-        message.attributes = vec![LinkAttribute::GsoMaxSegs(segments)];
+        message.attributes = vec![attribute];
         self.request(RouteNetlinkMessage::SetLink(message), 0)
-            .doing(|| format!("limit the bursts of interface {interface} to {segments}"))
     }
 
     /// The limit that [`Self::set_largest_burst`] has set, or the kernel's default.

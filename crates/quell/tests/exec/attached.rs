@@ -30,7 +30,6 @@ pub(crate) const CASES: &[Case] = &[
     ("recipes_and_compose_file_put_links_in_front", documented),
 ];
 
-const CLIENT: [&str; 2] = ["10.9.0.1", "fd09::1"];
 const SERVER: [&str; 2] = ["10.9.0.2", "fd09::2"];
 const PORT: u16 = 7;
 /// Bytes each way.
@@ -49,6 +48,17 @@ sidecar) echo "4711 container:web" ;;
 esac
 "#;
 
+/// No address comes up later than the first dump.
+const SETUP: &str = "cd /proc/sys/net/ipv6/conf; echo 1 >default/disable_ipv6; ip link set lo up
+ip link add br0 type bridge; ip link set br0 up; index=0
+for process in PROCESSES; do
+nsenter -t $process -n sh -ec 'for of in all default; do echo 0 >/proc/sys/net/ipv6/conf/$of/accept_dad; done'
+ip link add port$index type veth peer name eth0 netns $process; ip link set port$index master br0 up
+index=$((index + 1))
+nsenter -t $process -n sh -ec \"ip link set lo up; ip link set eth0 up; \\
+ip addr add 10.9.0.$index/24 dev eth0; ip addr add fd09::$index/64 dev eth0 nodad\"
+done";
+
 /// Everything that a link could leave behind.
 const SHOW: &str = "ip -o link; ip -o addr; ip route show table all; ip rule; ip -6 rule; tc qdisc; \
     grep -rs . /proc/sys/net/ipv4/conf /proc/sys/net/ipv6/conf || true";
@@ -66,57 +76,25 @@ impl Lab {
     fn new() -> Option<Self> {
         let has = |program| Command::new(program).arg("-V").output().is_ok();
         if tcx::check().is_err() || !has("ip") || !has("tc") {
-            not_run(
-                "a link in front",
-                "tcx of Linux 6.6, root, ip or tc is missing",
-            );
+            not_run("a link in front", "no tcx, no root, no ip or no tc");
             return None;
         }
         let make = || Namespace::new().unwrap();
         let (host, ends) = (make(), [make(), make()]);
-        // No address comes up later than the first dump.
-        let quiet = "cd /proc/sys/net/ipv6/conf; for of in all default; do echo 0 >$of/accept_dad; done; ip link set lo up";
-        for namespace in [&host, &ends[0], &ends[1]] {
-            shell(namespace, quiet);
-        }
-        shell(
-            &host,
-            "echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6; ip link add br0 type bridge; ip link set br0 up",
-        );
-        let mut processes = Vec::new();
-        for (index, end) in ends.iter().enumerate() {
-            let sleep = || {
-                Command::new("sleep")
-                    .arg("600")
-                    .stdout(Stdio::null())
-                    .stderr(Stdio::null())
-                    .spawn()
-            };
-            processes.push(end.run(sleep).unwrap().unwrap());
-            let (process, [v4, v6]) = (processes[index].id(), [CLIENT, SERVER][index]);
-            let port = format!("port{index}");
-            shell(
-                &host,
-                &format!(
-                    "ip link add {port} type veth peer name eth0 netns {process}; ip link set {port} master br0 up"
-                ),
-            );
-            shell(
-                end,
-                &format!(
-                    "ip link set eth0 up; ip addr add {v4}/24 dev eth0; ip addr add {v6}/64 dev eth0 nodad"
-                ),
-            );
-        }
+        let sleep = |end: &Namespace| {
+            let mut command = Command::new("sleep");
+            command.arg("600").stdout(Stdio::null());
+            end.run(|| command.spawn().unwrap()).unwrap()
+        };
+        let processes = [sleep(&ends[0]), sleep(&ends[1])];
+        let ids = [&processes[0], &processes[1]].map(|process| process.id().to_string());
+        shell(&host, &SETUP.replace("PROCESSES", &ids.join(" ")));
         let folder = tempfile::tempdir().unwrap();
         let docker = folder.path().join("docker");
-        fs::write(
-            &docker,
-            DOCKER.replace("PROCESS", &processes[0].id().to_string()),
-        )
-        .unwrap();
+        fs::write(&docker, DOCKER.replace("PROCESS", &ids[0])).unwrap();
         fs::set_permissions(&docker, fs::Permissions::from_mode(0o755)).unwrap();
         ends[1].run(echo).unwrap();
+        let processes = processes.into();
         Some(Self {
             folder,
             host,
@@ -125,35 +103,31 @@ impl Lab {
         })
     }
 
-    /// `quell exec` in a namespace, where `docker` is the script.
-    fn spawn(&self, from: &Namespace, arguments: &[&str]) -> Child {
+    /// quell with these words in a namespace, where `docker` is the script.
+    fn spawn(&self, from: &Namespace, words: &str) -> Child {
         let (folders, folder) = (std::env::var("PATH").unwrap(), self.folder.path());
         let mut command = Command::new(QUELL);
-        command.args(arguments).env("XDG_RUNTIME_DIR", folder);
-        command.env("PATH", format!("{}:{folders}", folder.display()));
         command
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+            .args(words.split(' '))
+            .env("XDG_RUNTIME_DIR", folder);
+        command.env("PATH", format!("{}:{folders}", folder.display()));
+        command.stdin(Stdio::null()).stdout(Stdio::piped());
+        command.stderr(Stdio::piped());
         from.run(|| command.spawn().unwrap()).unwrap()
     }
 
     /// The exit code, and what is said on either output, of quell on the host.
-    fn said(&self, arguments: &[&str]) -> (i32, String) {
-        let output = self
-            .spawn(&self.host, arguments)
-            .wait_with_output()
-            .unwrap();
+    fn said(&self, words: &str) -> (i32, String) {
+        let child = self.spawn(&self.host, words);
+        let output = child.wait_with_output().unwrap();
         let text = [output.stdout, output.stderr].concat();
-        (
-            output.status.code().unwrap(),
-            String::from_utf8(text).unwrap(),
-        )
+        let code = output.status.code().unwrap();
+        (code, String::from_utf8(text).unwrap())
     }
 
     /// A link in a namespace, once it stands, with the line that says so.
-    fn start(&self, from: &Namespace, arguments: &[&str]) -> (Child, String) {
-        let mut child = self.spawn(from, &[&["exec"], arguments].concat());
+    fn start(&self, from: &Namespace, words: &str) -> (Child, String) {
+        let mut child = self.spawn(from, &format!("exec {words}"));
         let mut line = String::new();
         let mut errors = BufReader::new(child.stderr.as_mut().unwrap());
         errors.read_line(&mut line).unwrap();
@@ -166,9 +140,8 @@ impl Lab {
         let open = |server| {
             let stream = TcpStream::connect((server, PORT)).unwrap();
             stream.set_nodelay(true).unwrap();
-            stream
-                .set_read_timeout(Some(Duration::from_secs(20)))
-                .unwrap();
+            let patience = Some(Duration::from_secs(20));
+            stream.set_read_timeout(patience).unwrap();
             stream
         };
         self.ends[0].run(|| SERVER.map(open)).unwrap()
@@ -248,29 +221,19 @@ fn delays_and_goes(_: &Fake) {
     assert_round_trips(&streams, 0.0, 20.0);
     let before = lab.dump();
     let report = lab.folder.path().join("report.json");
-    let options = [
-        "--container",
-        "web",
-        "--rtt",
-        "40ms",
-        "--json",
-        path(&report),
-    ];
+    let options = format!("--container web --rtt 40ms --json {}", path(&report));
     let (child, line) = lab.start(&lab.host, &options);
     let expected = "in front of eth0 of container web, here port0; Ctrl-C takes it away; `quell link set web down=5mbit` changes it\n";
     assert_eq!(line, expected);
     assert_round_trips(&streams, 40.0, 60.0);
-    let (code, text) = lab.said(&["link", "set", "web", "rtt=90ms", "down=20mbit"]);
+    let (code, text) = lab.said("link set web rtt=90ms down=20mbit");
     assert_eq!(code, 0, "{text}");
     assert_round_trips(&streams, 90.0, 110.0);
     // The same device, and a program of the link that there is not.
-    let (code, text) = lab.said(&["exec", "--pid", &lab.processes[0].id().to_string()]);
-    let expected = format!(
-        "in front of port0 already, of quell, process {}",
-        child.id()
-    );
+    let (code, text) = lab.said(&format!("exec --pid {}", lab.processes[0].id()));
+    let expected = format!("port0 already, of quell, process {}", child.id());
     assert!(code == 125 && text.contains(&expected), "{text}");
-    let (code, text) = lab.said(&["exec", "--join", "web", "--", "true"]);
+    let (code, text) = lab.said("exec --join web -- true");
     assert!(code == 125 && text.contains("no program behind"), "{text}");
 
     assert_eq!(interrupt(child), Some(0));
@@ -289,13 +252,11 @@ fn passes_all_on(_: &Fake) {
     let Some(lab) = Lab::new() else { return };
     let sent = (0..MUCH as u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8);
     let sent: Vec<u8> = sent.collect();
-    let process = lab.processes[0].id().to_string();
+    let process = format!("--delay 1ms --pid {}", lab.processes[0].id());
     // At the host's end; at the device inside, of a quell that is in the container itself.
-    for (from, options) in [
-        (&lab.host, ["--pid", &process]),
-        (&lab.ends[0], ["--netns", "/proc/self/ns/net"]),
-    ] {
-        let (child, _) = lab.start(from, &[&options[..], &["--delay", "1ms"]].concat());
+    let own = "--delay 1ms --netns /proc/self/ns/net";
+    for (from, words) in [(&lab.host, &process[..]), (&lab.ends[0], own)] {
+        let (child, _) = lab.start(from, words);
         for mut stream in lab.connections() {
             let (mut other, sent_too) = (stream.try_clone().unwrap(), sent.clone());
             let sender = thread::spawn(move || other.write_all(&sent_too).unwrap());
@@ -315,11 +276,9 @@ fn killed(_: &Fake) {
     let kills = std::env::var("QUELL_TEST_KILLS").map_or(KILLS, |kills| kills.parse().unwrap());
     let mut pause = 1_u64;
     for _ in 0..kills {
-        let mut child = lab.spawn(&lab.host, &["exec", "--container", "web", "--rtt", "10ms"]);
+        let mut child = lab.spawn(&lab.host, "exec --container web --rtt 10ms");
         // Anything from the first steps to a link that stands.
-        pause = pause
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
+        pause = pause.wrapping_mul(6_364_136_223_846_793_005) + 1;
         thread::sleep(Duration::from_millis((pause >> 33) % 300));
         child.kill().unwrap();
         child.wait().unwrap();
@@ -334,12 +293,12 @@ fn killed(_: &Fake) {
 fn ends(_: &Fake) {
     let Some(mut lab) = Lab::new() else { return };
     // A program runs where quell does, with its rights, and not behind the link.
-    let script = "cat /proc/$PPID/comm; readlink /proc/self/ns/net; kill -0 1; exit 7";
-    let (code, text) = lab.said(&["exec", "-q", "--container", "web", "--", "sh", "-c", script]);
+    let script = "cat\t/proc/$PPID/comm;readlink\t/proc/self/ns/net;kill\t-0\t1;exit\t7";
+    let (code, text) = lab.said(&format!("exec -q --container web -- sh -c {script}"));
     let number = rustix::fs::fstat(lab.host.as_fd()).unwrap().st_ino;
     assert_eq!((code, text), (7, format!("quell\nnet:[{number}]\n")));
 
-    let (child, _) = lab.start(&lab.host, &["--container", "web"]);
+    let (child, _) = lab.start(&lab.host, "--container web");
     lab.processes[0].kill().unwrap();
     lab.processes[0].wait().unwrap();
     let output = child.wait_with_output().unwrap();
@@ -347,7 +306,7 @@ fn ends(_: &Fake) {
     assert_eq!(output.status.code(), Some(125), "{said}");
     assert!(said.contains("quell: container web is gone\n"), "{said}");
     // A namespace without a process is there as long as its device.
-    let (mut child, _) = lab.start(&lab.ends[0], &["--netns", "/proc/self/ns/net"]);
+    let (mut child, _) = lab.start(&lab.ends[0], "--netns /proc/self/ns/net");
     thread::sleep(Duration::from_millis(200));
     assert_eq!(child.try_wait().unwrap(), None);
     shell(&lab.host, "ip link del port0");
@@ -386,27 +345,18 @@ fn refused(_: &Fake) {
     let (before, lonely) = (lab.dump(), lab.processes[2].id().to_string());
     for line in REFUSED.replace("LONELY", &lonely).lines() {
         let (arguments, words) = line.split_once(" | ").unwrap();
-        let arguments: Vec<&str> = arguments.split_whitespace().collect();
-        let (code, text) = lab.said(&[&["exec"], &arguments[..]].concat());
-        assert!(
-            [125, 127].contains(&code) && text.contains(words),
-            "{code} {text}"
-        );
-        assert!(
-            text.starts_with("error: ") || text.lines().count() == 1,
-            "{text}"
-        );
+        let (code, text) = lab.said(&format!("exec {}", arguments.trim()));
+        let is_line = text.starts_with("error: ") || text.lines().count() == 1;
+        assert!([125, 127].contains(&code) && is_line, "{code} {text}");
+        assert!(text.contains(words), "{text}");
     }
     // This process is in the machine's own network, where that is not a container's.
     let number = |path: &str| fs::metadata(path).map_or(0, |file| file.ino());
     let own = number("/proc/self/ns/net");
     let of_host = number("/proc/self/ns/pid") == 0xefff_fffc && own == number("/proc/1/ns/net");
     if own == 0xefff_fff9 || of_host {
-        let (code, text) = lab.said(&["exec", "--pid", &std::process::id().to_string()]);
-        assert!(
-            code == 125 && text.contains("this host's own network"),
-            "{text}"
-        );
+        let (code, text) = lab.said(&format!("exec --pid {}", std::process::id()));
+        assert!(code == 125 && text.contains("host's own"), "{text}");
     }
     assert_same(&before, &lab.dump());
 }
@@ -415,32 +365,26 @@ fn documented(_: &Fake) {
     let Some(lab) = Lab::new() else { return };
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let read = |name: &str| fs::read_to_string(root.join(name)).unwrap();
-    let (recipes, compose) = (
-        read("docs/guides/recipes.md"),
-        read("examples/compose/compose.yaml"),
-    );
+    let recipes = read("docs/guides/recipes.md");
     let recipes = recipes
         .lines()
-        .filter(|line| line.starts_with("quell exec --container web"));
-    let mut commands: Vec<(&Namespace, Vec<&str>)> = recipes
+        .filter_map(|line| line.strip_prefix("quell exec --container"));
+    let mut commands: Vec<(&Namespace, String)> = recipes
         .map(|line| {
-            let words = line.split_whitespace().skip(2);
             (
                 &lab.host,
-                words
-                    .take_while(|word| !["#", "--"].contains(word))
-                    .collect(),
+                format!("--container{}", line.split(" -- ").next().unwrap()),
             )
         })
         .collect();
     assert!(commands.len() >= 3, "{commands:?}");
-    let command = compose
-        .lines()
-        .find_map(|line| line.trim().strip_prefix("command: "));
+    let compose = read("examples/compose/compose.yaml");
+    let mut lines = compose.lines();
+    let command = lines.find_map(|line| line.trim().strip_prefix("command: "));
     let words: Vec<&str> = serde_json::from_str(command.unwrap()).unwrap();
     assert_eq!(words[0], "exec");
     // As the container whose network others have, it is in front of its own.
-    commands.push((&lab.ends[0], words[1..].to_vec()));
+    commands.push((&lab.ends[0], words[1..].join(" ")));
     for (from, words) in commands {
         let (child, _) = lab.start(from, &words);
         assert_round_trips(&lab.connections(), 30.0, 400.0);
