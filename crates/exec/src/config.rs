@@ -4,8 +4,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use quell_hosts::account::Account;
+use quell_link::Only;
 use quell_scenario::World;
 
+use crate::attach::Attachment;
 use crate::control::ControlSocket;
 use crate::net::Net;
 use crate::plan::Plan;
@@ -45,13 +47,20 @@ impl Ecn {
     }
 }
 
+/// A line, and who prints it.
+pub type Announcement = (String, fn(&str));
+
 /// What to run, behind which link.
 #[derive(Debug)]
 pub struct Config {
     /// The link.
     pub plan: Plan,
-    /// The program.
-    pub program: Found,
+    /// What the link is in front of; `None` for a program of its own.
+    pub attachment: Option<Attachment>,
+    /// For when the link stands.
+    pub announcement: Option<Announcement>,
+    /// The program. With an attachment it runs on the host as it is, and may be none.
+    pub program: Option<Found>,
     /// Variables for its environment, beside those of this link.
     pub variables: Vec<(String, String)>,
     /// A program at the far edge.
@@ -78,6 +87,8 @@ pub struct Config {
     pub far_control: Option<String>,
     /// ECN of both sides; `None` as on the host.
     pub ecn: Option<Ecn>,
+    /// The packets that the link is for; `None` for all.
+    pub only: Option<Only>,
     /// Ports of remote hosts whose packets continue with ECT(1) where they arrive with ECT(0); an empty list is all of them.
     pub ect1: Option<Vec<u16>>,
     /// Whose rights the programs have; `None` for those of the caller. Only root can give others.

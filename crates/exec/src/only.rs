@@ -2,7 +2,9 @@
 
 use std::net::{IpAddr, ToSocketAddrs as _};
 
-use quell_link::{Kind, Only};
+use quell_link::Kind;
+
+pub use quell_link::Only;
 
 /// Why a word names no packets.
 #[derive(Debug, thiserror::Error)]
@@ -115,7 +117,15 @@ mod tests {
             ]
         );
         for wrong in [
-            "", "tcp/", "tcp/0", "tcp/http", "icmp/8", "sctp", "443", "net:10.0.0.0/33", "net:x",
+            "",
+            "tcp/",
+            "tcp/0",
+            "tcp/http",
+            "icmp/8",
+            "sctp",
+            "443",
+            "net:10.0.0.0/33",
+            "net:x",
         ] {
             let why = list(wrong).unwrap_err().to_string();
             assert!(why.contains("such as tcp/443"), "{why}");

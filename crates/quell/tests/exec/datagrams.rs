@@ -20,6 +20,10 @@ pub(crate) const CASES: &[Case] = &[
         "names_are_asked_for_through_the_link",
         names_are_asked_for_through_the_link,
     ),
+    (
+        "what_the_link_is_not_for_passes_it_by",
+        what_the_link_is_not_for_passes_it_by,
+    ),
 ];
 
 fn datagrams_keep_their_ports_and_their_tos_byte(fake: &Fake) {
@@ -74,4 +78,37 @@ fn names_are_asked_for_through_the_link(fake: &Fake) {
     // At least one query and its answer crossed the link.
     assert!(words[0].parse::<u64>().unwrap() >= 300, "{said}");
     assert_eq!(words[1..], [SERVER]);
+}
+
+fn what_the_link_is_not_for_passes_it_by(fake: &Fake) {
+    let (port, network) = (format!("udp/{ECHO}"), format!("net:{SERVER}/32"));
+    let (host, other) = (
+        format!("tcp,host:{SERVER}"),
+        format!("tcp,udp/{}", ECHO + 1),
+    );
+    let words = format!("{SERVER}:{ECHO} 3");
+    for (option, list, is_meant) in [
+        ("--only", &port, true),
+        ("--only", &host, true),
+        ("--only", &other, false),
+        ("--except", &other, true),
+        ("--except", &network, false),
+    ] {
+        let (said, report) = fake.role(&["--rtt", "200ms", option, list], "ping", &words);
+        let times = said.lines().map(|line| line.parse::<u64>().unwrap());
+        let shortest = times.min().unwrap();
+        assert_eq!(shortest >= 200_000, is_meant, "{option} {list}: {said}");
+        for way in ["down", "up"] {
+            let passed = report["exec"][way]["passed_by"].as_u64().unwrap();
+            assert_eq!(passed >= 3, !is_meant, "{option} {list}: {report:#}");
+        }
+    }
+    let mut wrong = fake.quell(&["exec", "--only", "tcp/https", "--", "true"]);
+    let output = fake.output(&mut wrong);
+    let why = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(125));
+    assert!(
+        why.contains("--only \"tcp/https\": must be a protocol"),
+        "{why}"
+    );
 }

@@ -7,6 +7,7 @@
 
 mod action;
 mod alike;
+mod attached;
 mod beside;
 mod clients;
 mod containers;
@@ -58,6 +59,7 @@ fn cases() -> Vec<Case> {
         terminal::CASES,
         traces::CASES,
         alike::CASES,
+        attached::CASES,
         containers::CASES,
     ]
     .concat()
