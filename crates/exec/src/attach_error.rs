@@ -37,7 +37,7 @@ pub enum AttachError {
     )]
     OfHost(String),
     /// Nothing to put a link in front of.
-    #[error("{0} has no network: no interface but the loopback is up there")]
+    #[error("{0} has no network: no interface of Ethernet is up there")]
     NoDevice(String),
     /// What has several interfaces, or none of the name; those that it has.
     #[error("{0} has {list}: name one with --interface", list = .1.join(", "))]

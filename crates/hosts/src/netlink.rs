@@ -21,7 +21,7 @@ use netlink_packet_route::address::{
 };
 use netlink_packet_route::link::{
     AfSpecInet6, AfSpecUnspec, In6AddrGenMode, InfoData, InfoKind, InfoVeth, LinkAttribute,
-    LinkFlags, LinkInfo, LinkMessage, State,
+    LinkFlags, LinkInfo, LinkLayerType, LinkMessage, State,
 };
 use netlink_packet_route::neighbour::{NeighbourAttribute, NeighbourMessage, NeighbourState};
 use netlink_packet_route::nsid::{NsidAttribute, NsidMessage};
@@ -34,6 +34,7 @@ use netlink_sys::protocols::NETLINK_ROUTE;
 use netlink_sys::{Socket, SocketAddr};
 
 use crate::error::Doing as _;
+use crate::namespace::Namespace;
 use crate::{Error, Result};
 
 /// What a group of flows needs of its route.
@@ -86,7 +87,7 @@ pub struct Device {
     pub mtu: u32,
     /// What somebody has written at it.
     pub alias: String,
-    /// Whether it is up, and no loopback.
+    /// Whether it is up, and carries frames of Ethernet, as no loopback does.
     pub carries: bool,
     /// The other end of a pair, where that is in another namespace: its index there, and the number of that namespace here.
     pub other_end: Option<(u32, i32)>,
@@ -98,6 +99,22 @@ pub fn devices() -> Result<Vec<Device>> {
     let names = text.lines().filter_map(|line| line.split_once(':'));
     let device = |(name, _): (&str, &str)| Netlink::open()?.device(interface_index(name.trim())?);
     names.map(device).collect()
+}
+
+/// Runs `f` in a namespace with one end of a pair, called `wire`; both vanish again.
+pub(crate) fn at_a_wire(f: impl FnOnce() -> Result<()> + Send) -> Result<()> {
+    let make = || Namespace::new().doing(|| "make a network namespace");
+    let (here, there) = (make()?, make()?);
+    let end = |name, last| VethEnd {
+        name,
+        mac: [0x02, 0x77, 0, 0, 2, last],
+        mtu: 1500,
+    };
+    let try_it = || {
+        Netlink::open()?.add_veth(&end("wire", 1), &end("peer", 2), &there)?;
+        f()
+    };
+    here.run(try_it).doing(|| "enter a network namespace")?
 }
 
 /// A route socket of one namespace.
@@ -251,10 +268,11 @@ impl Netlink {
         let flags = link.header.flags;
         let mut device = Device {
             index: interface,
-            carries: flags.contains(LinkFlags::Up) && !flags.contains(LinkFlags::Loopback),
+            carries: flags.contains(LinkFlags::Up)
+                && link.header.link_layer_type == LinkLayerType::Ether,
             ..Device::default()
         };
-        let (mut end, mut namespace) = (None, None);
+        let (mut end, mut namespace, mut is_pair) = (None, None, false);
         for attribute in link.attributes {
             match attribute {
                 LinkAttribute::IfName(name) => device.name = name,
@@ -262,10 +280,14 @@ impl Netlink {
                 LinkAttribute::Mtu(mtu) => device.mtu = mtu,
                 LinkAttribute::Link(index) => end = Some(index),
                 LinkAttribute::LinkNetNsId(number) => namespace = Some(number),
+                // Others name the device that they are on.
+                LinkAttribute::LinkInfo(all) => {
+                    is_pair = all.contains(&LinkInfo::Kind(InfoKind::Veth))
+                }
                 _ => {}
             }
         }
-        device.other_end = end.zip(namespace);
+        device.other_end = end.zip(namespace).filter(|_| is_pair);
         Ok(device)
     }
 

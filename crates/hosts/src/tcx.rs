@@ -9,8 +9,7 @@ use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd, RawFd};
 
 use crate::Result;
 use crate::error::Doing as _;
-use crate::namespace::Namespace;
-use crate::netlink::{Netlink, VethEnd, interface_index};
+use crate::netlink::{at_a_wire, interface_index};
 
 const BPF_PROG_LOAD: libc::c_int = 5;
 const BPF_LINK_CREATE: libc::c_int = 28;
@@ -141,17 +140,8 @@ fn attach(interface: u32, hook: Hook, program: &[u64]) -> Result<Attached> {
 ///
 /// As of [`guard`].
 pub fn check() -> Result<()> {
-    let make = || Namespace::new().doing(|| "make a network namespace");
-    let (here, there) = (make()?, make()?);
-    let end = |name, last| VethEnd {
-        name,
-        mac: [0x02, 0x77, 0, 0, 3, last],
-        mtu: 1500,
-    };
-    let try_it = || {
-        Netlink::open()?.add_veth(&end("wire", 1), &end("peer", 2), &there)?;
+    at_a_wire(|| {
         let wire = interface_index("wire")?;
         guard(wire, Hook::Ingress, 1, wire).map(drop)
-    };
-    here.run(try_it).doing(|| "enter a network namespace")?
+    })
 }

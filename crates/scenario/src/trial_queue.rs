@@ -1,19 +1,19 @@
 //! Queues of a scenario tried out, empty: whether they can be made, and what changes do to them.
 
 use quell_aqm::{Discipline, Drop, Observer, Packet, Qdisc as _};
-use quell_units::{Bytes, Ecn, Random, Rate, Settings, Time};
+use quell_units::{Random, Rate, Settings, Time};
 
 use super::queue::{explained, text_of};
 use super::refusal::Refusal;
 use super::tree::Node;
 use super::{DirectionSpec, QueueSpec, Setting, Side};
 
-/// An empty discipline of the scenario's kind, to which the changes happen.
+/// An empty discipline of the scenario's kind, to which the changes happen; of packets that the simulator has anyway.
 pub(super) struct TrialQueue {
     kind: &'static str,
     pub(super) settings: Settings,
     /// None if the discipline cannot even start, which another check reports.
-    discipline: Option<Discipline<NoPacket>>,
+    discipline: Option<Discipline<quell_sim::Packet>>,
 }
 
 impl TrialQueue {
@@ -70,14 +70,14 @@ impl TrialQueue {
 pub(super) fn try_out(
     spec: &QueueSpec,
     rate: Rate,
-) -> Result<Discipline<NoPacket>, quell_units::ParameterError> {
+) -> Result<Discipline<quell_sim::Packet>, quell_units::ParameterError> {
     spec.build(rate, Random::new(0, "trial"))
 }
 
 /// Makes the queue of a side as it is at the start.
 pub(super) fn try_out_at_start(
     side: &DirectionSpec,
-) -> Result<Discipline<NoPacket>, quell_units::ParameterError> {
+) -> Result<Discipline<quell_sim::Packet>, quell_units::ParameterError> {
     at_start(side, Random::new(0, "trial"))
 }
 
@@ -94,40 +94,6 @@ pub(super) fn at_start<P: Packet>(
     let mut made = side.queue.build(course.fastest(), random)?;
     made.set_rate(side.rate, Time::ZERO, &mut Nobody);
     Ok(made)
-}
-
-/// A packet that never exists: the trial disciplines stay empty.
-#[derive(Debug)]
-pub(super) enum NoPacket {}
-
-impl Packet for NoPacket {
-    fn len(&self) -> Bytes {
-        match *self {}
-    }
-    fn memory(&self) -> Bytes {
-        match *self {}
-    }
-    fn ecn(&self) -> Ecn {
-        match *self {}
-    }
-    fn mark_ce(&mut self) {
-        match *self {}
-    }
-    fn flow(&self) -> u64 {
-        match *self {}
-    }
-    fn value(&self) -> u16 {
-        match *self {}
-    }
-    fn set_value(&mut self, _value: u16) {
-        match *self {}
-    }
-    fn arrival(&self) -> Time {
-        match *self {}
-    }
-    fn set_arrival(&mut self, _at: Time) {
-        match *self {}
-    }
 }
 
 /// Watches queues in which nothing waits.

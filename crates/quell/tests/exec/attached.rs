@@ -268,6 +268,18 @@ fn passes_all_on(_: &Fake) {
         }
         assert_eq!(interrupt(child), Some(0));
     }
+    // A device that is on one of the host's is no pair with that one. Not every kernel has such.
+    let id = lab.processes[0].id();
+    let add = format!("ip link add mac0 link br0 netns {id} type macvlan && echo made || true");
+    if shell(&lab.host, &add) == "made\n" {
+        shell(&lab.ends[0], "ip link set mac0 up");
+        let (child, line) = lab.start(&lab.host, &format!("--pid {id} --interface mac0"));
+        assert!(
+            line.contains(&format!("mac0 of process {id}; Ctrl-C")),
+            "{line}"
+        );
+        assert_eq!(interrupt(child), Some(0));
+    }
 }
 
 fn killed(_: &Fake) {
