@@ -11,13 +11,14 @@
 //! - [`spawn_handshake`], [`pid_namespace`]: copies that become programs, and programs that end with the process that started them;
 //! - [`account`], [`terminal`]: another user, and the terminal in front, for programs of people;
 //! - [`tproxy`], [`relayed`]: a far edge that takes every connection of a program, and the sockets of its relay;
+//! - [`tcx`]: a detour in front of an interface that is there already;
 //! - [`masquerade`]: a network behind this host's own routing;
 //! - [`parent_pipe`]: the end of the process that started this one;
 //! - [`entropy`], [`first_process`]: what the first process of a kernel does: random bytes, mounts, the end;
 //! - [`obstacle`]: what keeps a process from a file that is there;
 //! - [`probe`]: what this machine supports, and how to fix what is missing.
 //!
-//! Only namespaces and interfaces made here are changed. Everything is held by file descriptors, so it vanishes with the
+//! Only namespaces and interfaces made here are changed; [`tcx`] is at those of others as long as the process lives. Everything is held by file descriptors, so it vanishes with the
 //! process, however that ends. Only a loaded congestion control is visible outside; its name holds the process id.
 #![cfg(target_os = "linux")]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
@@ -46,6 +47,7 @@ pub mod ready;
 pub mod relayed;
 pub mod spawn_handshake;
 pub mod sysctl;
+pub mod tcx;
 pub mod terminal;
 pub mod topology;
 pub mod tproxy;

@@ -8,6 +8,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::panic::resume_unwind;
+use std::path::Path;
 use std::thread;
 
 use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe};
@@ -48,6 +49,13 @@ impl Namespace {
     /// The namespace of the first thread of another process, which belongs to the caller.
     pub fn of_process(process: rustix::process::Pid) -> io::Result<Self> {
         let path = format!("/proc/{}/ns/net", process.as_raw_nonzero());
+        Ok(Self {
+            fd: File::open(path)?.into(),
+        })
+    }
+
+    /// The namespace that a file leads to, such as `/run/netns/NAME`. A file of something else cannot be entered.
+    pub fn at(path: &Path) -> io::Result<Self> {
         Ok(Self {
             fd: File::open(path)?.into(),
         })

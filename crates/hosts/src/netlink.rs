@@ -5,6 +5,7 @@
 //! include/uapi/linux/rtnetlink.h), the kernel's way to initiate ECN for one destination while `tcp_ecn` stays passive, and
 //! `initcwnd` and `advmss` (ip-route(8)).
 
+use std::fs;
 use std::io;
 use std::net::IpAddr;
 use std::os::fd::{AsFd, AsRawFd};
@@ -20,9 +21,10 @@ use netlink_packet_route::address::{
 };
 use netlink_packet_route::link::{
     AfSpecInet6, AfSpecUnspec, In6AddrGenMode, InfoData, InfoKind, InfoVeth, LinkAttribute,
-    LinkFlags, LinkInfo, LinkMessage, State,
+    LinkFlags, LinkInfo, LinkLayerType, LinkMessage, State,
 };
 use netlink_packet_route::neighbour::{NeighbourAttribute, NeighbourMessage, NeighbourState};
+use netlink_packet_route::nsid::{NsidAttribute, NsidMessage};
 use netlink_packet_route::route::{
     RouteAttribute, RouteHeader, RouteMessage, RouteMetric, RouteProtocol, RouteScope, RouteType,
 };
@@ -32,6 +34,7 @@ use netlink_sys::protocols::NETLINK_ROUTE;
 use netlink_sys::{Socket, SocketAddr};
 
 use crate::error::Doing as _;
+use crate::namespace::Namespace;
 use crate::{Error, Result};
 
 /// What a group of flows needs of its route.
@@ -71,6 +74,47 @@ pub struct VethEnd<'a> {
     pub mac: Mac,
     /// Largest IP packet, in bytes.
     pub mtu: u32,
+}
+
+/// An interface that exists.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Device {
+    /// Its index, in its namespace.
+    pub index: u32,
+    /// Its name.
+    pub name: String,
+    /// Largest IP packet, in bytes.
+    pub mtu: u32,
+    /// What somebody has written at it.
+    pub alias: String,
+    /// Whether it is up, and carries frames of Ethernet, as no loopback does.
+    pub carries: bool,
+    /// The other end of a pair, where that is in another namespace: its index there, and the number of that namespace here.
+    pub other_end: Option<(u32, i32)>,
+}
+
+/// All interfaces in the namespace of the calling thread.
+pub fn devices() -> Result<Vec<Device>> {
+    let text = fs::read_to_string("/proc/thread-self/net/dev").doing(|| "list interfaces")?;
+    let names = text.lines().filter_map(|line| line.split_once(':'));
+    let device = |(name, _): (&str, &str)| Netlink::open()?.device(interface_index(name.trim())?);
+    names.map(device).collect()
+}
+
+/// Runs `f` in a namespace with one end of a pair, called `wire`; both vanish again.
+pub(crate) fn at_a_wire(f: impl FnOnce() -> Result<()> + Send) -> Result<()> {
+    let make = || Namespace::new().doing(|| "make a network namespace");
+    let (here, there) = (make()?, make()?);
+    let end = |name, last| VethEnd {
+        name,
+        mac: [0x02, 0x77, 0, 0, 2, last],
+        mtu: 1500,
+    };
+    let try_it = || {
+        Netlink::open()?.add_veth(&end("wire", 1), &end("peer", 2), &there)?;
+        f()
+    };
+    here.run(try_it).doing(|| "enter a network namespace")?
 }
 
 /// A route socket of one namespace.
@@ -127,24 +171,31 @@ impl Netlink {
             .doing(|| format!("bring interface {interface} up"))
     }
 
+    /// Writes something at an interface, for whoever looks at it.
+    pub fn set_alias(&mut self, interface: u32, alias: String) -> Result<()> {
+        self.set_link(interface, LinkAttribute::IfAlias(alias))
+            .doing(|| format!("write at interface {interface}"))
+    }
+
     /// Gives an interface no IPv6 address of its own, so that it announces nothing when it comes up (`addrgenmode none`). A kernel without IPv6
     /// refuses, and an interface too small for IPv6 needs nothing.
     pub fn have_no_address(&mut self, interface: u32) {
-        let mut message = LinkMessage::default();
-        message.header.index = interface;
-        message.attributes = vec![LinkAttribute::AfSpecUnspec(vec![AfSpecUnspec::Inet6(
-            vec![AfSpecInet6::AddrGenMode(In6AddrGenMode::None)],
-        )])];
-        let _ = self.request(RouteNetlinkMessage::SetLink(message), 0);
+        let none = AfSpecInet6::AddrGenMode(In6AddrGenMode::None);
+        let none = vec![AfSpecUnspec::Inet6(vec![none])];
+        let _ = self.set_link(interface, LinkAttribute::AfSpecUnspec(none));
     }
 
     /// Limits how many segments TCP hands to an interface at once; 1 leaves no super-segments (IFLA_GSO_MAX_SEGS).
     pub fn set_largest_burst(&mut self, interface: u32, segments: u32) -> Result<()> {
+        self.set_link(interface, LinkAttribute::GsoMaxSegs(segments))
+            .doing(|| format!("limit the bursts of interface {interface} to {segments}"))
+    }
+
+    fn set_link(&mut self, interface: u32, attribute: LinkAttribute) -> io::Result<()> {
         let mut message = LinkMessage::default();
         message.header.index = interface;
-        message.attributes = vec![LinkAttribute::GsoMaxSegs(segments)];
+        message.attributes = vec![attribute];
         self.request(RouteNetlinkMessage::SetLink(message), 0)
-            .doing(|| format!("limit the bursts of interface {interface} to {segments}"))
     }
 
     /// The limit that [`Self::set_largest_burst`] has set, or the kernel's default.
@@ -195,16 +246,67 @@ impl Netlink {
         interface: u32,
         pick: impl Fn(LinkAttribute) -> Option<T>,
     ) -> io::Result<Option<T>> {
+        let link = self.link(interface)?;
+        Ok(link.attributes.into_iter().find_map(pick))
+    }
+
+    fn link(&mut self, interface: u32) -> io::Result<LinkMessage> {
         let mut message = LinkMessage::default();
         message.header.index = interface;
         self.send(RouteNetlinkMessage::GetLink(message), 0)?;
         match self.answer()? {
-            NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewLink(link)) => {
-                Ok(link.attributes.into_iter().find_map(pick))
-            }
+            NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewLink(link)) => Ok(link),
             NetlinkPayload::Error(error) => Err(error.to_io()),
             _ => Err(io::ErrorKind::InvalidData.into()),
         }
+    }
+
+    /// The interface of this index.
+    pub fn device(&mut self, interface: u32) -> Result<Device> {
+        let link = self.link(interface);
+        let link = link.doing(|| format!("look at interface {interface}"))?;
+        let flags = link.header.flags;
+        let mut device = Device {
+            index: interface,
+            carries: flags.contains(LinkFlags::Up)
+                && link.header.link_layer_type == LinkLayerType::Ether,
+            ..Device::default()
+        };
+        let (mut end, mut namespace, mut is_pair) = (None, None, false);
+        for attribute in link.attributes {
+            match attribute {
+                LinkAttribute::IfName(name) => device.name = name,
+                LinkAttribute::IfAlias(alias) => device.alias = alias,
+                LinkAttribute::Mtu(mtu) => device.mtu = mtu,
+                LinkAttribute::Link(index) => end = Some(index),
+                LinkAttribute::LinkNetNsId(number) => namespace = Some(number),
+                // Others name the device that they are on.
+                LinkAttribute::LinkInfo(all) => {
+                    is_pair = all.contains(&LinkInfo::Kind(InfoKind::Veth))
+                }
+                _ => {}
+            }
+        }
+        device.other_end = end.zip(namespace).filter(|_| is_pair);
+        Ok(device)
+    }
+
+    /// The number by which this socket's namespace knows another one, if it does (`ip netns list-id`).
+    pub fn number_of(&mut self, namespace: impl AsFd) -> Result<Option<i32>> {
+        let mut message = NsidMessage::default();
+        message.attributes = vec![NsidAttribute::Fd(namespace.as_fd().as_raw_fd() as u32)];
+        let sent = self.send(RouteNetlinkMessage::GetNsId(message), 0);
+        let answer = sent.and_then(|()| self.answer());
+        let found = match answer.doing(|| "ask for the number of a network namespace")? {
+            NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewNsId(found)) => found.attributes,
+            _ => Vec::new(),
+        };
+        let number = found.into_iter().find_map(|attribute| match attribute {
+            NsidAttribute::Id(number) => Some(number),
+            _ => None,
+        });
+        // -1 is none.
+        Ok(number.filter(|number| *number >= 0))
     }
 
     /// Gives an interface one address, alone in its prefix (/32, /128): it makes no route and no duplicate detection.

@@ -18,7 +18,7 @@ use crate::namespace::Namespace;
 use crate::netlink::{Netlink, VethEnd, interface_index};
 use crate::sysctl::ReadOnly;
 use crate::topology::{Topology, TopologyConfig};
-use crate::{cc, offload, tproxy, user_namespace};
+use crate::{cc, offload, tcx, tproxy, user_namespace};
 
 /// Receive buffer that a link wants, in bytes: 30 ms at 1 Gbit/s.
 const PACKET_BUFFER: usize = 4 << 20;
@@ -40,6 +40,8 @@ pub enum Need {
     Fq,
     /// A far edge that takes every connection: nf_tables with tproxy. Only `quell exec` needs it.
     Relay,
+    /// A link in front of what runs already. Only `quell exec --container`, `--pid` and `--netns` need it.
+    Attach,
     /// Everything that a run builds, as it builds it.
     Hosts,
     /// Type information of the kernel, for BPF.
@@ -68,6 +70,7 @@ impl fmt::Display for Need {
             Self::PacketBuffer => "packet buffer",
             Self::Fq => "queue discipline fq",
             Self::Relay => "relay of quell exec",
+            Self::Attach => "links in front of containers",
             Self::Hosts => "hosts of the live world",
             Self::KernelTypes => "kernel type information (BTF)",
             Self::BpfRights => "right to load BPF",
@@ -181,6 +184,7 @@ fn networks() -> Vec<Finding> {
             findings.extend(further);
             findings.push(topology());
             findings.push(relay());
+            findings.push(attach());
         }
         Err(error) => {
             let detail = format!("made, but cannot be entered: {error}");
@@ -228,6 +232,18 @@ fn relay() -> Finding {
             need,
             format!("{error}; quell exec runs with --net none only"),
             "modprobe nft_tproxy, or a kernel built with CONFIG_NFT_TPROXY".to_owned(),
+        ),
+    }
+}
+
+fn attach() -> Finding {
+    let need = Need::Attach;
+    match tcx::check() {
+        Ok(()) => Finding::good(need, "a program at an interface (tcx), and away again"),
+        Err(error) => Finding::bad(
+            need,
+            format!("{error}; put the program behind quell exec instead"),
+            as_root("outside user namespaces, on Linux 6.6 or later"),
         ),
     }
 }

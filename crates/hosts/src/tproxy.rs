@@ -23,8 +23,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::Result;
 use crate::error::Doing as _;
-use crate::namespace::Namespace;
-use crate::netlink::{Netlink, VethEnd, interface_index};
+use crate::netlink::{Netlink, at_a_wire, interface_index};
 use crate::nftables::numbers::{
     NF_ACCEPT, NF_DROP, NF_INET_PRE_ROUTING, NF_IP_PRI_MANGLE, NFPROTO_IPV4, NFPROTO_IPV6,
     NFT_CMP_EQ, NFT_CMP_NEQ, NFT_META_IIF,
@@ -66,15 +65,7 @@ pub fn capture(wire: &str, port: u16, far: &[IpAddr]) -> Result<()> {
 ///
 /// Those of [`capture`], or no namespace can be made.
 pub fn check() -> Result<()> {
-    let make = || Namespace::new().doing(|| "make a network namespace");
-    let (here, there) = (make()?, make()?);
-    let try_it = || {
-        let end = |name, last| VethEnd {
-            name,
-            mac: [0x02, 0x77, 0, 0, 2, last],
-            mtu: 1500,
-        };
-        Netlink::open()?.add_veth(&end("wire", 1), &end("peer", 2), &there)?;
+    at_a_wire(|| {
         Netlink::open()?.set_up(interface_index("lo")?)?;
         Netlink::open()?.set_up(interface_index("wire")?)?;
         let far = [
@@ -82,8 +73,7 @@ pub fn check() -> Result<()> {
             IpAddr::V6(Ipv6Addr::LOCALHOST),
         ];
         capture("wire", 1, &far)
-    };
-    here.run(try_it).doing(|| "enter a network namespace")?
+    })
 }
 
 /// The table of one address family.
