@@ -6,6 +6,7 @@ use std::time::Duration;
 use quell_hosts::account::Account;
 use quell_scenario::World;
 
+use crate::attach::Attachment;
 use crate::control::ControlSocket;
 use crate::net::Net;
 use crate::plan::Plan;
@@ -45,13 +46,20 @@ impl Ecn {
     }
 }
 
+/// A line, and who prints it.
+pub type Announcement = (String, fn(&str));
+
 /// What to run, behind which link.
 #[derive(Debug)]
 pub struct Config {
     /// The link.
     pub plan: Plan,
-    /// The program.
-    pub program: Found,
+    /// What the link is in front of; `None` for a program of its own.
+    pub attachment: Option<Attachment>,
+    /// For when the link stands.
+    pub announcement: Option<Announcement>,
+    /// The program. With an attachment it runs on the host as it is, and may be none.
+    pub program: Option<Found>,
     /// Variables for its environment, beside those of this link.
     pub variables: Vec<(String, String)>,
     /// A program at the far edge.

@@ -5,6 +5,7 @@ use std::io;
 
 use quell_hosts::user_namespace::UserNamespaceError;
 
+use crate::attach_error::AttachError;
 use crate::name_error::NameError;
 use crate::option_error::OptionError;
 
@@ -24,6 +25,9 @@ pub enum Error {
     /// There is no link of this name, or it refuses.
     #[error(transparent)]
     Named(#[from] NameError),
+    /// There is nothing that a link can be put in front of, or it cannot be put there.
+    #[error(transparent)]
+    Attach(#[from] AttachError),
     /// A scenario file cannot be read.
     #[error("cannot read {file}: {source}")]
     Unreadable {

@@ -83,7 +83,7 @@ fn first_of(link: &mut NamedLink) -> Result<Pid> {
         .as_i64()
         .and_then(|id| i32::try_from(id).ok());
     let first = number.and_then(Pid::from_raw);
-    first.ok_or(Error::Gone("the program behind the link"))
+    Ok(first.ok_or(NameError::NoProgram)?)
 }
 
 /// The user namespace of a process.

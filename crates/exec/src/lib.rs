@@ -8,6 +8,7 @@
 //! * [`plan`]: the link that was asked for, as a scenario without groups;
 //! * [`memory`]: what the link holds at most;
 //! * [`network`], [`subnet`]: three namespaces and the wires between them;
+//! * [`attach`]: a link in front of what runs already, with none of these;
 //! * [`publish`]: ports of the host whose clients reach the program;
 //! * [`relay`]: joins what the far edge accepts to ordinary sockets of the host; TCP by splice(2), UDP with its TOS byte;
 //! * [`program`], `running`, `files`, [`resolver`]: the program, without any right, with process ids of its own and a name server behind the link;
@@ -24,6 +25,8 @@
 #![cfg(target_os = "linux")]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
+pub mod attach;
+pub mod attach_error;
 mod bypass;
 mod capacity;
 mod changes;
@@ -58,7 +61,8 @@ mod summary;
 mod verdict;
 pub mod watcher;
 
-pub use config::{Config, Ecn, Names};
+pub use attach::{Attachment, Target};
+pub use config::{Announcement, Config, Ecn, Names};
 pub use control::ControlSocket;
 pub use error::{AnyError, Error, Result};
 pub use experience::UserImpact;

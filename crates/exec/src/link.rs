@@ -41,7 +41,7 @@ pub(crate) struct LinkThread {
     asks: Sender<Ask>,
     /// The thread waits until it is told, or this is gone.
     begin: Option<Sender<Time>>,
-    /// Packets of the program that are in the link.
+    /// Whether packets are in the link that have to come out before its end.
     inside: Arc<AtomicBool>,
     slices: Arc<Slices>,
     /// Packets lost outside of the queues so far, forward and reverse.
@@ -94,6 +94,8 @@ pub(crate) struct Start<'a> {
     pub(crate) namespace: &'a Namespace,
     /// Largest packet, in bytes.
     pub(crate) mtu: u16,
+    /// Directions whose packets have to come out before its end.
+    pub(crate) awaited: &'static [Direction],
     /// Whether somebody may change it.
     pub(crate) changes: bool,
     /// Ports of remote hosts whose packets continue with ECT(1) where they arrive with ECT(0); an empty list is all.
@@ -123,6 +125,7 @@ struct Carrier {
     stop: Arc<AtomicBool>,
     asks: Receiver<Ask>,
     begins: Receiver<Time>,
+    awaited: &'static [Direction],
     inside: Arc<AtomicBool>,
     slices: Arc<Slices>,
     lost: Arc<[AtomicU64; 2]>,
@@ -137,6 +140,7 @@ impl LinkThread {
         let Start {
             plan,
             namespace,
+            awaited,
             fd_holder,
             packets,
             ..
@@ -162,6 +166,7 @@ impl LinkThread {
             stop: stop.clone(),
             asks: asked,
             begins,
+            awaited,
             inside: inside.clone(),
             slices: slices.clone(),
             lost: lost.clone(),
@@ -236,7 +241,7 @@ impl LinkThread {
         self.slices.short.store(true, Ordering::Relaxed);
     }
 
-    /// Whether packets of the program are in the link, as of the end of the last slice.
+    /// Whether packets that have to come out are in the link, as of the end of the last slice.
     pub(crate) fn holds_packets(&self) -> bool {
         self.inside.load(Ordering::Relaxed)
     }
@@ -354,8 +359,9 @@ impl Carrier {
             self.answer(&mut link)?;
             let now = link.now();
             let report = link.report().doing("read the link's counters")?;
-            self.inside
-                .store(report.reverse.inside.total() > 0, Ordering::Relaxed);
+            let mut awaited = self.awaited.iter();
+            let is_inside = awaited.any(|way| report.direction(*way).inside.total() > 0);
+            self.inside.store(is_inside, Ordering::Relaxed);
             self.slices.over.fetch_add(1, Ordering::Release);
             for way in Direction::BOTH {
                 let counted = lost_outside(&report, way);

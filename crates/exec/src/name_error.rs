@@ -37,6 +37,9 @@ pub enum NameError {
     /// A program of one user does not run with what is another's.
     #[error("the link {0} belongs to another user")]
     NotOwn(String),
+    /// The link is in front of something else, or its program has not begun.
+    #[error("there is no program behind this link to join")]
+    NoProgram,
     /// The link has refused what was asked.
     #[error("{0}")]
     Refused(String),

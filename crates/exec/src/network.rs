@@ -33,10 +33,10 @@ pub(crate) const TO_INSIDE: &str = "to-inside";
 pub(crate) const TO_OUTSIDE: &str = "to-outside";
 
 // Locally administered addresses (bit 1 of the first byte).
-const INSIDE_MAC: Mac = [0x02, 0x77, 1, 0, 0, 0x02];
-const OUTSIDE_MAC: Mac = [0x02, 0x77, 1, 0, 0, 0x01];
-const TO_INSIDE_MAC: Mac = [0x02, 0x77, 1, 0, 0, 0x12];
-const TO_OUTSIDE_MAC: Mac = [0x02, 0x77, 1, 0, 0, 0x11];
+pub(crate) const INSIDE_MAC: Mac = [0x02, 0x77, 1, 0, 0, 0x02];
+pub(crate) const OUTSIDE_MAC: Mac = [0x02, 0x77, 1, 0, 0, 0x01];
+pub(crate) const TO_INSIDE_MAC: Mac = [0x02, 0x77, 1, 0, 0, 0x12];
+pub(crate) const TO_OUTSIDE_MAC: Mac = [0x02, 0x77, 1, 0, 0, 0x11];
 
 /// Windows reach this, in bytes: 1 Gbit/s with 200 ms.
 pub(crate) const MAX_WINDOW: u64 = 32 << 20;
@@ -141,7 +141,7 @@ impl Claim {
 }
 
 /// Of the link's ports, without a port yet.
-fn link_namespace() -> Result<(Namespace, ReadOnly)> {
+pub(crate) fn link_namespace() -> Result<(Namespace, ReadOnly)> {
     let link = Namespace::new().doing("make a network namespace")?;
     let without = within(&link, || Ok(sysctl::prepare_link()?))?;
     Ok((link, without))
@@ -347,7 +347,7 @@ fn build_inside(config: &NetworkConfig, link: &Namespace) -> Result<Prepared> {
 }
 
 /// Brings up the link's ports, in their namespace.
-fn build_link(without: ReadOnly) -> Result<()> {
+pub(crate) fn build_link(without: ReadOnly) -> Result<()> {
     [TO_INSIDE, TO_OUTSIDE]
         .iter()
         .try_for_each(|port| bring_up(port, without.announces()))?;
@@ -370,7 +370,13 @@ pub(crate) fn within<R: Send>(
     namespace.run(f).doing("enter a network namespace")?
 }
 
-fn add_wire(here: (&str, Mac), there: (&str, Mac), mtu: u16, namespace: &Namespace) -> Result<()> {
+/// Makes a pair with one end here, and the other one in `namespace`.
+pub(crate) fn add_wire(
+    here: (&str, Mac),
+    there: (&str, Mac),
+    mtu: u16,
+    namespace: &Namespace,
+) -> Result<()> {
     let mut netlink = Netlink::open()?;
     let end = |(name, mac)| VethEnd {
         name,

@@ -4,6 +4,7 @@ use quell_link::CodePoints;
 use quell_measure::Direction;
 use serde_json::{Value, json};
 
+use crate::attach::Attachment;
 use crate::changes::Made;
 use crate::config::Config;
 use crate::experience::{UserImpact, lost_outside};
@@ -17,10 +18,11 @@ use crate::verdict::Limits;
 /// What a report is made of.
 pub(crate) struct Ran<'a> {
     pub(crate) config: &'a Config,
-    pub(crate) subnet: Subnet,
+    /// Of hosts that the link has made; not where it was in front of what ran already.
+    pub(crate) subnet: Option<Subnet>,
     pub(crate) ipv6: bool,
-    pub(crate) ecn: u8,
-    pub(crate) controls: &'a [String; 2],
+    pub(crate) ecn: Option<u8>,
+    pub(crate) controls: Option<&'a [String; 2]>,
     pub(crate) ended: Ended,
     pub(crate) descendants: usize,
     pub(crate) connections: &'a [Connection],
@@ -52,24 +54,26 @@ pub(crate) fn report(ran: &Ran<'_>) -> Value {
             "tcp_bytes": count(&counts.bytes[direction.index()]),
         })
     };
+    let attachment = config.attachment.as_ref();
     let (code, signal) = match ran.ended {
         Ended::Code(code) => (Some(code), None),
         Ended::Signal(signal) => (None, Some(signal)),
     };
     json!({
         "schema": 1,
-        "program": config.program.words(),
+        "program": config.program.as_ref().map_or(Vec::new(), Found::words),
+        "attached": attachment.map(Attachment::describe),
         "far": config.far.as_ref().map(Found::words),
-        "net": config.net.name(),
+        "net": attachment.map_or(config.net.name(), |_| "attached"),
         "link": config.plan.describe(),
         "rtt_ms": ms(config.plan.rtt()),
-        "subnet": ran.subnet.number(),
+        "subnet": ran.subnet.map(Subnet::number),
         "ipv6": ran.ipv6,
-        "mtu": config.mtu,
+        "mtu": attachment.map_or(config.mtu, |attachment| attachment.mtu),
         "tcp_ecn": ran.ecn,
-        "congestion_control": ran.controls[0],
+        "congestion_control": ran.controls.map(|[inside, _]| inside),
         // With the host's routing the other end is the remote server, whose control nobody knows here.
-        "far_congestion_control": config.net.has_far_tcp().then_some(&ran.controls[1]),
+        "far_congestion_control": ran.controls.filter(|_| config.net.has_far_tcp()).map(|[_, far]| far),
         "guest_day": config.guest_day,
         "exit_code": code,
         "signal": signal,

@@ -41,8 +41,8 @@ const LOOK: Duration = Duration::from_millis(10);
 #[derive(Debug)]
 pub(crate) struct Start<'a> {
     pub(crate) program: Found,
-    /// Its network.
-    pub(crate) network: &'a Namespace,
+    /// Its network; `None` leaves it where it is, with the caller's rights.
+    pub(crate) network: Option<&'a Namespace>,
     /// Variables for its environment.
     pub(crate) environment: Vec<(String, String)>,
     /// Content of its resolv.conf; `None` leaves the host's.
@@ -173,6 +173,9 @@ fn own_child(start: Start<'_>) -> Result<Kept<pid_namespace::Waiting, Line>> {
         let ready = || {
             // With quell the network is gone: the program ends with it.
             set_parent_process_death_signal(Some(Signal::KILL))?;
+            if start.network.is_none() {
+                return Ok(());
+            }
             prepare(&start)?;
             keep_only(CapabilitySet::empty())
                 .map(drop)
@@ -198,7 +201,7 @@ fn prepare(start: &Start<'_>) -> io::Result<()> {
     let user = start.user.as_ref().map(|user| user.user);
     let is_root = user.unwrap_or(geteuid().as_raw()) == 0;
     files::prepare(start.names.as_deref(), start.own_ids, is_root)?;
-    start.network.enter()?;
+    start.network.map_or(Ok(()), Namespace::enter)?;
     match &start.user {
         Some(user) => user.become_it(),
         None => Ok(()),

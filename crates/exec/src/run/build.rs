@@ -7,19 +7,21 @@ use quell_hosts::confine::capabilities::{CapabilitySet, keep_only};
 use quell_hosts::fd_holder::FdHolder;
 use quell_hosts::namespace::Namespace;
 use quell_link::Descriptor;
+use quell_measure::Direction;
 use quell_results::packets::LivePackets;
 use quell_scenario::World;
 use rustix::fs::{Access, access};
 use rustix::process::set_child_subreaper;
 
 use super::prepare::Prepared;
+use crate::attach::{Attachment, Detour};
 use crate::config::Config;
 use crate::control::ControlSocket;
 use crate::controls::Controls;
 use crate::error::{Doing as _, Error, Result};
 use crate::link::{self, LinkThread};
 use crate::net::Net;
-use crate::network::{Network, NetworkConfig};
+use crate::network::{Network, NetworkConfig, build_link, link_namespace, within};
 use crate::option_error::OptionError;
 use crate::program::Found;
 use crate::publish::Door;
@@ -32,6 +34,14 @@ use crate::subnet::Subnet;
 
 /// What stays as it is from here to the end of the run.
 pub(super) struct Ground {
+    /// What a program of its own is in; none where the link is in front of something else.
+    pub(super) hosts: Option<Hosts>,
+    /// Dropped last.
+    _fd_holder: Option<Arc<FdHolder>>,
+}
+
+/// The hosts at both ends of the link.
+pub(super) struct Hosts {
     pub(super) ipv6: bool,
     pub(super) subnet: Subnet,
     /// The name servers of the host.
@@ -43,14 +53,13 @@ pub(super) struct Ground {
     pub(super) network: Network,
     /// Controls that were loaded as BPF are there as long as somebody holds them.
     _loaded: Controls,
-    /// Dropped last.
-    _fd_holder: Option<Arc<FdHolder>>,
 }
 
 /// Everything stands, and nothing moves.
 pub(super) struct Built {
-    pub(super) program: Waiting,
+    pub(super) program: Option<Waiting>,
     pub(super) far: Option<Waiting>,
+    pub(super) detour: Option<Detour>,
     pub(super) results: Option<Results>,
     pub(super) packets: Option<LivePackets>,
     pub(super) link: LinkThread,
@@ -91,6 +100,7 @@ pub(super) fn build(config: &mut Config, prepared: Prepared) -> Result<Built> {
         plan: &config.plan,
         namespace: &network.link,
         mtu: config.mtu,
+        awaited: &[Direction::Reverse],
         changes: config.socket.is_some() || config.watcher.is_some(),
         ect1: config.ect1.as_deref(),
         is_l4s: controls.are_l4s(),
@@ -105,21 +115,71 @@ pub(super) fn build(config: &mut Config, prepared: Prepared) -> Result<Built> {
     let used = Controls::used(&controls, &network)?;
     give_up_rights(config)?;
     Ok(Built {
-        program: copies.program,
+        program: Some(copies.program),
         far: copies.far,
+        detour: None,
         results,
         packets,
         link,
         sockets,
         ground: Ground {
-            ipv6,
-            subnet: prepared.subnet,
-            names: prepared.names,
-            ecn,
-            controls: used,
-            network,
-            _loaded: controls,
+            hosts: Some(Hosts {
+                ipv6,
+                subnet: prepared.subnet,
+                names: prepared.names,
+                ecn,
+                controls: used,
+                network,
+                _loaded: controls,
+            }),
             _fd_holder: fd_holder,
+        },
+    })
+}
+
+/// Builds a link in front of what runs already, which notices nothing before the last step.
+pub(super) fn build_attached(config: &Config, attachment: &Attachment) -> Result<Built> {
+    let program = config.program.as_ref().map(|program| {
+        Waiting::fork(Start {
+            program: program.clone(),
+            network: None,
+            environment: config.variables.clone(),
+            names: None,
+            user: None,
+            own_ids: false,
+        })
+    });
+    let program = program.transpose()?;
+    let (namespace, without) = link_namespace()?;
+    let wires = Detour::wires(attachment, &namespace)?;
+    within(&namespace, || build_link(without))?;
+    let results = results(config)?;
+    let packets = packets(config, results.as_ref())?;
+    let link = LinkThread::start(link::Start {
+        plan: &config.plan,
+        namespace: &namespace,
+        mtu: attachment.mtu,
+        awaited: &Direction::BOTH,
+        changes: config.socket.is_some() || config.watcher.is_some(),
+        ect1: config.ect1.as_deref(),
+        is_l4s: [false; 2],
+        // It would keep the wires for a while.
+        fd_holder: None,
+        packets: packets.clone(),
+    })?;
+    let detour = Detour::begin(attachment, &wires)?;
+    give_up_rights(config)?;
+    Ok(Built {
+        program,
+        far: None,
+        detour: Some(detour),
+        results,
+        packets,
+        link,
+        sockets: None,
+        ground: Ground {
+            hosts: None,
+            _fd_holder: None,
         },
     })
 }
@@ -133,7 +193,7 @@ fn copies(config: &Config, prepared: &Prepared) -> Result<Copies> {
     };
     let start = |program: &Found, network, environment, names| Start {
         program: program.clone(),
-        network,
+        network: Some(network),
         environment,
         names,
         user: config.user.clone(),
@@ -144,7 +204,8 @@ fn copies(config: &Config, prepared: &Prepared) -> Result<Copies> {
         .has_names
         .then(|| prepared.names.inside(prepared.subnet));
     let environment = [variables.clone(), config.variables.clone()].concat();
-    let program = Waiting::fork(start(&config.program, &inside, environment, names))?;
+    let program = config.program.as_ref().ok_or(Error::Gone("the program"))?;
+    let program = Waiting::fork(start(program, &inside, environment, names))?;
     let far = config.far.as_ref();
     let far = far.map(|program| Waiting::fork(start(program, &outside, variables, None)));
     let far = far.transpose()?;
@@ -209,7 +270,7 @@ fn give_up_rights(config: &Config) -> Result<()> {
     for file in config.out.as_deref().into_iter().chain(socket) {
         may_write(file)?;
     }
-    if config.world != World::Live {
+    if config.world != World::Live || config.attachment.is_some() {
         set_child_subreaper(Some(rustix::process::getpid())).doing("look after orphans")?;
     }
     Ok(())

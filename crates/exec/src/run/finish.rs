@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use quell_scenario::World;
 
-use super::build::Ground;
+use super::build::Hosts;
 use super::outcome::Outcome;
 use super::start::Started;
 use super::watch::Watched;
@@ -45,6 +45,9 @@ pub(super) fn finish(mut config: Config, started: Started, watched: Watched) -> 
     // Nobody can ask any more, and the file is gone with the program.
     config.socket = None;
     let end = main_loop.finish()?;
+    if let Some(attachment) = &config.attachment {
+        attachment.wait_until_as_before();
+    }
     let (linked, limits, results) = (end.linked, end.limits, end.results);
     // A result without packets is one, and the program's end is known.
     let missing = packets.map(|packets| packets.finish(linked.ended));
@@ -59,15 +62,17 @@ pub(super) fn finish(mut config: Config, started: Started, watched: Watched) -> 
     summary.warnings = warnings(&config.plan, &linked.report, &counts, missing);
     let unwritten = unwritten.map(|error| format!("the packets are not in the result: {error}"));
     summary.warnings.extend(unwritten);
-    summary.warnings.extend(doubts(&config, &ground));
+    let hosts = ground.hosts.as_ref();
+    let doubts = hosts.map(|hosts| doubts(&config, hosts));
+    summary.warnings.extend(doubts.into_iter().flatten());
     let known = Known::of(&config.plan, limits.has_data(), &linked.report);
     let impact = impact(&summary, &known);
     let exec = report(&Ran {
         config: &config,
-        subnet: ground.subnet,
-        ipv6: ground.ipv6,
-        ecn: ground.network.ecn,
-        controls: &ground.controls,
+        subnet: hosts.map(|hosts| hosts.subnet),
+        ipv6: hosts.is_none_or(|hosts| hosts.ipv6),
+        ecn: hosts.map(|hosts| hosts.network.ecn),
+        controls: hosts.map(|hosts| &hosts.controls),
         ended: watched.ended,
         descendants: watched.descendants,
         connections: &connections,
@@ -93,28 +98,29 @@ pub(super) fn finish(mut config: Config, started: Started, watched: Watched) -> 
         limits,
         impact,
         exec,
+        gone: end.gone,
         folder,
     })
 }
 
 /// What puts the result in doubt because of where it ran.
-fn doubts(config: &Config, ground: &Ground) -> Vec<String> {
+fn doubts(config: &Config, hosts: &Hosts) -> Vec<String> {
     let mut doubts = Vec::new();
-    if config.world == World::Live {
+    if let (World::Live, Some(program)) = (config.world, &config.program) {
         doubts.extend(bypasses(
-            &config.program.name(),
+            &program.name(),
             &config.loopback,
-            ground.subnet,
+            hosts.subnet,
             &Surroundings {
                 variable: &|name| env::var(name).ok(),
                 is_there: &|path| path.symlink_metadata().is_ok(),
             },
         ));
     }
-    if config.net == Net::Nat && ground.names.are_of_loopback() {
+    if config.net == Net::Nat && hosts.names.are_of_loopback() {
         doubts.push(NO_NAMES.to_owned());
     }
     let needed = LinkMemory::of(&config.plan, config.mtu).window;
-    doubts.extend(ground.network.warnings(needed, ground.ecn));
+    doubts.extend(hosts.network.warnings(needed, hosts.ecn));
     doubts
 }

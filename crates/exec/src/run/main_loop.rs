@@ -12,10 +12,11 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use signal_hook::consts::SIGTERM;
 use signal_hook::iterator::Signals;
 
+use crate::attach::Detour;
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::link::{LinkThread, Linked};
-use crate::program::Ended;
+use crate::program::{Ended, FAILED};
 use crate::relay::{Bin, Counts, Relay};
 use crate::remote::Remote;
 use crate::results::Results;
@@ -31,6 +32,10 @@ const LINGER: Duration = Duration::from_secs(5);
 /// The calling thread, while the program runs.
 pub(super) struct MainLoop {
     pub(super) link: LinkThread,
+    /// Where the link is in front of what runs already.
+    pub(super) detour: Option<Detour>,
+    /// That this is gone, in words.
+    pub(super) gone: Option<String>,
     pub(super) remote: Remote,
     /// Changes that the judge and a watcher know of.
     pub(super) changes: usize,
@@ -50,6 +55,7 @@ pub(super) struct MainLoop {
 pub(super) struct End {
     pub(super) linked: Linked,
     pub(super) limits: Limits,
+    pub(super) gone: Option<String>,
     pub(super) results: Option<Results>,
     pub(super) watching: Option<Watching>,
 }
@@ -58,32 +64,48 @@ impl MainLoop {
     /// Until the program, its descendants and what they have sent are gone. How many descendants there were to wait for.
     pub(super) fn look_after(
         &mut self,
-        running: &Running,
+        running: Option<&Running>,
         config: &Config,
         relay: Option<&Relay>,
         far: Option<&Running>,
     ) -> Result<(Ended, usize)> {
-        let descriptor = running.descriptor();
+        let descriptor = running.map(Running::descriptor);
         let ended = loop {
-            if let Some(ended) = running.ended()? {
+            if let Some(attachment) = &config.attachment {
+                self.gone = self.gone.take().or_else(|| attachment.gone());
+            }
+            let ended = match running {
+                Some(running) => running.ended()?,
+                None => self.gone.is_some().then_some(Ended::Code(FAILED)),
+            };
+            if let Some(ended) = ended {
                 break ended;
             }
-            let mut ready = [PollFd::new(&descriptor, PollFlags::IN)];
+            let ready = descriptor.iter();
+            let mut ready: Vec<PollFd<'_>> = ready
+                .map(|descriptor| PollFd::new(descriptor, PollFlags::IN))
+                .collect();
             let patience = Timespec {
                 tv_sec: 0,
                 tv_nsec: TURN,
             };
             // A signal interrupts it, too.
             let _ = poll(&mut ready, Some(&patience));
-            for signal in self.signals.pending() {
-                running.signal(signal);
+            let mut signals = self.signals.pending();
+            match running {
+                Some(running) => signals.for_each(|signal| running.signal(signal)),
+                None if signals.next().is_some() => break Ended::Code(0),
+                None => {}
             }
             self.take_rows()?;
         };
         let spare = far.map(Running::id);
-        let descendants = running.end_descendants(config.wait, spare, || {
-            let _ = self.take_rows();
+        let descendants = running.map_or(0, |running| {
+            running.end_descendants(config.wait, spare, || {
+                let _ = self.take_rows();
+            })
         });
+        self.detour.iter_mut().for_each(Detour::end);
         self.pass_on_the_rest(relay);
         if let Some(far) = far {
             far.signal(SIGTERM);
@@ -185,6 +207,7 @@ impl MainLoop {
         Ok(End {
             linked,
             limits: self.judge.finish(),
+            gone: self.gone,
             results: self.results,
             watching: self.watching,
         })

@@ -1,4 +1,4 @@
-//! A program behind a link, from the first namespace to the report, in five steps.
+//! A program behind a link, or a link in front of what runs already, from the first namespace to the report, in five steps.
 //!
 //! The order matters: copies of the process while it has one thread; namespaces, sockets and the link while it has rights; then no rights
 //! any more; then the relay and the program. The calling thread stays in the host's network, where the relay's sockets to the world are.
@@ -25,8 +25,13 @@ pub const OWN_FAILURE: u8 = FAILED;
 ///
 /// The link, its namespaces or its relay could not be made, or failed; the program has then been ended.
 pub fn run(mut config: Config) -> Result<Result<Outcome, NotStarted>> {
-    let prepared = prepare::prepare(&config)?;
-    let built = build::build(&mut config, prepared)?;
+    let built = match &config.attachment {
+        Some(attachment) => build::build_attached(&config, attachment)?,
+        None => {
+            let prepared = prepare::prepare(&config)?;
+            build::build(&mut config, prepared)?
+        }
+    };
     let mut started = match start::start(&mut config, built)? {
         Ok(started) => started,
         Err(refused) => return Ok(Err(refused)),

@@ -25,6 +25,8 @@ pub struct Outcome {
     pub impact: UserImpact,
     /// All that is in `exec.json`.
     pub exec: Value,
+    /// That what the link was in front of is gone, in words.
+    pub gone: Option<String>,
     /// Where the result is.
     pub folder: Option<PathBuf>,
     /// Why it is nowhere although it was asked for: the program has run all the same.

@@ -6,7 +6,7 @@ use quell_hosts::child;
 use quell_hosts::terminal::Front;
 use quell_link::monotonic;
 use quell_results::packets::LivePackets;
-use signal_hook::consts::{SIGHUP, SIGTERM, SIGUSR1, SIGUSR2};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::Signals;
 
 use super::build::{Built, Ground};
@@ -25,7 +25,7 @@ use crate::watcher::Watching;
 /// The program runs.
 pub(super) struct Started {
     pub(super) main_loop: MainLoop,
-    pub(super) program: Running,
+    pub(super) program: Option<Running>,
     pub(super) relay: Option<Relay>,
     pub(super) far: Option<Running>,
     /// Whoever was in front of the terminal before.
@@ -40,8 +40,15 @@ pub(super) fn start(config: &mut Config, built: Built) -> Result<Result<Started,
     let ground = built.ground;
     let link = built.link;
     let front = Front::now();
-    child::leave_keys_to_others();
-    let signals = Signals::new([SIGTERM, SIGHUP, SIGUSR1, SIGUSR2]).doing("catch signals")?;
+    let signals = match &built.program {
+        Some(_) => {
+            child::leave_keys_to_others();
+            Signals::new([SIGTERM, SIGHUP, SIGUSR1, SIGUSR2])
+        }
+        // The keys are for the link alone.
+        None => Signals::new([SIGTERM, SIGHUP, SIGINT]),
+    };
+    let signals = signals.doing("catch signals")?;
     let far = match built.far.map(Waiting::start).transpose()?.transpose() {
         Ok(far) => far,
         Err(refused) => return Ok(Err(refused)),
@@ -55,15 +62,16 @@ pub(super) fn start(config: &mut Config, built: Built) -> Result<Result<Started,
     let remote = Remote::new(link.asks(), epoch, config.plan.clone());
     let interval = config.plan.scenario().run.interval;
     let (bins, bins_out) = mpsc::channel();
-    let relay = built.sockets.map(|sockets| {
+    let relay = built.sockets.zip(ground.hosts.as_ref());
+    let relay = relay.map(|(sockets, hosts)| {
         let targets = Targets {
-            subnet: ground.subnet,
-            servers: ground.names.servers.clone(),
+            subnet: hosts.subnet,
+            servers: hosts.names.servers.clone(),
             loopback: config.loopback.clone(),
         };
         let config = RelayConfig {
             targets,
-            ipv6: ground.ipv6,
+            ipv6: hosts.ipv6,
             epoch,
             bin: interval,
             bins,
@@ -79,16 +87,24 @@ pub(super) fn start(config: &mut Config, built: Built) -> Result<Result<Started,
     if let Some(socket) = &config.socket {
         socket.answer(remote.clone())?;
     }
-    let program = match built.program.start()? {
+    if let Some((line, say)) = &config.announcement {
+        say(line);
+    }
+    let program = match built.program.map(Waiting::start).transpose()?.transpose() {
         Ok(program) => program,
         Err(refused) => return Ok(Err(refused)),
     };
-    remote.program_runs(program.id());
+    // Only what is behind the link is joined.
+    if let (Some(program), None) = (&program, &config.attachment) {
+        remote.program_runs(program.id());
+    }
     let plan = &config.plan;
     let mut judge = Judge::new(plan.capacities(), relay.is_some(), plan.rtt(), interval);
     judge.follow(&plan.changes(), plan.later());
     let main_loop = MainLoop {
         link,
+        detour: built.detour,
+        gone: None,
         remote,
         changes: 0,
         watching,

@@ -1,4 +1,4 @@
-//! From the start of the program until all that it has started and sent is gone.
+//! From the start of the program until all that it has started and sent is gone, or a link in front of something else is to end.
 
 use std::time::Duration;
 
@@ -19,11 +19,11 @@ pub(super) struct Watched {
 
 /// Looks after the program. Where that fails, the program is ended.
 pub(super) fn watch(config: &Config, started: &mut Started) -> Result<Watched> {
-    let (program, far) = (&started.program, started.far.as_ref());
+    let (program, far) = (started.program.as_ref(), started.far.as_ref());
     let looked_after = started
         .main_loop
         .look_after(program, config, started.relay.as_ref(), far);
-    if looked_after.is_err() {
+    if let (Err(_), Some(program)) = (&looked_after, program) {
         program.signal(SIGTERM);
         program.end_descendants(Duration::ZERO, None, || {});
     }

@@ -3,8 +3,8 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, ValueEnum};
-use quell_exec::Ecn;
+use clap::{Arg, ArgGroup, ArgMatches, Args, Command, FromArgMatches, ValueEnum};
+use quell_exec::{Ecn, Target};
 
 use crate::arguments::{GuestPlace, Patience, VIRTUAL};
 use crate::expectations::Expected;
@@ -14,43 +14,20 @@ const WATCH: &str = "While it runs";
 const LINK: &str = "Link";
 const HOSTS: &str = "Hosts";
 const RESULTS: &str = "Results";
+const ATTACH: &str = "In front of what runs already, as root";
 
 /// What the link has already that `--join` names.
+#[rustfmt::skip]
 const NOT_BESIDE_JOIN: [&str; 34] = [
-    "down",
-    "up",
-    "rate",
-    "down_trace",
-    "up_trace",
-    "rtt",
-    "delay",
-    "loss",
-    "jitter",
-    "queue",
-    "down_queue",
-    "up_queue",
-    "scenario",
-    "sets",
-    "at",
-    "mtu",
-    "net",
-    "host_loopback",
-    "publish",
-    "dns",
-    "ipv4_only",
-    "subnet",
-    "cc",
-    "far_cc",
-    "ecn",
-    "ect1",
-    "far",
-    "user",
-    "name",
-    "control",
-    "page",
-    "out",
-    "json",
-    "world",
+    "down", "up", "rate", "down_trace", "up_trace", "rtt", "delay", "loss", "jitter", "queue", "down_queue", "up_queue", "scenario", "sets",
+    "at", "mtu", "net", "host_loopback", "publish", "dns", "ipv4_only", "subnet", "cc", "far_cc", "ecn", "ect1", "far", "user", "name",
+    "control", "page", "out", "json", "world",
+];
+
+/// What a link in front of something else does not have.
+#[rustfmt::skip]
+const NOT_ATTACHED: [&str; 14] = [
+    "join", "net", "host_loopback", "publish", "dns", "ipv4_only", "subnet", "mtu", "cc", "far_cc", "ecn", "far", "user", "kernel",
 ];
 
 /// `quell exec`.
@@ -58,9 +35,40 @@ const NOT_BESIDE_JOIN: [&str; 34] = [
 pub(crate) struct Exec {
     #[command(flatten)]
     pub(crate) behind: Behind,
-    /// The program and its arguments [default: $SHELL]
+    #[command(flatten)]
+    pub(crate) attach: Attach,
+    /// The program and its arguments [default: $SHELL; none with --container, --pid and --netns, where a program runs beside the link, as it is]
     #[arg(value_name = "PROGRAM", trailing_var_arg = true)]
     pub(crate) program: Vec<OsString>,
+}
+
+/// What runs already, and is to be behind the link.
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("attached").args(["container", "pid", "netns"]).conflicts_with_all(NOT_ATTACHED))]
+pub(crate) struct Attach {
+    /// Put the link in front of this container of Docker or Podman, until Ctrl-C or the end of PROGRAM
+    #[arg(long, value_name = "NAME", help_heading = ATTACH)]
+    container: Option<String>,
+    /// The same for the network of this process
+    #[arg(long, value_name = "N", help_heading = ATTACH)]
+    pid: Option<u32>,
+    /// The same for the network namespace of this file, such as /run/netns/NAME
+    #[arg(long, value_name = "PATH", help_heading = ATTACH)]
+    netns: Option<PathBuf>,
+    /// Its interface, as it is called inside [default: the only one]
+    #[arg(long, value_name = "NAME", requires = "attached", help_heading = ATTACH)]
+    pub(crate) interface: Option<String>,
+}
+
+impl Attach {
+    /// What the link is to be put in front of.
+    pub(crate) fn target(&self) -> Option<Target> {
+        match (&self.container, self.pid, &self.netns) {
+            (Some(name), ..) => Some(Target::Container(name.clone())),
+            (None, Some(process), _) => Some(Target::Process(process)),
+            (None, None, path) => path.clone().map(Target::Namespace),
+        }
+    }
 }
 
 /// `quell shell`.

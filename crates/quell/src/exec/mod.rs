@@ -1,4 +1,4 @@
-//! `quell exec` and `quell shell`: a program behind a link.
+//! `quell exec` and `quell shell`: a program behind a link, or a link in front of what runs already.
 //!
 //! The exit code is the program's own, as with env(1); 125 where quell fails, 126 and 127 where the program cannot be started. Standard
 //! output is the program's; the report goes to standard error when the program has ended.
@@ -20,8 +20,8 @@ use std::time::Duration;
 use quell_exec::program::words;
 use quell_exec::run::OWN_FAILURE;
 use quell_exec::{
-    Config, ControlSocket, Door, Ecn, Ended, Error, Found, LinkOptions, Loopback, Names, Net,
-    OptionError, Outcome, Plan, Published, named, results,
+    Attachment, Config, ControlSocket, Door, Ecn, Ended, Error, Found, LinkOptions, Loopback,
+    Names, Net, OptionError, Outcome, Plan, Published, Target, named, results,
 };
 use quell_experiment::expectation::Fitted;
 use quell_experiment::link_profile::LinkProfile;
@@ -42,12 +42,52 @@ use crate::output::page::{complain, say};
 
 /// Runs the program; the exit code of this process.
 pub(crate) fn exec(arguments: &Exec) -> u8 {
-    match arguments.program.is_empty() {
-        true => shell_behind(&arguments.behind),
-        false => end(plan(&arguments.behind)
+    let behind_it = &arguments.behind;
+    match (arguments.attach.target(), arguments.program.is_empty()) {
+        (Some(target), _) => end(in_front(arguments, target)),
+        (None, true) => shell_behind(behind_it),
+        (None, false) => end(plan(behind_it)
             .map_err(ExecFailure::own)
-            .and_then(|plan| behind(&arguments.behind, plan, arguments.program.clone(), &[]))),
+            .and_then(|plan| behind(behind_it, plan, arguments.program.clone(), &[]))),
     }
+}
+
+/// Puts the link in front of what runs already; the exit code of this process.
+fn in_front(all: &Exec, target: Target) -> Result<u8, ExecFailure> {
+    let arguments = &all.behind;
+    NoEffect::check([(
+        arguments.world == ExecWorld::Virtual,
+        "--world virtual: nothing runs in a guest yet, so no link is put in front of it; leave one of both out",
+    )])
+    .map_err(ExecFailure::own)?;
+    let plan = plan(arguments).map_err(ExecFailure::own)?;
+    let expected = arguments.expected.fit_program(plan.scenario());
+    let expected = expected.map_err(|failure| ExecFailure::own(failure.message))?;
+    let program = (!all.program.is_empty()).then(|| Found::new(&all.program));
+    let program = program.transpose()?;
+    let name = arguments.name.clone().unwrap_or_else(|| target.name());
+    let attachment = Attachment::find(target, all.attach.interface.as_deref());
+    let attachment = attachment.map_err(ExecFailure::own)?;
+    let end = program.as_ref().map_or("Ctrl-C".to_owned(), |program| {
+        format!("the end of {}", program.name())
+    });
+    let mut line = format!("in front of {}; {end} takes it away", attachment.describe());
+    let programs = Programs { program, far: None };
+    let mut config = config(arguments, plan, programs, &[], None)?;
+    config.attachment = Some(attachment);
+    // One that nobody has asked for may be taken.
+    if let (None, Ok(place)) = (&config.socket, named::place(&name)) {
+        config.socket = Some(ControlSocket::bind(&place).map_err(ExecFailure::own)?);
+    }
+    if arguments.control.is_none() && config.socket.is_some() {
+        line += &format!("; `quell link set {name} down=5mbit` changes it");
+    }
+    if !arguments.quiet {
+        config.plan.traces().iter().for_each(|trace| say(trace));
+        config.announcement = Some((line, say));
+    }
+    let outcome = quell_exec::run(config).map_err(ExecFailure::own)??;
+    Ok(print(arguments, &outcome, &expected, None))
 }
 
 /// Runs a shell; the exit code of this process.
@@ -192,15 +232,14 @@ fn behind(
     variables: &[(String, String)],
 ) -> Result<u8, ExecFailure> {
     let programs = Programs {
-        program: Found::new(&program)?,
+        program: Some(Found::new(&program)?),
         far: match &arguments.far {
             Some(command) => Some(Found::new(&words(command).map_err(ExecFailure::own)?)?),
             None => None,
         },
     };
-    if let Some(name) = &arguments.join {
-        let ended =
-            quell_exec::join(name, &programs.program, variables).map_err(ExecFailure::own)??;
+    if let (Some(name), Some(program)) = (&arguments.join, &programs.program) {
+        let ended = quell_exec::join(name, program, variables).map_err(ExecFailure::own)??;
         return Ok(ended.code());
     }
     let expected = arguments.expected.fit_program(plan.scenario());
@@ -223,14 +262,14 @@ fn behind(
 
 /// The programs at both ends of the link.
 struct Programs {
-    program: Found,
+    program: Option<Found>,
     /// At the far edge.
     far: Option<Found>,
 }
 
 impl Programs {
     fn all(&self) -> Vec<&Found> {
-        [&self.program].into_iter().chain(&self.far).collect()
+        self.program.iter().chain(&self.far).collect()
     }
 }
 
@@ -271,6 +310,8 @@ fn config(
     let depth = env::var("QUELL_DEPTH").ok();
     Ok(Config {
         depth: depth.and_then(|depth| depth.parse().ok()).unwrap_or(0),
+        attachment: None,
+        announcement: None,
         program: programs.program,
         variables: variables.to_vec(),
         far: programs.far,
@@ -366,6 +407,9 @@ fn print(
         let name = signal_hook::low_level::signal_name(signal);
         let name = name.map_or_else(|| signal.to_string(), str::to_owned);
         complain(&format!("{named} was ended by signal {name}"));
+    }
+    if let Some(gone) = &outcome.gone {
+        complain(gone);
     }
     if !arguments.quiet {
         report(outcome).iter().for_each(|line| say(line));

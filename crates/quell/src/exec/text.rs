@@ -34,20 +34,27 @@ pub(crate) fn report(outcome: &Outcome) -> Vec<String> {
     )];
     lines.extend(sides(&outcome.links, outcome.summary.duration_s));
     lines.push(format!("  felt  {}", outcome.impact.sentence));
+    lines.extend(
+        exec["attached"]
+            .as_str()
+            .map(|what| format!("  at    {what}")),
+    );
     let far = match exec["far_congestion_control"].as_str() {
         Some(control) => format!("{control} at the far edge"),
         None => "what the remote servers use at the other end".to_owned(),
     };
     let tcp = format!("{} in the program, {far}", text("congestion_control"));
-    lines.push(match text("net").as_str() {
-        "relay" => format!(
+    lines.extend(match text("net").as_str() {
+        // Whose TCP it is, nobody knows here.
+        "attached" => None,
+        "relay" => Some(format!(
             "  TCP   {tcp}, by a relay: {}{}{}{}",
             counted(relay("connections"), "connection"),
             others(relay("reset"), "reset"),
             others(relay("unreachable"), "unreachable"),
             others(relay("cut"), "cut"),
-        ),
-        _ => format!("  TCP   {tcp}"),
+        )),
+        _ => Some(format!("  TCP   {tcp}")),
     });
     lines.extend(code_points(exec).map(|ecn| format!("  ECN   {ecn}")));
     for (name, beyond, shares) in [
@@ -95,8 +102,12 @@ fn code_points(exec: &Value) -> Option<String> {
         }
     };
     let [[down, to_program], [up, to_far]] = all.map(|way| way.map(|counts| words(&counts)));
+    let [near, far] = match exec["attached"].is_null() {
+        true => ["the program", "the far edge"],
+        false => ["what is behind the link", "the other side"],
+    };
     Some(format!(
-        "the far edge sent {down}, of which the program received {to_program}; the program sent {up}, of which the far edge received {to_far}"
+        "{far} sent {down}, of which {near} received {to_program}; {near} sent {up}, of which {far} received {to_far}"
     ))
 }
 

@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 
 mod alike;
+mod attached;
 mod beside;
 mod clients;
 mod containers;
@@ -56,6 +57,7 @@ fn cases() -> Vec<Case> {
         terminal::CASES,
         traces::CASES,
         alike::CASES,
+        attached::CASES,
         containers::CASES,
     ]
     .concat()
