@@ -21,7 +21,7 @@
 use quell_aqm::link_trace::{ChanceTrace, RateTrace, Trace};
 use quell_units::{Rate, Time, notation};
 
-use super::number::scaled;
+use super::number::{lines, scaled};
 use super::path::PathRows;
 use super::{MOST_ENTRIES, TextError};
 use crate::path_course::PARTS;
@@ -110,7 +110,7 @@ impl Rows {
             values: Vec::new(),
             end: None,
         };
-        for (number, line) in super::rates::lines(text) {
+        for (number, line) in lines(text) {
             rows.add(number, line)?;
         }
         Ok(rows)

@@ -2,13 +2,14 @@
 
 use quell_units::Time;
 
+use super::number::lines;
 use super::path::PathRows;
-use super::{MOST_ENTRIES, TextError, rates};
+use super::{MOST_ENTRIES, TextError};
 
 pub(super) fn parse(text: &str, interval: Time) -> Result<PathRows, TextError> {
     let (mut times, mut values) = (Vec::new(), Vec::new());
     let mut length = Time::ZERO;
-    for (number, line) in rates::lines(text) {
+    for (number, line) in lines(text) {
         let Some(millis) = line.parse().ok().filter(|millis| *millis <= 10_000) else {
             let allowed = "must be one delay up to 10000, in whole milliseconds";
             return Err(TextError::new(number, line, allowed));

@@ -6,7 +6,7 @@
 use quell_aqm::link_trace::{ChanceTrace, Trace};
 use quell_units::Rate;
 
-use super::number::scaled;
+use super::number::{lines, scaled};
 use super::summary::{in_words, mean_of, summary};
 use super::{Format, TextError, csv, mahimahi, rates, without_mark};
 
@@ -20,7 +20,7 @@ const SLOWEST: Rate = Rate::from_bps(50_000);
 /// It could well be another one. The error says what to write.
 pub fn guess(text: &str) -> Result<Format, TextError> {
     let text = without_mark(text);
-    let Some((number, first)) = rates::lines(text).next() else {
+    let Some((number, first)) = lines(text).next() else {
         return Ok(Format::Csv);
     };
     if first.starts_with(['{', '[']) {
@@ -46,7 +46,7 @@ pub fn guess(text: &str) -> Result<Format, TextError> {
 
 /// A column of numbers without a heading: milliseconds of chances, or rates.
 fn column(text: &str, (number, first): (usize, &str)) -> Result<Format, TextError> {
-    let all_numbers = rates::lines(text).all(|(_, line)| scaled(line, 1).is_some());
+    let all_numbers = lines(text).all(|(_, line)| scaled(line, 1).is_some());
     let because = match mahimahi::parse(text) {
         Ok(chances) => match doubt(&chances) {
             None => return Ok(Format::Mahimahi),

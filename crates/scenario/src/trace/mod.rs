@@ -158,7 +158,7 @@ pub fn parse(text: &str, format: Format) -> Result<Trace, TextError> {
 
 /// Whether a text has rates, and whether it has delays or losses: by the header of csv, or the models of netem-trace.
 pub fn content(text: &str) -> (bool, bool) {
-    let first = rates::lines(without_mark(text)).next();
+    let first = number::lines(without_mark(text)).next();
     let first = first.map_or("", |(_, line)| line);
     let has_path = match first.starts_with(['{', '[']) {
         true => ["DelayConfig", "DelayPattern", "LossConfig", "LossPattern"]

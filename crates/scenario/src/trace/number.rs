@@ -1,4 +1,14 @@
-//! Decimal numbers, exactly.
+//! Lines, and decimal numbers, exactly.
+
+/// The lines that say something, from 1.
+pub(super) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let lines = text.lines().enumerate();
+    let content = lines.map(|(index, line)| {
+        let content = line.split('#').next().unwrap_or_default();
+        (index + 1, content.trim())
+    });
+    content.filter(|(_, line)| !line.is_empty())
+}
 
 /// `text` times `unit`, rounded to the nearest whole number; `None` if it is no number from zero on, or too large. Takes what programs
 /// write: `12`, `0.25`, `1.5e-3`.

@@ -6,6 +6,7 @@ use quell_aqm::link_trace::RateTrace;
 use quell_units::Time;
 
 use super::csv::rate;
+use super::number::lines;
 use super::{MOST_ENTRIES, Spacing, TextError};
 
 pub(super) fn parse(text: &str, spacing: Spacing) -> Result<RateTrace, TextError> {
@@ -32,14 +33,4 @@ pub(super) fn parse(text: &str, spacing: Spacing) -> Result<RateTrace, TextError
         end += spacing.interval;
     }
     RateTrace::new(steps, end).map_err(TextError::whole)
-}
-
-/// The lines that say something, from 1.
-pub(super) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    let lines = text.lines().enumerate();
-    let content = lines.map(|(index, line)| {
-        let content = line.split('#').next().unwrap_or_default();
-        (index + 1, content.trim())
-    });
-    content.filter(|(_, line)| !line.is_empty())
 }
