@@ -8,7 +8,7 @@ use quell_units::Rate;
 
 use super::number::{lines, scaled};
 use super::summary::{in_words, mean_of, summary};
-use super::{Format, TextError, csv, mahimahi, rates, without_mark};
+use super::{Format, TextError, csv, mahimahi, without_mark};
 
 /// No packet-delivery trace of a network that people record has less: chances that are on average further apart than 240 ms.
 const SLOWEST: Rate = Rate::from_bps(50_000);
