@@ -10,14 +10,18 @@
 //! leave before its time.
 //!
 //! Losses, jitter and reordering are drawn from one stream, a fixed number of draws for each packet, in integers; copies and damage each
-//! from one of their own, so that they move no other draw. A path that was never impaired draws nothing.
+//! from one of their own, so that they move no other draw. A path that was never impaired draws nothing. [Rules](rules) judge what is not lost.
 //!
 //! Impairments may [change](Impairer::set) at any time: they hold for packets that start their transmission from then on. A bad path stays bad, what
 //! is on hold stays so, and the order is kept.
 
+pub mod rules;
+
 use alloc::format;
+use alloc::vec::Vec;
 
 use crate::units::{Probability, Random, Time};
+use rules::{Active, Header, Outcome, Rule, RuleCounts};
 
 /// The impairments of packets of one direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -62,34 +66,42 @@ impl Impairment {
 }
 
 /// What happened to packets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Counts {
-    /// Packets that were lost.
+    /// Packets that were lost, or dropped by a rule.
     pub lost: u64,
     /// Copies that were made.
     pub duplicated: u64,
     /// Packets that were damaged.
     pub corrupted: u64,
+    /// What came to each rule, in their order.
+    pub rules: Vec<RuleCounts>,
 }
 
 impl Counts {
-    /// The sum of both.
+    /// The sum of both; rules are the same where they have the same name.
     #[must_use]
-    pub fn plus(self, other: Self) -> Self {
-        Self {
-            lost: self.lost + other.lost,
-            duplicated: self.duplicated + other.duplicated,
-            corrupted: self.corrupted + other.corrupted,
-        }
+    pub fn plus(self, other: &Self) -> Self {
+        self.join(other, |one, other| one + other)
     }
     /// What was counted since `before`.
     #[must_use]
-    pub fn since(self, before: Self) -> Self {
-        Self {
-            lost: self.lost - before.lost,
-            duplicated: self.duplicated - before.duplicated,
-            corrupted: self.corrupted - before.corrupted,
+    pub fn since(self, before: &Self) -> Self {
+        self.join(before, |now, before| now - before)
+    }
+
+    fn join(mut self, other: &Self, with: fn(u64, u64) -> u64) -> Self {
+        self.lost = with(self.lost, other.lost);
+        self.duplicated = with(self.duplicated, other.duplicated);
+        self.corrupted = with(self.corrupted, other.corrupted);
+        for rule in &other.rules {
+            let mut own = self.rules.iter_mut();
+            match own.find(|own| own.name == rule.name) {
+                Some(own) => own.join(rule, with),
+                None => self.rules.push(rule.clone()),
+            }
         }
+        self
     }
 }
 
@@ -131,6 +143,8 @@ pub struct Impairer {
     is_bad: bool,
     /// When the last packet left that was not held back.
     last: Time,
+    rules: Vec<Active>,
+    /// Without those of the rules.
     counts: Counts,
 }
 
@@ -146,12 +160,30 @@ impl Impairer {
             draws_more: false,
             is_bad: false,
             last: Time::ZERO,
+            rules: Vec::new(),
             counts: Counts::default(),
         };
         if let Some(impairment) = impairment {
             path.set(impairment);
         }
         path
+    }
+
+    /// With these rules for what is not lost, each of which draws from a stream of its own of this seed and component.
+    #[must_use]
+    pub fn with_rules(mut self, rules: &[Rule], seed: u64, component: &str) -> Self {
+        let rules = rules.iter();
+        self.rules = rules
+            .map(|rule| Active::new(rule.clone(), seed, component))
+            .collect();
+        self
+    }
+
+    /// Gives the rule at this place another probability from now on.
+    pub fn set_rule(&mut self, place: usize, probability: Probability) {
+        if let Some(active) = self.rules.get_mut(place) {
+            active.rule.probability = probability;
+        }
     }
 
     /// Impairs packets like this from now on. Where a good path cannot become bad, it is good.
@@ -161,9 +193,19 @@ impl Impairer {
         self.impairment = Some(impairment);
     }
 
-    /// Whether packets have to be judged: an impairment was set.
+    /// Whether packets have to be judged: an impairment was set, or there are rules.
     pub fn is_in_use(&self) -> bool {
+        self.may_delay() || self.has_rules()
+    }
+
+    /// Whether packets may be delayed: an impairment was set.
+    pub fn may_delay(&self) -> bool {
         self.impairment.is_some()
+    }
+
+    /// Whether there are rules, which look at headers.
+    pub fn has_rules(&self) -> bool {
+        !self.rules.is_empty()
     }
 
     /// Whether packets may be damaged.
@@ -172,8 +214,9 @@ impl Impairer {
             .is_some_and(|impairment| impairment.corrupt > Probability::ZERO)
     }
 
-    /// What becomes of the packet that leaves the link at `end`; `None` if it is lost. Ends never run backwards.
-    pub fn judge(&mut self, end: Time) -> Option<Fate> {
+    /// What becomes of the packet with this header, which rules may change, that leaves the link at `end`; `None` if it is lost. Ends never
+    /// run backwards.
+    pub fn judge(&mut self, end: Time, header: &mut Header) -> Option<Fate> {
         let Impairment {
             loss,
             reorder,
@@ -185,7 +228,7 @@ impl Impairer {
         let change = if self.is_bad { loss.leave } else { loss.enter };
         self.is_bad ^= self.random.chance(change);
         let chance = if self.is_bad { loss.bad } else { loss.good };
-        let is_lost = self.random.chance(chance);
+        let mut is_lost = self.random.chance(chance);
         let is_held = self.random.chance(reorder);
         // Draws are finer than nanoseconds.
         let draw = u128::from(self.random.u64()) * u128::from(jitter.as_nanos());
@@ -196,6 +239,11 @@ impl Impairer {
             let is_damaged = self.damages.chance(corrupt);
             let place = self.damages.u64();
             damage = is_damaged.then_some(place);
+        }
+        for active in &mut self.rules {
+            let outcome = active.judge(header, end, !is_lost);
+            is_lost |= outcome == Outcome::Drop;
+            is_doubled |= outcome == Outcome::Copy;
         }
         if is_lost {
             self.counts.lost += 1;
@@ -223,7 +271,11 @@ impl Impairer {
 
     /// What has happened so far.
     pub fn counts(&self) -> Counts {
-        self.counts
+        let rules = self.rules.iter();
+        Counts {
+            rules: rules.map(|active| active.counts.clone()).collect(),
+            ..self.counts.clone()
+        }
     }
 }
 
@@ -238,7 +290,7 @@ mod tests {
     /// What becomes of packets 10 µs apart.
     fn fates(impairment: Impairment) -> Vec<Option<Time>> {
         let mut path = Impairer::new(Some(impairment), 3, "path");
-        let fates = (0..PACKETS).map(|n| path.judge(US(10 * n)));
+        let fates = (0..PACKETS).map(|n| path.judge(US(10 * n), &mut Header::default()));
         fates.map(|fate| fate.map(|fate| fate.at)).collect()
     }
 
@@ -300,7 +352,7 @@ mod tests {
             for (_, impairment) in changes.iter().filter(|(before, _)| *before == n) {
                 path.set(*impairment);
             }
-            path.judge(US(10 * n))
+            path.judge(US(10 * n), &mut Header::default())
         });
         (fates.collect(), path.counts())
     }
