@@ -24,7 +24,7 @@ use crate::units::{Probability, Random, Time};
 use rules::{Active, Header, Outcome, Rule, RuleCounts};
 
 /// The impairments of packets of one direction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Impairment {
     /// Losses.
     pub loss: Loss,
@@ -38,6 +38,8 @@ pub struct Impairment {
     pub duplicate: Probability,
     /// The share of packets of which one bit behind the IP header is flipped.
     pub corrupt: Probability,
+    /// Rules for what is not lost, in their order. Of them only the probabilities [change](Impairer::set).
+    pub rules: Vec<Rule>,
 }
 
 /// Probabilities of the model of Gilbert and Elliott.
@@ -79,7 +81,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// The sum of both; rules are the same where they have the same name.
+    /// The sum of both, of one path.
     #[must_use]
     pub fn plus(self, other: &Self) -> Self {
         self.join(other, |one, other| one + other)
@@ -94,12 +96,11 @@ impl Counts {
         self.lost = with(self.lost, other.lost);
         self.duplicated = with(self.duplicated, other.duplicated);
         self.corrupted = with(self.corrupted, other.corrupted);
-        for rule in &other.rules {
-            let mut own = self.rules.iter_mut();
-            match own.find(|own| own.name == rule.name) {
-                Some(own) => own.join(rule, with),
-                None => self.rules.push(rule.clone()),
-            }
+        if self.rules.is_empty() {
+            self.rules.clone_from(&other.rules);
+        } else {
+            let both = self.rules.iter_mut().zip(&other.rules);
+            both.for_each(|(own, other)| own.join(other, with));
         }
         self
     }
@@ -133,8 +134,11 @@ impl Fate {
 /// One direction of a path.
 #[derive(Debug, Clone)]
 pub struct Impairer {
-    /// `None` until there is one.
-    impairment: Option<Impairment>,
+    /// Without its rules.
+    impairment: Impairment,
+    /// Whether an impairment was set that is more than rules.
+    may_delay: bool,
+    rules: Vec<Active>,
     random: Random,
     copies: Random,
     damages: Random,
@@ -143,8 +147,6 @@ pub struct Impairer {
     is_bad: bool,
     /// When the last packet left that was not held back.
     last: Time,
-    rules: Vec<Active>,
-    /// Without those of the rules.
     counts: Counts,
 }
 
@@ -153,54 +155,46 @@ impl Impairer {
     pub fn new(impairment: Option<Impairment>, seed: u64, component: &str) -> Self {
         let stream = |of: &str| Random::new(seed, &format!("{component}.{of}"));
         let mut path = Self {
-            impairment: None,
+            impairment: Impairment::default(),
+            may_delay: false,
+            rules: Vec::new(),
             random: stream("impair"),
             copies: stream("duplicate"),
             damages: stream("corrupt"),
             draws_more: false,
             is_bad: false,
             last: Time::ZERO,
-            rules: Vec::new(),
             counts: Counts::default(),
         };
         if let Some(impairment) = impairment {
+            let rules = impairment.rules.iter();
+            let active = |rule: &Rule| Active::new(rule, stream(&format!("rule.{}", rule.name)));
+            path.rules = rules.map(active).collect();
             path.set(impairment);
         }
         path
     }
 
-    /// With these rules for what is not lost, each of which draws from a stream of its own of this seed and component.
-    #[must_use]
-    pub fn with_rules(mut self, rules: &[Rule], seed: u64, component: &str) -> Self {
-        let rules = rules.iter();
-        self.rules = rules
-            .map(|rule| Active::new(rule.clone(), seed, component))
-            .collect();
-        self
-    }
-
-    /// Gives the rule at this place another probability from now on.
-    pub fn set_rule(&mut self, place: usize, probability: Probability) {
-        if let Some(active) = self.rules.get_mut(place) {
-            active.rule.probability = probability;
-        }
-    }
-
     /// Impairs packets like this from now on. Where a good path cannot become bad, it is good.
-    pub fn set(&mut self, impairment: Impairment) {
+    pub fn set(&mut self, mut impairment: Impairment) {
+        let rules = core::mem::take(&mut impairment.rules);
+        self.may_delay |= rules.is_empty() || impairment != Impairment::default();
+        for (active, rule) in self.rules.iter_mut().zip(rules) {
+            active.rule.probability = rule.probability;
+        }
         self.is_bad &= impairment.loss.enter > Probability::ZERO;
         self.draws_more |= impairment.duplicate.max(impairment.corrupt) > Probability::ZERO;
-        self.impairment = Some(impairment);
+        self.impairment = impairment;
     }
 
-    /// Whether packets have to be judged: an impairment was set, or there are rules.
+    /// Whether packets have to be judged: an impairment was set.
     pub fn is_in_use(&self) -> bool {
-        self.may_delay() || self.has_rules()
+        self.may_delay || self.has_rules()
     }
 
-    /// Whether packets may be delayed: an impairment was set.
+    /// Whether packets may be delayed: an impairment was set that is more than rules.
     pub fn may_delay(&self) -> bool {
-        self.impairment.is_some()
+        self.may_delay
     }
 
     /// Whether there are rules, which look at headers.
@@ -210,12 +204,10 @@ impl Impairer {
 
     /// Whether packets may be damaged.
     pub fn damages(&self) -> bool {
-        self.impairment
-            .is_some_and(|impairment| impairment.corrupt > Probability::ZERO)
+        self.impairment.corrupt > Probability::ZERO
     }
 
-    /// What becomes of the packet with this header, which rules may change, that leaves the link at `end`; `None` if it is lost. Ends never
-    /// run backwards.
+    /// What becomes of the packet that leaves the link at `end`; `None` if it is lost. Ends never run backwards. Rules may change its header.
     pub fn judge(&mut self, end: Time, header: &mut Header) -> Option<Fate> {
         let Impairment {
             loss,
@@ -224,7 +216,8 @@ impl Impairer {
             jitter,
             duplicate,
             corrupt,
-        } = self.impairment.unwrap_or_default();
+            rules: _,
+        } = self.impairment;
         let change = if self.is_bad { loss.leave } else { loss.enter };
         self.is_bad ^= self.random.chance(change);
         let chance = if self.is_bad { loss.bad } else { loss.good };
@@ -350,7 +343,7 @@ mod tests {
         let mut path = Impairer::new(None, 3, "path");
         let fates = (0..PACKETS / 10).map(|n| {
             for (_, impairment) in changes.iter().filter(|(before, _)| *before == n) {
-                path.set(*impairment);
+                path.set(impairment.clone());
             }
             path.judge(US(10 * n), &mut Header::default())
         });
@@ -379,17 +372,18 @@ mod tests {
             hold: US(500),
             ..losing(20)
         };
-        let (constant, _) = with_changes(&[(0, all)]);
-        let (changed, _) = with_changes(&[(0, all), (5_000, losing(1_000))]);
+        let all = || all.clone();
+        let (constant, _) = with_changes(&[(0, all())]);
+        let (changed, _) = with_changes(&[(0, all()), (5_000, losing(1_000))]);
         assert_eq!(constant[..5_000], changed[..5_000]);
         assert!(
             changed[5_000..].iter().all(Option::is_none),
             "loss 1 delivers nothing"
         );
-        let (undone, _) = with_changes(&[(0, all), (5_000, losing(500)), (5_000, all)]);
+        let (undone, _) = with_changes(&[(0, all()), (5_000, losing(500)), (5_000, all())]);
         assert_eq!(undone, constant);
         // Ten packets on, none waits for those of before any more.
-        let (later, _) = with_changes(&[(0, all), (5_000, losing(0)), (5_100, all)]);
+        let (later, _) = with_changes(&[(0, all()), (5_000, losing(0)), (5_100, all())]);
         assert!(
             later[5_110..] == constant[5_110..],
             "draws are a fixed number"

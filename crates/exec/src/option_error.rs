@@ -90,6 +90,11 @@ pub enum OptionError {
     /// What follows a share is no key of an impairment.
     #[error("must be a value, with more keys behind it such as 5%:hold=20ms")]
     Impairment,
+    /// No rule.
+    #[error(
+        "must be FROM>TO:KEY=VALUE,… such as ect0,ect1>ce:probability=5%; FROM is any or ECN fields, TO one, drop or copy"
+    )]
+    Rule,
     /// A change at the start, or later than a day.
     #[error("must be a time after 0 s and before 24 h")]
     NoTime,

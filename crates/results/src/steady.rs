@@ -65,7 +65,7 @@ fn is_even(summary: &Summary, scenario: &Scenario) -> bool {
 /// Packets that come later than everything sent a round trip after them look lost; whether a sender adapts is chance.
 fn parts(scenario: &Scenario) -> Option<String> {
     let held = |link: &Link| {
-        let sides = [link.forward.impair, link.reverse.impair];
+        let sides = [&link.forward.impair, &link.reverse.impair];
         let held = sides.into_iter().flatten();
         let held = held.filter(|impair| impair.reorder > 0);
         held.map(|impair| impair.hold).max()

@@ -8,6 +8,7 @@ use super::domain::Parsed;
 use super::hint;
 use super::keys::{KEYS, Section, rows};
 use super::refusal::Refusal;
+use super::rules;
 use super::tree::{Node, Table, Tree};
 use super::trial_queue::TrialQueue;
 use super::view::{Reader, View, tables};
@@ -267,7 +268,7 @@ impl TrialLink {
             name: link.name.clone(),
             delay: link.delay,
             queues: sides.map(TrialQueue::new),
-            impairs: sides.map(|side| side.impair.unwrap_or_default()),
+            impairs: sides.map(|side| side.impair.clone().unwrap_or_default()),
             is_traced: sides.map(|side| side.course.is_some()),
         }
     }
@@ -304,7 +305,7 @@ impl Trial<'_> {
                 match rest {
                     ["rate"] => self.rate(side, node, now),
                     ["queue", parameter] => self.queue(side).setting(side, parameter, node, now),
-                    ["impair", name] => self.impair(side, key, name, node),
+                    ["impair", name @ ..] => self.impair(side, key, &name.join("."), node),
                     _ => Err(self.refusal()),
                 }
             }
@@ -409,20 +410,20 @@ impl Trial<'_> {
         node: &Node,
     ) -> Result<Setting, Refusal> {
         let spec = &mut self.links[side.hop.index()].impairs[side.direction.index()];
-        let Some(changed) = spec.changed(name, node) else {
+        let Some(changed) = spec.clone().changed(name, node) else {
             return Err(self.refusal());
         };
-        let (changed, name) = changed?;
+        let changed = changed?;
         if let Some((needs, true)) = changed.needs(name) {
             let needed = format!("{}{needs}", key.trim_end_matches(name));
             if !self.keys.contains(&needed) {
                 return Err(Refusal::Beside(needs));
             }
         }
-        *spec = changed;
+        spec.clone_from(&changed);
         Ok(Setting::Impair {
             side,
-            key: name,
+            key: name.to_owned(),
             spec: changed,
         })
     }
@@ -465,10 +466,12 @@ impl Trial<'_> {
                 _ => format!("link.{}", link.name),
             };
             keys.extend(of_link(&prefix));
-            let impair: Vec<&str> = rows(Section::Impair).iter().map(|row| row.name).collect();
-            let impair = impair.join(", ");
-            keys.push(format!("{prefix}.impair.{{{impair}}}"));
-            keys.push(format!("{prefix}.reverse.impair.{{{impair}}}"));
+            for (path, impair) in ["", ".reverse"].iter().zip(&link.impairs) {
+                let live = rows(Section::Impair).iter().filter(|row| row.live);
+                let rules = impair.rules.iter().map(|rule| rules::live_key(rule));
+                let all: Vec<String> = live.map(|row| row.name.to_owned()).chain(rules).collect();
+                keys.push(format!("{prefix}{path}.impair.{{{}}}", all.join(", ")));
+            }
             for (path, queue) in ["queue", "reverse.queue"].iter().zip(&link.queues) {
                 let table = queue.settings.table().iter();
                 let names: Vec<&str> = table.filter(|p| p.live).map(|p| p.name).collect();

@@ -144,7 +144,7 @@ pub fn service(side: &DirectionSpec, seed: u64, component: &str) -> Service {
 
 /// What happens behind a queue, in every world; `component` names its random streams.
 pub fn impairer(side: &DirectionSpec, seed: u64, component: &str) -> Impairer {
-    let impairment = side.impair.map(|impair| impair.impairment());
+    let impairment = side.impair.as_ref().map(|impair| impair.impairment());
     Impairer::new(impairment, seed, component)
 }
 
@@ -171,8 +171,8 @@ pub fn queue_names(side: &DirectionSpec) -> &'static [&'static str] {
     discipline::<quell_sim::Packet>(side, Random::new(0, "names")).queues()
 }
 
-/// What the summary shows: of each link the forward direction, and the reverse one where its rate is limited, or where several
-/// links have data in it.
+/// What the summary shows: of each link the forward direction, and the reverse one where its rate is limited, where several
+/// links have data in it, or where there are rules.
 pub fn shown<'a>(scenario: &Scenario, results: &'a [LinkResults]) -> Vec<&'a LinkResults> {
     let is_shown = |link: &&LinkResults| {
         let hop = link.whole.hop;
@@ -181,7 +181,9 @@ pub fn shown<'a>(scenario: &Scenario, results: &'a [LinkResults]) -> Vec<&'a Lin
         let mut groups = scenario.groups.iter();
         let crossed = scenario.links.len() > 1
             && groups.any(|group| group.direction == Direction::Reverse && group.path.contain(hop));
-        link.whole.direction == Direction::Forward || !side.rate.is_unlimited() || crossed
+        let has_rules = !link.whole.outside.rules.is_empty();
+        let is_forward = link.whole.direction == Direction::Forward;
+        is_forward || !side.rate.is_unlimited() || crossed || has_rules
     };
     results.iter().filter(is_shown).collect()
 }

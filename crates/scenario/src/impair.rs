@@ -1,23 +1,21 @@
 //! `impair = { … }`: what happens to packets behind the queue.
 
+use quell_aqm::impair::rules::Rule;
 use quell_aqm::impair::{Impairment, Loss};
-use quell_units::parameter::{Domain as D, Value};
+use quell_units::parameter::Value;
 use quell_units::{Probability, Time, notation};
 
 use super::domain::{Domain, Parsed, time};
 use super::refusal::Refusal;
+use super::rules::{self, PARTS, PROBABILITY, parts_of};
 use super::tree::Node;
 use super::view::{Keys as _, Reader, View};
 use super::written::{Field, Written};
 use super::{Scenario, Setting, Side};
 
-/// Probabilities are in parts of this.
-pub(crate) const PARTS: u64 = 1_000_000;
-const PROBABILITY: Domain = Domain::Value(D::Fraction(0, PARTS, PARTS));
-
 keys! {
     /// The keys of `impair`; probabilities in millionths.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct ImpairSpec in Impair {
         /// Probability that a packet is lost behind the queue; with enter, while the path is good.
         loss: u64 = { default: Is("0"), domain: PROBABILITY, live: true, example: "impair = { loss = 0.001 }", }
@@ -37,6 +35,8 @@ keys! {
         corrupt: u64 = { default: Is("0"), domain: PROBABILITY, live: true, example: "impair = { corrupt = 0.001 }", }
         /// Longest random delay behind the queue, uniform from zero. Packets keep their order.
         jitter: Time = { default: Is("0s"), domain: time(Time::ZERO, Time::from_secs(10)), live: true, example: r#"impair = { jitter = "1ms" }"#, }
+        /// Rules for what is not lost, in their order.
+        rules: Vec<Rule> = by hand { default: Derived("none"), domain: Domain::Table("a list of tables"), example: r#"impair = { rules = [{ name = "hole", from = ["ce"], to = "drop" }] }"#, }
     }
 }
 
@@ -56,25 +56,39 @@ impl ImpairSpec {
             jitter: self.jitter,
             duplicate: part(self.duplicate),
             corrupt: part(self.corrupt),
+            rules: self.rules.clone(),
         }
     }
 
-    /// The same with another value of `key`, and the name of that; `None` if there is no such key.
-    pub(super) fn changed(
-        mut self,
-        key: &str,
-        node: &Node,
-    ) -> Option<Result<(Self, &'static str), Refusal>> {
-        let row = Self::ROWS.iter().find(|row| row.name == key)?;
-        Some(row.domain.read(node).map(|value| {
+    /// The same with another value of `key`; `None` if there is no such key.
+    pub(super) fn changed(mut self, key: &str, node: &Node) -> Option<Result<Self, Refusal>> {
+        let domain = match self.rule(key) {
+            Some(_) => PROBABILITY,
+            None => {
+                let mut live = Self::ROWS.iter().filter(|row| row.live);
+                live.find(|row| row.name == key)?.domain
+            }
+        };
+        Some(domain.read(node).map(|value| {
+            if let (Parsed::Value(Value::Fraction(parts, _)), Some(rule)) = (&value, self.rule(key))
+            {
+                rule.probability = Probability::ratio(*parts, PARTS);
+                return self;
+            }
             match (value, self.share(key), key) {
                 (Parsed::Value(Value::Fraction(parts, _)), Some(share), _) => *share = parts,
                 (Parsed::Value(Value::Time(time)), _, "hold") => self.hold = time,
                 (Parsed::Value(Value::Time(time)), ..) => self.jitter = time,
                 _ => {}
             }
-            (self, row.name)
+            self
         }))
+    }
+
+    /// The rule whose probability is the key `rules.NAME.probability`.
+    fn rule(&mut self, key: &str) -> Option<&mut Rule> {
+        let name = key.strip_prefix("rules.")?.strip_suffix(".probability")?;
+        self.rules.iter_mut().find(|rule| rule.name == name)
     }
 
     /// The value of a key that is a share, in millionths.
@@ -102,7 +116,10 @@ impl ImpairSpec {
 
     /// The value of a key as a file has it.
     pub(super) fn value(&self, key: &str) -> String {
-        let mut spec = *self;
+        let mut spec = self.clone();
+        if let Some(rule) = spec.rule(key) {
+            return notation::write_fraction(parts_of(rule.probability), PARTS);
+        }
         match (spec.share(key), key) {
             (Some(parts), _) => notation::write_fraction(*parts, PARTS),
             (None, "hold") => format!("\"{}\"", self.hold),
@@ -124,7 +141,9 @@ impl ImpairSpec {
         keys.extend((self.corrupt > 0).then_some("corrupt"));
         let keys = keys.iter();
         let keys = keys.map(|key| format!("{key} = {}", self.value(key)));
-        format!("{{ {} }}", keys.collect::<Vec<_>>().join(", "))
+        let rules: Vec<String> = self.rules.iter().map(rules::write).collect();
+        let rules = (!rules.is_empty()).then(|| format!("rules = [{}]", rules.join(", ")));
+        format!("{{ {} }}", keys.chain(rules).collect::<Vec<_>>().join(", "))
     }
 }
 
@@ -141,6 +160,7 @@ impl Default for ImpairSpec {
             duplicate: 0,
             corrupt: 0,
             jitter: Time::ZERO,
+            rules: Vec::new(),
         }
     }
 }
@@ -150,10 +170,10 @@ impl Scenario {
     pub fn impairs(&self, side: Side) -> impl Iterator<Item = ImpairSpec> {
         let later = self.changes.iter().flat_map(|change| &change.set);
         let later = later.filter_map(move |setting| match setting {
-            Setting::Impair { side: of, spec, .. } if *of == side => Some(*spec),
+            Setting::Impair { side: of, spec, .. } if *of == side => Some(spec.clone()),
             _ => None,
         });
-        self.side(side).impair.into_iter().chain(later)
+        self.side(side).impair.clone().into_iter().chain(later)
     }
 }
 
@@ -166,7 +186,11 @@ impl Field for ImpairSpec {
 /// Reads the table `node`, the value of `key`.
 pub(super) fn read(reader: &mut Reader, key: &str, node: &Node) -> Option<ImpairSpec> {
     let view = View::new(reader, ImpairSpec::ROWS, key, node)?;
-    let draft = ImpairSpec::draft(reader, &view);
+    let mut draft = ImpairSpec::draft(reader, &view);
+    draft.rules = match view.node(reader, "rules") {
+        Some(node) => rules::read(reader, &view.key("rules"), node),
+        None => Some(Vec::new()),
+    };
     let spec = ImpairSpec::finish(draft)?;
     // A key without an effect is an error in the file.
     for name in ["leave", "bad", "hold"] {

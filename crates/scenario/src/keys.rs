@@ -8,6 +8,7 @@ use std::slice::from_ref;
 use std::sync::LazyLock;
 
 use quell_app::{Distribution, Entry, Interval, KINDS, MAX_DATAGRAM, Period};
+use quell_aqm::impair::rules::Rule;
 use quell_aqm::medium::Medium;
 use quell_units::parameter::{Domain as D, Preset};
 use quell_units::{Bytes, Rate, Time};
@@ -41,7 +42,7 @@ pub(crate) const DAY: Time = Time::from_secs(86_400);
 /// Worlds with modelled hosts.
 pub(crate) const MODELLED: &[World] = &[World::Sim];
 /// The worlds that start programs.
-const PROGRAMS: &[World] = &[World::Virtual, World::Live];
+pub(crate) const PROGRAMS: &[World] = &[World::Virtual, World::Live];
 
 /// A row with nothing special about it.
 const fn key(
@@ -170,6 +171,7 @@ const OWN: &[&[Key]] = {
         DirectionSpec::TABLES[1],
         Network::ROWS,
         ImpairSpec::ROWS,
+        Rule::ROWS,
         TRACE,
         Medium::ROWS,
         Group::ROWS,

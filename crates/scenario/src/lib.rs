@@ -53,6 +53,7 @@ mod rates_file;
 mod read;
 mod refusal;
 mod remark;
+mod rules;
 pub mod schema;
 mod section;
 pub mod sim;
@@ -352,7 +353,7 @@ pub enum Setting {
         /// The direction.
         side: Side,
         /// The key of `impair` that changes.
-        key: &'static str,
+        key: String,
         /// All of its keys from then on.
         spec: ImpairSpec,
     },

@@ -120,7 +120,7 @@ fn every_packet_and_copy_is_lost_or_on_its_way_or_at_the_next_queue_and_the_host
         run(&mut simulator, MS(until));
         let counts = simulator.impaired().next().unwrap().0;
         assert!(counts.lost > before.lost && counts.corrupted > before.corrupted);
-        before = counts;
+        before.clone_from(&counts);
         let left = simulator.observer(Hop::FIRST, Direction::Forward).delivered;
         let (_, wires) = simulator.in_flight(Hop::FIRST, Direction::Forward);
         let next = simulator.observer(second, Direction::Forward);
@@ -183,5 +183,9 @@ fn tcp_gets_everything_through_copies_and_damage_over_several_links() {
             .iter()
             .all(|counts| counts.corrupted > 0 && counts.duplicated > 0)
     );
-    assert_eq!(counts[4..], [Counts::default(); 2]);
+    assert!(
+        counts[4..]
+            .iter()
+            .all(|counts| *counts == Counts::default())
+    );
 }

@@ -1,17 +1,14 @@
 //! Rules for the packets of a path: in their order, each changes the ECN field or the DSCP of packets that it matches, drops or copies them.
 //!
-//! A rule draws a fixed number of times for each packet, whether it matches or not, from a stream of its own that has its name. So neither
-//! another rule nor a change of a probability moves any draw. A lost packet comes to no rule, one that a rule drops to none behind it; what a
-//! rule matches is judged by what those in front of it have left.
+//! A rule draws once for each packet, whether it matches or not, from a stream of its own that has its name: neither another rule nor a change
+//! of a probability moves a draw. A lost packet comes to no rule, and one that a rule drops to none behind it.
 
-use alloc::format;
 use alloc::string::String;
 
 use crate::units::{Ecn, Probability, Random, Time};
 
 /// What a packet is to a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[repr(u8)]
 pub enum Kind {
     /// A TCP segment with SYN and without ACK.
     Syn,
@@ -45,8 +42,6 @@ pub struct Header {
     pub dscp: u8,
     /// What it is.
     pub kind: Kind,
-    /// Its group of flows.
-    pub group: Option<u16>,
 }
 
 /// What becomes of a packet that a rule matches, besides its DSCP.
@@ -62,52 +57,30 @@ pub enum Outcome {
     Copy,
 }
 
-/// When a rule is active.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Train {
-    /// All the time.
-    Always,
-    /// From a packet to another, with these probabilities of a beginning and of an end at each packet (Gilbert 1960).
-    Random {
-        /// Probability of a beginning.
-        enter: Probability,
-        /// Probability of an end.
-        leave: Probability,
-    },
-    /// For the first packets that fit after each multiple of a time.
-    Every {
-        /// The time; not zero.
-        every: Time,
-        /// The number of packets.
-        packets: u32,
-    },
-}
-
 /// A rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rule {
     /// Its name, which no other rule of the path has.
     pub name: String,
-    /// The ECN fields that fit: a bit for each [`Ecn`].
+    /// The ECN fields that match: a bit for each [`Ecn`].
     pub from: u8,
-    /// The kinds that fit: a bit for each [`Kind`].
+    /// The kinds that match: a bit for each [`Kind`].
     pub kinds: u8,
-    /// The DSCP that fits; `None` is any.
-    pub dscp: Option<u8>,
-    /// The group that fits; `None` is any.
-    pub group: Option<u16>,
-    /// Whether it is active.
-    pub train: Train,
-    /// The share of packets that it matches of those that fit while it is active.
-    pub probability: Probability,
-    /// What becomes of them.
+    /// The DSCP that matches; `None` is any.
+    pub dscp: Option<u32>,
+    /// What becomes of packets that match.
     pub to: Outcome,
-    /// The DSCP that they get.
-    pub to_dscp: Option<u8>,
+    /// The DSCP that they get, below 64.
+    pub to_dscp: Option<u32>,
+    /// Whether Not-ECT may become CE.
+    pub is_unsafe: bool,
+    /// The share of them that it is about.
+    pub probability: Probability,
+    /// Only the first `packets` that match after each multiple of this time, which is not zero; `None` is all.
+    pub every: Option<Time>,
+    /// The number of these.
+    pub packets: u32,
 }
-
-/// The column of [`RuleCounts::codes`] with packets that the rule dropped.
-pub const DROPPED: usize = 4;
 
 /// The packets that came to a rule.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -116,18 +89,16 @@ pub struct RuleCounts {
     pub name: String,
     /// Packets that it matched.
     pub matched: u64,
-    /// All packets: by the [`Ecn`] with which they came, and by that with which they went on, or [`DROPPED`].
-    pub codes: [[u64; DROPPED + 1]; 4],
+    /// All packets: by the [`Ecn`] with which they came, and by that with which they went on; those that it dropped come last.
+    pub codes: [[u64; 5]; 4],
 }
 
 impl RuleCounts {
-    /// Replaces each number by one made of it and of that of `other`.
     pub(super) fn join(&mut self, other: &Self, with: fn(u64, u64) -> u64) {
         self.matched = with(self.matched, other.matched);
-        let numbers = self.codes.iter_mut().zip(&other.codes);
-        for (one, other) in numbers.flat_map(|(one, other)| one.iter_mut().zip(other)) {
-            *one = with(*one, *other);
-        }
+        let both = self.codes.as_flattened_mut().iter_mut();
+        both.zip(other.codes.as_flattened())
+            .for_each(|(one, other)| *one = with(*one, *other));
     }
 }
 
@@ -136,77 +107,64 @@ impl RuleCounts {
 pub(super) struct Active {
     pub(super) rule: Rule,
     random: Random,
-    /// Whether a random train goes on.
-    is_on: bool,
-    /// The multiple after which the last train began, and what is left of it.
+    /// The multiple of `every` after which the last train began, and what is left of it.
     train: (u64, u32),
     pub(super) counts: RuleCounts,
 }
 
 impl Active {
-    pub(super) fn new(rule: Rule, seed: u64, component: &str) -> Self {
+    pub(super) fn new(rule: &Rule, random: Random) -> Self {
+        let mut counts = RuleCounts::default();
+        counts.name.clone_from(&rule.name);
         Self {
-            random: Random::new(seed, &format!("{component}.rule.{}", rule.name)),
-            is_on: false,
+            rule: rule.clone(),
+            random,
             train: (0, 0),
-            counts: RuleCounts {
-                name: rule.name.clone(),
-                ..RuleCounts::default()
-            },
-            rule,
+            counts,
         }
     }
 
-    /// Judges a packet that leaves the link at `end`, if it `goes_on` that far. Returns what becomes of it.
+    /// What becomes of a packet that leaves the link at `end`, if it `goes_on` that far.
     pub(super) fn judge(&mut self, header: &mut Header, end: Time, goes_on: bool) -> Outcome {
         let is_drawn = self.random.chance(self.rule.probability);
-        if let Train::Random { enter, leave } = self.rule.train {
-            self.is_on ^= self.random.chance(if self.is_on { leave } else { enter });
-        }
         if !goes_on {
             return Outcome::Same;
         }
-        let from = header.ecn.bits();
-        let matches = self.fits(header) && self.is_active(end) && is_drawn;
+        let from = usize::from(header.ecn.bits());
+        let matches = self.fits(header) && self.is_in_train(end) && is_drawn;
         let outcome = if matches { self.rule.to } else { Outcome::Same };
         self.counts.matched += u64::from(matches);
         if let (true, Some(dscp)) = (matches, self.rule.to_dscp) {
-            header.dscp = dscp;
+            header.dscp = dscp as u8;
         }
         if let Outcome::Code(ecn) = outcome {
             header.ecn = ecn;
         }
         let to = match outcome {
-            Outcome::Drop => DROPPED,
+            Outcome::Drop => 4,
             _ => usize::from(header.ecn.bits()),
         };
-        self.counts.codes[usize::from(from)][to] += 1;
+        self.counts.codes[from][to] += 1;
         outcome
     }
 
     fn fits(&self, header: &Header) -> bool {
         let rule = &self.rule;
-        (rule.from >> header.ecn.bits()) & 1 == 1
-            && (rule.kinds >> header.kind as u8) & 1 == 1
-            && rule.dscp.is_none_or(|dscp| dscp == header.dscp)
-            && (rule.group.is_none() || rule.group == header.group)
+        (rule.from >> header.ecn.bits()) & (rule.kinds >> header.kind as u8) & 1 == 1
+            && rule.dscp.is_none_or(|dscp| dscp == header.dscp.into())
     }
 
-    /// Whether the rule is active for a packet that fits.
-    fn is_active(&mut self, end: Time) -> bool {
-        match self.rule.train {
-            Train::Always => true,
-            Train::Random { .. } => self.is_on,
-            Train::Every { every, packets } => {
-                let multiple = end.as_nanos() / every.as_nanos();
-                if multiple > self.train.0 {
-                    self.train = (multiple, packets);
-                }
-                let is_active = self.train.1 > 0;
-                self.train.1 = self.train.1.saturating_sub(1);
-                is_active
-            }
+    fn is_in_train(&mut self, end: Time) -> bool {
+        let Some(every) = self.rule.every else {
+            return true;
+        };
+        let multiple = end.as_nanos() / every.as_nanos();
+        if multiple > self.train.0 {
+            self.train = (multiple, self.rule.packets);
         }
+        let left = self.train.1;
+        self.train.1 = left.saturating_sub(1);
+        left > 0
     }
 }
 
@@ -219,7 +177,7 @@ mod tests {
     const PACKETS: u64 = 1_000_000;
     const ANY: u8 = 0b1111;
     const ECT: u8 = 0b0110;
-    const CODES: [Ecn; 4] = [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce];
+    const CE: Outcome = Outcome::Code(Ecn::Ce);
 
     fn rule(name: &str, from: u8, to: Outcome, percent: u64) -> Rule {
         Rule {
@@ -227,32 +185,40 @@ mod tests {
             from,
             kinds: ANY,
             dscp: None,
-            group: None,
-            train: Train::Always,
-            probability: Probability::ratio(percent, 100),
             to,
             to_dscp: None,
+            is_unsafe: true,
+            probability: Probability::ratio(percent, 100),
+            every: None,
+            packets: 1,
         }
     }
 
-    /// The packet with this number, 10 µs after the one before: each code, kind, two DSCPs and two groups in turn.
+    /// The packet with this number, 10 µs after the one before: each code, kind and two DSCPs in turn.
     fn header(n: u64) -> Header {
         let kinds = [Kind::Syn, Kind::SynAck, Kind::Ack, Kind::Data];
         Header {
-            ecn: CODES[(n % 4) as usize],
-            dscp: if n / 4 % 2 == 0 { 0 } else { 45 },
-            kind: kinds[(n / 8 % 4) as usize],
-            group: Some((n / 32 % 2) as u16),
+            ecn: Ecn::from_bits(n as u8),
+            kind: kinds[(n / 4 % 4) as usize],
+            dscp: (n / 16 % 2 * 45) as u8,
         }
     }
 
-    /// The headers of packets that go on, and all counts.
+    /// The headers of packets that go on, of which this share is lost, and all counts.
     fn play(
-        impairment: Option<Impairment>,
+        lost: Probability,
         rules: &[Rule],
         packets: u64,
     ) -> (Vec<Option<Header>>, Vec<RuleCounts>) {
-        let mut path = Impairer::new(impairment, 3, "path").with_rules(rules, 3, "path");
+        let impairment = Impairment {
+            loss: Loss {
+                good: lost,
+                ..Loss::default()
+            },
+            rules: rules.to_vec(),
+            ..Impairment::default()
+        };
+        let mut path = Impairer::new(Some(impairment), 3, "path");
         let fates = (0..packets).map(|n| {
             let mut header = header(n);
             let fate = path.judge(Time::from_micros(10 * n), &mut header);
@@ -263,132 +229,86 @@ mod tests {
 
     #[test]
     fn each_rule_matches_its_share_and_no_code_leaves_the_map() {
-        let to = Outcome::Code;
-        for (from, outcome, percent) in [
-            (ECT, to(Ecn::Ce), 5),
-            (ECT | 0b1000, to(Ecn::NotEct), 100),
-            (1 << Ecn::Ect0.bits(), to(Ecn::Ect1), 50),
-            (1 << Ecn::Ce.bits(), Outcome::Drop, 20),
-            (ANY, Outcome::Copy, 1),
-            (ANY, to(Ecn::Ect0), 0),
+        for (from, outcome, to, percent) in [
+            (ECT, CE, 3, 5),
+            (ECT | 0b1000, Outcome::Code(Ecn::NotEct), 0, 100),
+            (0b0100, Outcome::Code(Ecn::Ect1), 1, 50),
+            (0b1000, Outcome::Drop, 4, 20),
+            (ANY, Outcome::Copy, 9, 1),
+            (ANY, CE, 9, 0),
         ] {
-            let (_, counts) = play(None, &[rule("one", from, outcome, percent)], PACKETS);
+            let (_, counts) = play(
+                Probability::ZERO,
+                &[rule("one", from, outcome, percent)],
+                PACKETS,
+            );
             let RuleCounts { matched, codes, .. } = counts[0];
-            let all: u64 = codes.iter().flatten().sum();
-            assert_eq!(all, PACKETS);
-            let fit = PACKETS / 4 * u64::from(from.count_ones());
+            assert_eq!(codes.as_flattened().iter().sum::<u64>(), PACKETS);
+            let fit = (PACKETS / 4 * u64::from(from.count_ones())) as f64;
             let share = percent as f64 / 100.0;
             // Of a binomial, four standard deviations.
-            let bound = 4.0 * (fit as f64 * share * (1.0 - share)).sqrt();
+            let bound = 4.0 * (fit * share * (1.0 - share)).sqrt();
             assert!(
-                (matched as f64 - fit as f64 * share).abs() <= bound,
-                "{outcome:?}: {matched} of {fit}"
+                (matched as f64 - fit * share).abs() <= bound,
+                "{outcome:?}: {matched}"
             );
-            for (code, row) in CODES.iter().zip(codes) {
-                let own = usize::from(code.bits());
-                for (column, number) in row.iter().enumerate() {
-                    let may = match outcome {
-                        _ if column == own => true,
-                        _ if (from >> code.bits()) & 1 == 0 => false,
-                        Outcome::Code(ecn) => column == usize::from(ecn.bits()),
-                        Outcome::Drop => column == DROPPED,
-                        Outcome::Same | Outcome::Copy => false,
-                    };
-                    assert!(may || *number == 0, "{code:?} to {column}: {number}");
+            let mut changed = 0;
+            for (code, column) in (0..4).flat_map(|code| (0..5).map(move |column| (code, column))) {
+                let number = codes[code][column];
+                if code != column {
+                    changed += number;
+                    let may = (from >> code) & 1 == 1 && column == to;
+                    assert!(may || number == 0, "{code} to {column}: {number}");
                 }
             }
-            // Whatever is not on the diagonal was matched.
-            let stayed: u64 = CODES
-                .iter()
-                .map(|code| codes[usize::from(code.bits())][usize::from(code.bits())])
-                .sum();
-            assert!(PACKETS - stayed <= matched);
+            let is_changing = to < 5;
+            assert!(changed <= matched && is_changing == (changed > 0));
         }
     }
 
     #[test]
     fn another_rule_or_a_loss_moves_no_draw() {
-        let marker = || rule("marker", ECT, Outcome::Code(Ecn::Ce), 10);
-        let never = Rule {
-            dscp: Some(7),
-            ..rule("never", ANY, Outcome::Drop, 50)
-        };
-        let (alone, counts) = play(None, &[marker()], PACKETS / 10);
-        let (beside, all) = play(None, &[never, marker()], PACKETS / 10);
+        let marker = || rule("marker", ECT, CE, 10);
+        let mut never = rule("never", ANY, Outcome::Drop, 50);
+        never.dscp = Some(7);
+        let (alone, counts) = play(Probability::ZERO, &[marker()], PACKETS / 10);
+        let (beside, all) = play(Probability::ZERO, &[never, marker()], PACKETS / 10);
         assert!(alone == beside && counts[0] == all[1]);
-        let impairment = Impairment {
-            loss: Loss {
-                good: Probability::ratio(1, 10),
-                ..Loss::default()
-            },
-            ..Impairment::default()
-        };
-        let (lossy, _) = play(Some(impairment), &[marker()], PACKETS / 10);
+        let (lossy, _) = play(Probability::ratio(1, 10), &[marker()], PACKETS / 10);
         let kept = lossy.iter().zip(&alone).filter(|(one, _)| one.is_some());
         assert!(kept.clone().count() < 95_000 && kept.clone().all(|(one, other)| one == other));
     }
 
     #[test]
-    fn a_rule_sees_what_those_in_front_of_it_have_left() {
+    fn a_rule_sees_what_those_in_front_of_it_have_left_and_trains_are_exact() {
+        let mut to_dscp = rule("ce", 0b0010, CE, 100);
+        to_dscp.to_dscp = Some(9);
+        let mut hole = rule("hole", ANY, Outcome::Drop, 100);
+        (hole.dscp, hole.kinds) = (Some(9), 1 << Kind::Data as u8);
+        (hole.every, hole.packets) = (Some(Time::from_millis(10)), 7);
         let rules = [
-            rule("ect1", 1 << Ecn::Ect0.bits(), Outcome::Code(Ecn::Ect1), 100),
-            Rule {
-                to_dscp: Some(9),
-                ..rule("ce", 1 << Ecn::Ect1.bits(), Outcome::Code(Ecn::Ce), 100)
-            },
-            Rule {
-                dscp: Some(9),
-                kinds: 1 << Kind::Data as u8,
-                group: Some(1),
-                ..rule("hole", ANY, Outcome::Drop, 100)
-            },
+            rule("ect1", 0b0100, Outcome::Code(Ecn::Ect1), 100),
+            to_dscp,
+            hole,
         ];
-        let (fates, counts) = play(None, &rules, 6_400);
-        assert_eq!([0, 1, 2].map(|n| counts[n].matched), [1_600, 3_200, 400]);
+        let (fates, counts) = play(Probability::ZERO, &rules, 6_400);
+        assert_eq!(
+            [0, 1, 2].map(|n| counts[n].matched),
+            [1_600, 3_200, 6 * 7],
+            "six times 10 ms in 64"
+        );
+        let is_ect = |n: &u64| (ECT >> header(*n).ecn.bits()) & 1 == 1;
+        let holes = (1_000..6_400).step_by(1_000).flat_map(|start| {
+            let fit = (start..).filter(|n| is_ect(n) && header(*n).kind == Kind::Data);
+            fit.take(7).collect::<Vec<u64>>()
+        });
+        let holes: Vec<u64> = holes.collect();
         for (n, fate) in (0..).zip(fates) {
-            let before = header(n);
-            let is_ect = (ECT >> before.ecn.bits()) & 1 == 1;
-            let after = match is_ect {
-                true if before.kind == Kind::Data && before.group == Some(1) => None,
-                true => Some(Header {
-                    ecn: Ecn::Ce,
-                    dscp: 9,
-                    ..before
-                }),
-                false => Some(before),
-            };
-            assert_eq!(fate, after);
+            let (mut after, is_there) = (header(n), !holes.contains(&n));
+            if is_ect(&n) {
+                (after.ecn, after.dscp) = (Ecn::Ce, 9);
+            }
+            assert_eq!(fate, is_there.then_some(after), "{n}");
         }
-    }
-
-    #[test]
-    fn trains_are_as_long_and_as_far_apart_as_asked() {
-        let drop = |train| Rule {
-            train,
-            ..rule("train", ECT, Outcome::Drop, 100)
-        };
-        let every = Train::Every {
-            every: Time::from_millis(300),
-            packets: 10,
-        };
-        let (fates, _) = play(None, &[drop(every)], PACKETS);
-        let lost: Vec<u64> = (0..)
-            .zip(&fates)
-            .filter_map(|(n, fate)| fate.is_none().then_some(n))
-            .collect();
-        // 10 s in steps of 0.3 s, from the first on.
-        assert_eq!(lost.len(), 33 * 10);
-        for (train, lost) in (1_u64..).zip(lost.chunks(10)) {
-            let fit = (30_000 * train..).filter(|n| (ECT >> header(*n).ecn.bits()) & 1 == 1);
-            assert!(lost.iter().copied().eq(fit.take(10)));
-        }
-        let random = Train::Random {
-            enter: Probability::ratio(1, 100),
-            leave: Probability::ratio(1, 4),
-        };
-        let (_, counts) = play(None, &[drop(random)], PACKETS);
-        // Of 500 000 that fit 1 in 26; trains make the count vary, by 1.2 % here.
-        let matched = counts[0].matched as f64;
-        assert!((matched * 26.0 / 500_000.0 - 1.0).abs() < 0.05, "{matched}");
     }
 }

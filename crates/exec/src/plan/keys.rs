@@ -5,6 +5,7 @@ use quell_measure::Direction;
 use quell_scenario::keys::Section;
 use quell_units::{Time, notation};
 
+use super::rules;
 use crate::option_error::OptionError;
 
 /// The full key that `key` stands for, on these links.
@@ -19,7 +20,8 @@ pub(super) fn full(key: &str, links: &[String]) -> Result<String, OptionError> {
             Some(rest) if rest.starts_with('.') => &rest[1..],
             _ => continue,
         };
-        let table = if is_impairment(rest) { "impair." } else { "" };
+        let is_of_impair = is_impairment(rest) || rules::is_key(rest);
+        let table = if is_of_impair { "impair." } else { "" };
         let side = |link: &str| match direction {
             Direction::Forward => format!("{link}.{table}{rest}"),
             Direction::Reverse => format!("{link}.reverse.{table}{rest}"),
@@ -38,7 +40,8 @@ pub(super) fn full(key: &str, links: &[String]) -> Result<String, OptionError> {
 
 /// Whether this is the name of a key of `impair`.
 pub(super) fn is_impairment(name: &str) -> bool {
-    Section::Impair.keys().any(|row| row.name == name)
+    let mut rows = Section::Impair.keys().chain(Section::Rule.keys());
+    rows.any(|row| row.live && row.name == name)
 }
 
 /// The value of a key of `impair`, in which a share may be in percent.
@@ -50,7 +53,7 @@ pub(super) fn impairment(name: &str, value: &str) -> Result<String, OptionError>
 }
 
 /// A share as a scenario has it. A whole number without a unit is a percentage elsewhere (tc-netem), and all or nothing here.
-fn share(text: &str) -> Result<String, OptionError> {
+pub(super) fn share(text: &str) -> Result<String, OptionError> {
     let (number, is_percent) = match text.trim().strip_suffix('%') {
         Some(number) => (number.trim_end(), true),
         None => (text.trim(), false),
@@ -95,7 +98,7 @@ pub(super) fn of_wish(
         true => &impairment(name, value)?,
         false => value,
     };
-    let sides = match is_impairment(key) {
+    let sides = match is_impairment(key) || rules::is_key(key) {
         true => vec![format!("down.{key}"), format!("up.{key}")],
         false => vec![key.to_owned()],
     };

@@ -11,7 +11,7 @@ use quell_units::{Time, notation};
 
 use super::files::Files;
 use super::request::{Base, LONGEST_TIME, Planned, Request};
-use super::{keys, trace};
+use super::{keys, rules, trace};
 use crate::error::Result;
 use crate::option_error::OptionError;
 
@@ -33,7 +33,7 @@ pub struct LinkOptions {
     /// The same as a delay one way.
     pub delay: Option<String>,
     /// What happens to packets behind the queues: keys of `impair`, with `down-` or `up-` in front for one direction, and values. Shares are
-    /// numbers or in percent.
+    /// numbers or in percent. A `rule` may stand there several times.
     pub impairments: Vec<(String, String)>,
     /// Queues of each direction that has a rate, `[LINK=]KIND[:PARAMETER=VALUE,…]`: one for each link at most.
     pub queues: Vec<String>,
@@ -102,6 +102,7 @@ fn rates(options: &LinkOptions) -> Result<Vec<Override>, OptionError> {
 /// What happens behind both queues of the only link.
 fn impairments(options: &LinkOptions) -> Result<Vec<Override>, OptionError> {
     let mut all = Vec::new();
+    let mut rules = BTreeSet::new();
     for (option, text) in &options.impairments {
         let argument = format!("--{option} {text}");
         let (sides, key) = match option.split_once('-') {
@@ -109,6 +110,21 @@ fn impairments(options: &LinkOptions) -> Result<Vec<Override>, OptionError> {
             Some(("up", key)) => (&["link.reverse"][..], key),
             _ => (&["link", "link.reverse"][..], option.as_str()),
         };
+        if key == "rule" {
+            let (name, values) = rules::read(text).map_err(|why| why.of(&argument))?;
+            let name = name.map_or_else(|| format!("rule{}", rules.len() + 1), str::to_owned);
+            for (side, (key, value)) in sides
+                .iter()
+                .flat_map(|side| values.iter().map(move |value| (side, value)))
+            {
+                let key = format!("{side}.impair.rules.{name}.{key}");
+                all.push(Override::option(&argument, &key, value));
+            }
+            if !rules.insert(name.clone()) {
+                return Err(OptionError::SetTwice(name).of(&argument));
+            }
+            continue;
+        }
         // `5%:hold=20ms`: more keys may follow the value.
         let mut parts = text.split([':', ',']);
         let mut values = vec![(key, parts.next().unwrap_or_default())];

@@ -31,7 +31,10 @@ fn datagrams(profile: &LinkProfile, rtt: &str, sizes: [(Bytes, Time); 2]) -> Str
 
 /// The longest random time of a packet in one direction.
 fn random(side: &DirectionSpec) -> Time {
-    let jitter = side.impair.map_or(Time::ZERO, |impair| impair.jitter);
+    let jitter = side
+        .impair
+        .as_ref()
+        .map_or(Time::ZERO, |impair| impair.jitter);
     let access = side.medium.map(|medium| medium.delay + medium.backoff);
     jitter + access.unwrap_or(Time::ZERO)
 }

@@ -310,12 +310,12 @@ impl Carrier {
         let others = total - impaired.iter().map(|counts| counts.lost).sum::<u64>();
         lost.impaired.resize(impaired.len(), Counts::default());
         for (index, side) in self.sides.iter().enumerate() {
-            let mut new = impaired[index].since(lost.impaired[index]);
+            let mut new = impaired[index].clone().since(&lost.impaired[index]);
             if index == 0 {
                 new.lost += others - lost.others;
             }
             let observer = link.observer_mut(side.hop, side.direction);
-            observer.recorder().on_outside(new, now);
+            observer.recorder().on_outside(&new, now);
         }
         *lost = Losses { impaired, others };
         Ok(())

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, ValueEnum};
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueEnum};
 use quell_exec::Ecn;
 
 use crate::arguments::{GuestPlace, Patience, VIRTUAL};
@@ -115,7 +115,7 @@ pub(crate) struct Behind {
     #[arg(long = "set", value_name = "KEY=VALUE", help_heading = LINK)]
     pub(crate) sets: Vec<String>,
     /// Change the link while the program runs: --at 10s down=5mbit, or link.wifi.rate=5mbit where there are several
-    #[arg(long, value_names = ["TIME", "KEY=VALUE"], num_args = 2, action = clap::ArgAction::Append, help_heading = LINK)]
+    #[arg(long, value_names = ["TIME", "KEY=VALUE"], num_args = 2, action = ArgAction::Append, help_heading = LINK)]
     pub(crate) at: Vec<String>,
     /// Largest packet in bytes
     #[arg(long, value_name = "BYTES", default_value_t = 1500, help_heading = LINK)]
@@ -209,7 +209,7 @@ pub(crate) struct Behind {
 pub(crate) struct Impairments(pub(crate) Vec<(String, String)>);
 
 /// Names of both directions and of one, the value, the help.
-const IMPAIRMENTS: [([&str; 3], &str, &str); 5] = [
+const IMPAIRMENTS: [([&str; 3], &str, &str); 6] = [
     (
         ["loss", "down-loss", "up-loss"],
         "SHARE",
@@ -235,6 +235,11 @@ const IMPAIRMENTS: [([&str; 3], &str, &str); 5] = [
         "SHARE",
         "Flip a bit of this share of the packets; the checksum stays",
     ),
+    (
+        ["rule", "down-rule", "up-rule"],
+        "FROM>TO",
+        "Change, drop or copy packets by what they are, in several rules one after the other: ect0,ect1>ce:probability=5%, or any>not-ect:to-dscp=0",
+    ),
 ];
 
 impl Args for Impairments {
@@ -243,6 +248,10 @@ impl Args for Impairments {
             names.iter().enumerate().map(move |(index, name)| {
                 let one = Arg::new(*name).long(*name).value_name(*value);
                 let one = one.help(*help).help_heading(LINK).hide(index > 0);
+                let one = one.action(match name.ends_with("rule") {
+                    true => ArgAction::Append,
+                    false => ArgAction::Set,
+                });
                 match index {
                     0 => one,
                     _ => one.conflicts_with(names[0]),
@@ -259,9 +268,9 @@ impl Args for Impairments {
 impl FromArgMatches for Impairments {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let names = IMPAIRMENTS.iter().flat_map(|(names, ..)| names);
-        let given = names.filter_map(|name| {
-            let value = matches.get_one::<String>(name)?;
-            Some(((*name).to_owned(), value.clone()))
+        let given = names.flat_map(|name| {
+            let values = matches.get_many::<String>(name).unwrap_or_default();
+            values.map(|value| ((*name).to_owned(), value.clone()))
         });
         Ok(Self(given.collect()))
     }
