@@ -314,8 +314,12 @@ impl Carrier {
             if index == 0 {
                 new.lost += others - lost.others;
             }
-            let observer = link.observer_mut(side.hop, side.direction);
-            observer.recorder().on_outside(&new, now);
+            let recorder = link.observer_mut(side.hop, side.direction).recorder();
+            match new.rules.is_empty() {
+                true => recorder.on_outside(&new, now),
+                // What came to a rule until the end of a stretch belongs to it.
+                false => recorder.add_outside(&new),
+            }
         }
         *lost = Losses { impaired, others };
         Ok(())
