@@ -21,17 +21,17 @@ keys! {
         loss: u64 = { default: Is("0"), domain: PROBABILITY, live: true, example: "impair = { loss = 0.001 }", }
         /// Probability at each packet that a good path becomes bad.
         enter: u64 = { default: Is("0"), domain: PROBABILITY, live: true, source: "Gilbert 1960, Elliott 1963", example: "impair = { enter = 0.001, leave = 0.2 }", }
-        /// Probability at each packet that a bad path becomes good: it stays bad for 1 / leave packets on average.
+        /// Probability at each packet that a bad path becomes good. It stays bad for 1 / leave packets on average.
         leave: u64 = { default: Is("0.1"), domain: PROBABILITY, live: true, source: "Gilbert 1960, Elliott 1963", example: "impair = { enter = 0.001, leave = 0.2 }", }
         /// Probability that a packet is lost while the path is bad.
         bad: u64 = { default: Is("1"), domain: PROBABILITY, live: true, source: "Gilbert 1960, Elliott 1963", example: "impair = { enter = 0.001, bad = 0.5 }", }
-        /// Share of packets that are held back, so that others overtake them.
+        /// Share of packets that are held back. Others overtake them.
         reorder: u64 = { default: Is("0"), domain: PROBABILITY, live: true, example: r#"impair = { reorder = 0.01, hold = "2ms" }"#, }
         /// How long they are held back.
         hold: Time = { default: Is("5ms"), domain: time(Time::ZERO, Time::from_secs(10)), live: true, example: r#"impair = { reorder = 0.01, hold = "2ms" }"#, }
         /// Share of packets that are followed by a copy.
         duplicate: u64 = { default: Is("0"), domain: PROBABILITY, live: true, example: "impair = { duplicate = 0.01 }", }
-        /// Share of packets of which one bit behind the IP header is flipped: the checksum is wrong, and the receiver drops them.
+        /// Share of packets of which one bit behind the IP header is flipped. The checksum is wrong, and the receiver drops them.
         corrupt: u64 = { default: Is("0"), domain: PROBABILITY, live: true, example: "impair = { corrupt = 0.001 }", }
         /// Longest random delay behind the queue, uniform from zero. Packets keep their order.
         jitter: Time = { default: Is("0s"), domain: time(Time::ZERO, Time::from_secs(10)), live: true, example: r#"impair = { jitter = "1ms" }"#, }

@@ -32,21 +32,21 @@ keys! {
         name: String = { default: Required, domain: Domain::Word, example: EXAMPLE, }
         /// ECN fields that match.
         from: u8 = by hand { default: Derived("any"), domain: Domain::Table("a list of not-ect, ect0, ect1 and ce"), example: EXAMPLE, }
-        /// Packets that match: TCP's syn, syn-ack and ack without payload; data is any other.
+        /// Kinds that match. ack is TCP without payload, and data anything else.
         kinds: u8 = by hand { name: "match", default: Derived("any"), domain: Domain::Table("a list of syn, syn-ack, ack and data"), example: r#"impair = { rules = [{ name = "hole", match = ["syn"], to = "drop" }] }"#, }
         /// DSCP that matches.
         dscp: Option<u32> = { default: Derived("any"), domain: DSCP, worlds: PROGRAMS, example: r#"impair = { rules = [{ name = "hole", dscp = 45, to = "drop" }] }"#, }
         /// New ECN field; or the packet is dropped, or followed by a copy.
-        to: Outcome = { default: Derived("the field stays"), domain: Domain::Value(D::Word(OUTCOMES)), example: EXAMPLE, }
+        to: Outcome = { default: Derived("it stays"), domain: Domain::Value(D::Word(OUTCOMES)), example: EXAMPLE, }
         /// New DSCP.
-        to_dscp: Option<u32> = { default: Derived("the DSCP stays"), domain: DSCP, worlds: PROGRAMS, example: r#"impair = { rules = [{ name = "bleach", to = "not-ect", to-dscp = 0 }] }"#, }
+        to_dscp: Option<u32> = { default: Derived("it stays"), domain: DSCP, worlds: PROGRAMS, example: r#"impair = { rules = [{ name = "bleach", to = "not-ect", to-dscp = 0 }] }"#, }
         /// Whether not-ect may become ce.
         is_unsafe: bool = { name: "unsafe", default: Is("false"), domain: Domain::Value(D::Flag), example: r#"impair = { rules = [{ name = "all", to = "ce", unsafe = true }] }"#, }
         /// Share of what matches.
         probability: Probability = { default: Is("1"), domain: PROBABILITY, live: true, example: EXAMPLE, }
-        /// The rule is for trains: the first packets that match after each multiple of this time.
-        every: Option<Time> = { default: Derived("for all"), domain: time(Time::from_millis(1), DAY), example: TRAIN, }
-        /// Packets of a train.
+        /// Only for the first packets after each multiple of this time.
+        every: Option<Time> = { default: Derived("all match"), domain: time(Time::from_millis(1), DAY), example: TRAIN, }
+        /// How many these are.
         packets: u32 = { default: Is("1"), domain: Domain::Value(D::Integer(1, 1_000_000)), example: TRAIN, }
     }
 }

@@ -369,7 +369,7 @@ fn what_a_rule_changes_is_in_the_frame_and_what_the_next_one_sees() {
             assert_intact(left, over);
             let mut expected = bytes(over, 7);
             for (place, byte) in match over {
-                Over::Ipv6 => vec![(14, 0x6b), (15, 0x70)],
+                Over::Ipv6 => vec![(14, 0x6b), (15, 0x7c)],
                 _ => vec![(15, 45 << 2 | 3), (24, left[24]), (25, left[25])],
             } {
                 expected[place] = byte;
