@@ -468,7 +468,7 @@ impl Trial<'_> {
             keys.extend(of_link(&prefix));
             for (path, impair) in ["", ".reverse"].iter().zip(&link.impairs) {
                 let live = rows(Section::Impair).iter().filter(|row| row.live);
-                let rules = impair.rules.iter().map(|rule| rules::live_key(rule));
+                let rules = impair.rules.iter().map(rules::live_key);
                 let all: Vec<String> = live.map(|row| row.name.to_owned()).chain(rules).collect();
                 keys.push(format!("{prefix}{path}.impair.{{{}}}", all.join(", ")));
             }

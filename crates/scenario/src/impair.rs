@@ -33,7 +33,7 @@ keys! {
         duplicate: u64 = { default: Is("0"), domain: PROBABILITY, live: true, example: "impair = { duplicate = 0.01 }", }
         /// Share of packets of which one bit behind the IP header is flipped. The checksum is wrong, and the receiver drops them.
         corrupt: u64 = { default: Is("0"), domain: PROBABILITY, live: true, example: "impair = { corrupt = 0.001 }", }
-        /// Longest random delay behind the queue, uniform from zero. Packets keep their order.
+        /// Longest random delay behind the queue. It is uniform from zero, and packets keep their order.
         jitter: Time = { default: Is("0s"), domain: time(Time::ZERO, Time::from_secs(10)), live: true, example: r#"impair = { jitter = "1ms" }"#, }
         /// Rules for what is not lost, in their order.
         rules: Vec<Rule> = by hand { default: Derived("none"), domain: Domain::Table("a list of tables"), example: r#"impair = { rules = [{ name = "hole", from = ["ce"], to = "drop" }] }"#, }

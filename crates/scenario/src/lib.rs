@@ -203,7 +203,7 @@ keys! {
             in Reverse { default: Is("unlimited"), domain: Domain::Rate(SLOWEST, FASTEST, Some(Rate::UNLIMITED)), help: "Rate of the link in the reverse direction.", example: r#"rate = "20mbit""#, }
         /// Bytes that the link adds to each IP packet when it serialises it; 14 equals tc's accounting on Ethernet.
         overhead: i32 = { default: Is("0"), domain: Domain::Signed(-1_000, 1_000), source: "tc-stab(8)", example: "overhead = 18", }
-        /// Smallest number of bytes that a packet occupies on the link.
+        /// Fewest bytes that a packet occupies on the link.
         mpu: Bytes = { default: Is("0B"), domain: bytes(Bytes::ZERO, MTU), source: "tc-stab(8)", example: r#"mpu = "64B""#, }
         /// Codes of packet values for a factor of two of the value. They say how finely values are distinguished.
         codes: CodeScale = { name: "bins-per-octave", default: Is("64"), domain: Domain::Value(BINS_PER_OCTAVE.domain), source: "ours", example: "bins-per-octave = 32", }
@@ -251,7 +251,7 @@ keys! {
         app: AppSpec = by hand { default: Required, domain: APP, example: r#"app = "bulk""#, }
         /// Direction of the data. It says which of the link's two queues it crosses.
         direction: Direction = { default: Is("forward"), domain: Domain::Value(D::Word(&["forward", "reverse"])), example: r#"direction = "reverse""#, }
-        /// Links that the packets of the group cross, in both directions. Only where there are several.
+        /// Links that its packets cross, in both directions. Only where there are several.
         path: Hops = by hand { default: Derived("all links"), domain: Domain::Table("a list of names of links that follow one another, such as [\"wifi\", \"access\"]"), source: "ours", example: r#"path = ["link"]"#, }
         /// When the flows start.
         start: Time = { default: Is("0s"), domain: time(Time::ZERO, DAY), example: r#"start = "5s""#, }

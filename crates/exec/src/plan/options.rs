@@ -111,14 +111,20 @@ fn impairments(options: &LinkOptions) -> Result<Vec<Override>, OptionError> {
             _ => (&["link", "link.reverse"][..], option.as_str()),
         };
         if key == "rule" {
-            let (name, values) = rules::read(text).map_err(|why| why.of(&argument))?;
-            let name = name.map_or_else(|| format!("rule{}", rules.len() + 1), str::to_owned);
-            for (side, (key, value)) in sides
-                .iter()
-                .flat_map(|side| values.iter().map(move |value| (side, value)))
-            {
-                let key = format!("{side}.impair.rules.{name}.{key}");
-                all.push(Override::option(&argument, &key, value));
+            let values = rules::read(text).map_err(|why| why.of(&argument))?;
+            let named = values.iter().find(|(key, _)| *key == "name");
+            let name = named.map_or_else(
+                || format!("rule{}", rules.len() + 1),
+                |(_, name)| name.clone(),
+            );
+            for (key, value) in &values {
+                all.extend(sides.iter().map(|side| {
+                    let key = format!("{side}.impair.rules.{name}.{key}");
+                    Override::option(&argument, &key, value)
+                }));
+            }
+            if values.is_empty() || name.contains('.') {
+                return Err(OptionError::Rule.of(&argument));
             }
             if !rules.insert(name.clone()) {
                 return Err(OptionError::SetTwice(name).of(&argument));

@@ -3,8 +3,8 @@
 use super::keys;
 use crate::option_error::OptionError;
 
-/// The keys and values of the rule, as a scenario has them, and its name if it gives one.
-pub(super) fn read(text: &str) -> Result<(Option<&str>, Vec<(&str, String)>), OptionError> {
+/// The keys and values of the rule, as a scenario has them; with its name if it gives one.
+pub(super) fn read(text: &str) -> Result<Vec<(&str, String)>, OptionError> {
     let (codes, more) = text.split_once(':').unwrap_or((text, ""));
     let (from, to) = codes.split_once('>').unwrap_or((codes, ""));
     let mut all = Vec::new();
@@ -14,21 +14,19 @@ pub(super) fn read(text: &str) -> Result<(Option<&str>, Vec<(&str, String)>), Op
     if !to.is_empty() {
         all.push(("to", word(to)?));
     }
-    let mut name = None;
     for part in more.split(',').filter(|part| !part.is_empty()) {
         let (key, value) = part.split_once('=').ok_or(OptionError::Rule)?;
         match key.trim() {
-            "name" => name = Some(value.trim()).filter(|name| !name.contains('.')),
             "match" => all.push(("match", list(value, '+')?)),
             "probability" => all.push(("probability", keys::share(value)?)),
             "every" => all.push(("every", word(value)?)),
-            key if ["dscp", "to-dscp", "packets", "unsafe"].contains(&key) => {
+            key if ["name", "dscp", "to-dscp", "packets", "unsafe"].contains(&key) => {
                 all.push((key, value.trim().to_owned()));
             }
             _ => return Err(OptionError::Rule),
         }
     }
-    Ok((name, all))
+    Ok(all)
 }
 
 /// Words as a list of TOML.
