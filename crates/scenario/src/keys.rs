@@ -42,7 +42,7 @@ pub(crate) const DAY: Time = Time::from_secs(86_400);
 /// Worlds with modelled hosts.
 pub(crate) const MODELLED: &[World] = &[World::Sim];
 /// The worlds that start programs.
-pub(crate) const PROGRAMS: &[World] = &[World::Virtual, World::Live];
+const PROGRAMS: &[World] = &[World::Virtual, World::Live];
 
 /// A row with nothing special about it.
 const fn key(

@@ -5,10 +5,10 @@ use quell_units::parameter::{Domain as D, Value};
 use quell_units::{Ecn, Probability, Time};
 
 use super::domain::{Domain, Parsed, scalar, time};
-use super::keys::{DAY, PROGRAMS};
 use super::problem::Origin;
 use super::tree::{Node, Table, TomlType, Tree};
 use super::view::{Keys as _, Reader, View};
+use super::world::World;
 use super::written::{Field, Written};
 
 /// Probabilities are in parts of this.
@@ -16,6 +16,8 @@ pub(crate) const PARTS: u64 = 1_000_000;
 pub(crate) const PROBABILITY: Domain = Domain::Value(D::Fraction(0, PARTS, PARTS));
 /// The most rules of a direction of a link.
 pub(crate) const MOST_RULES: usize = 16;
+/// The worlds whose hosts set a DSCP.
+const REAL: &[World] = &[World::Virtual, World::Live];
 const DSCP: Domain = Domain::Value(D::Integer(0, 63));
 const EXAMPLE: &str = r#"impair = { rules = [{ name = "marker", from = ["ect0", "ect1"], to = "ce", probability = 0.05 }] }"#;
 const TRAIN: &str =
@@ -35,17 +37,17 @@ keys! {
         /// Kinds that match. ack is TCP without payload, and data anything else.
         kinds: u8 = by hand { name: "match", default: Derived("any"), domain: Domain::Table("a list of syn, syn-ack, ack and data"), example: r#"impair = { rules = [{ name = "hole", match = ["syn"], to = "drop" }] }"#, }
         /// DSCP that matches.
-        dscp: Option<u32> = { default: Derived("any"), domain: DSCP, worlds: PROGRAMS, example: r#"impair = { rules = [{ name = "hole", dscp = 45, to = "drop" }] }"#, }
+        dscp: Option<u32> = { default: Derived("any"), domain: DSCP, worlds: REAL, example: r#"impair = { rules = [{ name = "hole", dscp = 45, to = "drop" }] }"#, }
         /// New ECN field; or the packet is dropped, or followed by a copy.
         to: Outcome = { default: Derived("it stays"), domain: Domain::Value(D::Word(OUTCOMES)), example: EXAMPLE, }
         /// New DSCP.
-        to_dscp: Option<u32> = { default: Derived("it stays"), domain: DSCP, worlds: PROGRAMS, example: r#"impair = { rules = [{ name = "bleach", to = "not-ect", to-dscp = 0 }] }"#, }
+        to_dscp: Option<u32> = { default: Derived("it stays"), domain: DSCP, worlds: REAL, example: r#"impair = { rules = [{ name = "bleach", to = "not-ect", to-dscp = 0 }] }"#, }
         /// Whether not-ect may become ce.
         is_unsafe: bool = { name: "unsafe", default: Is("false"), domain: Domain::Value(D::Flag), example: r#"impair = { rules = [{ name = "all", to = "ce", unsafe = true }] }"#, }
         /// Share of what matches.
         probability: Probability = { default: Is("1"), domain: PROBABILITY, live: true, example: EXAMPLE, }
         /// Only for the first packets after each multiple of this time.
-        every: Option<Time> = { default: Derived("all match"), domain: time(Time::from_millis(1), DAY), example: TRAIN, }
+        every: Option<Time> = { default: Derived("all match"), domain: time(Time::from_millis(1), Time::from_secs(86_400)), example: TRAIN, }
         /// How many these are.
         packets: u32 = { default: Is("1"), domain: Domain::Value(D::Integer(1, 1_000_000)), example: TRAIN, }
     }

@@ -5,7 +5,6 @@ use quell_measure::Direction;
 use quell_scenario::keys::Section;
 use quell_units::{Time, notation};
 
-use super::rules;
 use crate::option_error::OptionError;
 
 /// The full key that `key` stands for, on these links.
@@ -20,7 +19,7 @@ pub(super) fn full(key: &str, links: &[String]) -> Result<String, OptionError> {
             Some(rest) if rest.starts_with('.') => &rest[1..],
             _ => continue,
         };
-        let is_of_impair = is_impairment(rest) || rules::is_key(rest);
+        let is_of_impair = is_impairment(rest) || is_of_rule(rest);
         let table = if is_of_impair { "impair." } else { "" };
         let side = |link: &str| match direction {
             Direction::Forward => format!("{link}.{table}{rest}"),
@@ -42,6 +41,11 @@ pub(super) fn full(key: &str, links: &[String]) -> Result<String, OptionError> {
 pub(super) fn is_impairment(name: &str) -> bool {
     let mut rows = Section::Impair.keys().chain(Section::Rule.keys());
     rows.any(|row| row.live && row.name == name)
+}
+
+/// Whether this is the key `rules.NAME.probability`.
+fn is_of_rule(key: &str) -> bool {
+    key.starts_with("rules.") && key.ends_with(".probability")
 }
 
 /// The value of a key of `impair`, in which a share may be in percent.
@@ -98,7 +102,7 @@ pub(super) fn of_wish(
         true => &impairment(name, value)?,
         false => value,
     };
-    let sides = match is_impairment(key) || rules::is_key(key) {
+    let sides = match is_impairment(key) || is_of_rule(key) {
         true => vec![format!("down.{key}"), format!("up.{key}")],
         false => vec![key.to_owned()],
     };

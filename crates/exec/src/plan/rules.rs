@@ -44,8 +44,3 @@ fn word(text: &str) -> Result<String, OptionError> {
         false => Err(OptionError::Rule),
     }
 }
-
-/// Whether this is the key `rules.NAME.probability`.
-pub(super) fn is_key(key: &str) -> bool {
-    key.starts_with("rules.") && key.ends_with(".probability")
-}
