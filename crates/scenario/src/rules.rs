@@ -133,7 +133,7 @@ fn mistake(rule: &Rule, is_given: impl Fn(&str) -> bool) -> Option<(&'static str
     let is_same = matches!(rule.to, Outcome::Code(code) if rule.from == 1 << code.bits());
     let mistakes = [
         (is_given("packets") && rule.every.is_none(), "packets", "has an effect only beside every"),
-        (rule.to == Outcome::Same && !changes_dscp, "to", "without to or to-dscp the rule does nothing"),
+        (!is_given("to") && !changes_dscp, "to", "without to or to-dscp the rule does nothing"),
         (rule.to == Outcome::Drop && changes_dscp, "to-dscp", "has no effect on packets that are dropped; leave it out"),
         (is_same && !changes_dscp, "to", "is what from is, so the rule does nothing"),
         (is_unsafe && !rule.is_unsafe, "from", "not-ect must not become ce; give from = [\"ect0\", \"ect1\"], or unsafe = true"),
