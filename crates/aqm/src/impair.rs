@@ -10,18 +10,22 @@
 //! leave before its time.
 //!
 //! Losses, jitter and reordering are drawn from one stream, a fixed number of draws for each packet, in integers; copies and damage each
-//! from one of their own, so that they move no other draw. A path that was never impaired draws nothing.
+//! from one of their own, so that they move no other draw. A path that was never impaired draws nothing. [Rules](rules) judge what is not lost.
 //!
 //! Impairments may [change](Impairer::set) at any time: they hold for packets that start their transmission from then on. A bad path stays bad, what
 //! is on hold stays so, and the order is kept.
 
+pub mod rules;
+
 use alloc::format;
+use alloc::vec::Vec;
 
 use crate::path_trace::PathTrace;
 use crate::units::{Probability, Random, Time};
+use rules::{Active, Header, Outcome, Rule, RuleCounts};
 
 /// The impairments of packets of one direction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Impairment {
     /// Losses.
     pub loss: Loss,
@@ -37,6 +41,8 @@ pub struct Impairment {
     pub duplicate: Probability,
     /// The share of packets of which one bit behind the IP header is flipped.
     pub corrupt: Probability,
+    /// Rules for what is not lost, in their order. Of them only the probabilities [change](Impairer::set).
+    pub rules: Vec<Rule>,
 }
 
 /// Probabilities of the model of Gilbert and Elliott.
@@ -82,7 +88,7 @@ pub struct PathStep {
 impl PathStep {
     /// The impairment where this holds, and `rest` otherwise.
     #[must_use]
-    pub fn over(self, rest: Impairment) -> Impairment {
+    pub fn over(self, rest: &Impairment) -> Impairment {
         Impairment {
             loss: Loss {
                 enter: self.enter.unwrap_or(rest.loss.enter),
@@ -92,40 +98,47 @@ impl PathStep {
             },
             delay: self.delay.unwrap_or(rest.delay),
             jitter: self.jitter.unwrap_or(rest.jitter),
-            ..rest
+            ..rest.clone()
         }
     }
 }
 
 /// What happened to packets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Counts {
-    /// Packets that were lost.
+    /// Packets that were lost, or dropped by a rule.
     pub lost: u64,
     /// Copies that were made.
     pub duplicated: u64,
     /// Packets that were damaged.
     pub corrupted: u64,
+    /// What came to each rule, in their order.
+    pub rules: Vec<RuleCounts>,
 }
 
 impl Counts {
-    /// The sum of both.
+    /// The sum of both, of one path.
     #[must_use]
-    pub fn plus(self, other: Self) -> Self {
-        Self {
-            lost: self.lost + other.lost,
-            duplicated: self.duplicated + other.duplicated,
-            corrupted: self.corrupted + other.corrupted,
-        }
+    pub fn plus(self, other: &Self) -> Self {
+        self.join(other, |one, other| one + other)
     }
     /// What was counted since `before`.
     #[must_use]
-    pub fn since(self, before: Self) -> Self {
-        Self {
-            lost: self.lost - before.lost,
-            duplicated: self.duplicated - before.duplicated,
-            corrupted: self.corrupted - before.corrupted,
+    pub fn since(self, before: &Self) -> Self {
+        self.join(before, |now, before| now - before)
+    }
+
+    fn join(mut self, other: &Self, with: fn(u64, u64) -> u64) -> Self {
+        self.lost = with(self.lost, other.lost);
+        self.duplicated = with(self.duplicated, other.duplicated);
+        self.corrupted = with(self.corrupted, other.corrupted);
+        if self.rules.is_empty() {
+            self.rules.clone_from(&other.rules);
+        } else {
+            let both = self.rules.iter_mut().zip(&other.rules);
+            both.for_each(|(own, other)| own.join(other, with));
         }
+        self
     }
 }
 
@@ -157,12 +170,15 @@ impl Fate {
 /// One direction of a path.
 #[derive(Debug, Clone)]
 pub struct Impairer {
-    /// `None` until there is one.
-    impairment: Option<Impairment>,
+    /// What is asked for, without its rules.
+    impairment: Impairment,
     /// Where there is one, it says a part of that.
     trace: Option<PathTrace<PathStep>>,
     /// What is in force.
     now: Impairment,
+    /// Whether an impairment was set that is more than rules.
+    may_delay: bool,
+    rules: Vec<Active>,
     random: Random,
     copies: Random,
     damages: Random,
@@ -179,9 +195,11 @@ impl Impairer {
     pub fn new(impairment: Option<Impairment>, seed: u64, component: &str) -> Self {
         let stream = |of: &str| Random::new(seed, &format!("{component}.{of}"));
         let mut path = Self {
-            impairment: None,
+            impairment: Impairment::default(),
             trace: None,
             now: Impairment::default(),
+            may_delay: false,
+            rules: Vec::new(),
             random: stream("impair"),
             copies: stream("duplicate"),
             damages: stream("corrupt"),
@@ -191,14 +209,22 @@ impl Impairer {
             counts: Counts::default(),
         };
         if let Some(impairment) = impairment {
+            let rules = impairment.rules.iter();
+            let active = |rule: &Rule| Active::new(rule, stream(&format!("rule.{}", rule.name)));
+            path.rules = rules.map(active).collect();
             path.set(impairment);
         }
         path
     }
 
     /// Impairs packets like this from now on. Where a good path cannot become bad, it is good.
-    pub fn set(&mut self, impairment: Impairment) {
-        self.impairment = Some(impairment);
+    pub fn set(&mut self, mut impairment: Impairment) {
+        let rules = core::mem::take(&mut impairment.rules);
+        self.may_delay |= rules.is_empty() || impairment != Impairment::default();
+        for (active, rule) in self.rules.iter_mut().zip(rules) {
+            active.rule.probability = rule.probability;
+        }
+        self.impairment = impairment.clone();
         self.force(impairment);
     }
 
@@ -210,31 +236,40 @@ impl Impairer {
 
     /// From now on the path does what `trace` says, and the rest as before.
     pub fn follow(&mut self, trace: PathTrace<PathStep>) {
-        self.set(self.impairment.unwrap_or_default());
+        self.may_delay = true;
         self.trace = Some(trace);
     }
 
     /// The next packet starts its transmission at this time: it meets what the trace, if there is one, says of it.
     pub fn start(&mut self, start: Time) {
         if let Some(trace) = &self.trace {
-            let now = trace.at(start).over(self.impairment.unwrap_or_default());
+            let now = trace.at(start).over(&self.impairment);
             self.force(now);
         }
     }
 
     /// Whether packets have to be judged: an impairment was set.
     pub fn is_in_use(&self) -> bool {
-        self.impairment.is_some()
+        self.may_delay || self.has_rules()
+    }
+
+    /// Whether packets may be delayed: an impairment was set that is more than rules.
+    pub fn may_delay(&self) -> bool {
+        self.may_delay
+    }
+
+    /// Whether there are rules, which look at headers.
+    pub fn has_rules(&self) -> bool {
+        !self.rules.is_empty()
     }
 
     /// Whether packets may be damaged.
     pub fn damages(&self) -> bool {
-        self.impairment
-            .is_some_and(|impairment| impairment.corrupt > Probability::ZERO)
+        self.impairment.corrupt > Probability::ZERO
     }
 
-    /// What becomes of the packet that leaves the link at `end`; `None` if it is lost. Ends never run backwards.
-    pub fn judge(&mut self, end: Time) -> Option<Fate> {
+    /// What becomes of the packet that leaves the link at `end`; `None` if it is lost. Ends never run backwards. Rules may change its header.
+    pub fn judge(&mut self, end: Time, header: &mut Header) -> Option<Fate> {
         let Impairment {
             loss,
             reorder,
@@ -243,11 +278,12 @@ impl Impairer {
             jitter,
             duplicate,
             corrupt,
+            rules: _,
         } = self.now;
         let change = if self.is_bad { loss.leave } else { loss.enter };
         self.is_bad ^= self.random.chance(change);
         let chance = if self.is_bad { loss.bad } else { loss.good };
-        let is_lost = self.random.chance(chance);
+        let mut is_lost = self.random.chance(chance);
         let is_held = self.random.chance(reorder);
         // Draws are finer than nanoseconds.
         let draw = u128::from(self.random.u64()) * u128::from(jitter.as_nanos());
@@ -258,6 +294,11 @@ impl Impairer {
             let is_damaged = self.damages.chance(corrupt);
             let place = self.damages.u64();
             damage = is_damaged.then_some(place);
+        }
+        for active in &mut self.rules {
+            let outcome = active.judge(header, end, !is_lost);
+            is_lost |= outcome == Outcome::Drop;
+            is_doubled |= outcome == Outcome::Copy;
         }
         if is_lost {
             self.counts.lost += 1;
@@ -285,7 +326,11 @@ impl Impairer {
 
     /// What has happened so far.
     pub fn counts(&self) -> Counts {
-        self.counts
+        let rules = self.rules.iter();
+        Counts {
+            rules: rules.map(|active| active.counts.clone()).collect(),
+            ..self.counts.clone()
+        }
     }
 }
 
@@ -300,7 +345,7 @@ mod tests {
     /// What becomes of packets 10 µs apart.
     fn fates(impairment: Impairment) -> Vec<Option<Time>> {
         let mut path = Impairer::new(Some(impairment), 3, "path");
-        let fates = (0..PACKETS).map(|n| path.judge(US(10 * n)));
+        let fates = (0..PACKETS).map(|n| path.judge(US(10 * n), &mut Header::default()));
         fates.map(|fate| fate.map(|fate| fate.at)).collect()
     }
 
@@ -360,9 +405,9 @@ mod tests {
         let mut path = Impairer::new(None, 3, "path");
         let fates = (0..PACKETS / 10).map(|n| {
             for (_, impairment) in changes.iter().filter(|(before, _)| *before == n) {
-                path.set(*impairment);
+                path.set(impairment.clone());
             }
-            path.judge(US(10 * n))
+            path.judge(US(10 * n), &mut Header::default())
         });
         (fates.collect(), path.counts())
     }
@@ -389,17 +434,18 @@ mod tests {
             hold: US(500),
             ..losing(20)
         };
-        let (constant, _) = with_changes(&[(0, all)]);
-        let (changed, _) = with_changes(&[(0, all), (5_000, losing(1_000))]);
+        let all = || all.clone();
+        let (constant, _) = with_changes(&[(0, all())]);
+        let (changed, _) = with_changes(&[(0, all()), (5_000, losing(1_000))]);
         assert_eq!(constant[..5_000], changed[..5_000]);
         assert!(
             changed[5_000..].iter().all(Option::is_none),
             "loss 1 delivers nothing"
         );
-        let (undone, _) = with_changes(&[(0, all), (5_000, losing(500)), (5_000, all)]);
+        let (undone, _) = with_changes(&[(0, all()), (5_000, losing(500)), (5_000, all())]);
         assert_eq!(undone, constant);
         // Ten packets on, none waits for those of before any more.
-        let (later, _) = with_changes(&[(0, all), (5_000, losing(0)), (5_100, all)]);
+        let (later, _) = with_changes(&[(0, all()), (5_000, losing(0)), (5_100, all())]);
         assert!(
             later[5_110..] == constant[5_110..],
             "draws are a fixed number"
@@ -474,25 +520,25 @@ mod tests {
         ];
         let mut rest = losing(0);
         rest.loss.bad = all;
-        let mut traced = Impairer::new(Some(rest), 3, "path");
+        let mut traced = Impairer::new(Some(rest.clone()), 3, "path");
         traced.follow(PathTrace::new(steps.clone(), ms(300), false, Time::ZERO).unwrap());
-        let mut changed = Impairer::new(Some(steps[0].1.over(rest)), 3, "path");
+        let mut changed = Impairer::new(Some(steps[0].1.over(&rest)), 3, "path");
         let (mut last, mut next) = (Time::ZERO, 1);
         for n in 0..4_000 {
             let end = US(100 * n);
             if n == 3_000 {
                 rest.jitter = ms(1);
                 rest.reorder = part(10);
-                traced.set(rest);
-                changed.set(steps[4].1.over(rest));
+                traced.set(rest.clone());
+                changed.set(steps[4].1.over(&rest));
             }
             while let Some((_, step)) = steps.get(next).filter(|(at, _)| *at <= end) {
-                changed.set(step.over(rest));
+                changed.set(step.over(&rest));
                 next += 1;
             }
             traced.start(end);
-            let fate = traced.judge(end);
-            assert_eq!(fate, changed.judge(end), "{end}");
+            let fate = traced.judge(end, &mut Header::default());
+            assert_eq!(fate, changed.judge(end, &mut Header::default()), "{end}");
             let is_lost = (1_000..1_010).contains(&n) || (2_000..2_100).contains(&n);
             assert_eq!(fate.is_none(), is_lost, "{end}");
             if let Some(fate) = fate.filter(|fate| !fate.is_held) {

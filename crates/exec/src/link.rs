@@ -455,12 +455,12 @@ impl Losses {
         let others = total.saturating_sub(impaired.iter().map(|counts| counts.lost).sum());
         self.impaired.resize(impaired.len(), Counts::default());
         for (index, side) in sides.iter().enumerate() {
-            let mut new = impaired[index].since(self.impaired[index]);
+            let mut new = impaired[index].clone().since(&self.impaired[index]);
             if index == 0 {
                 new.lost += others - self.others;
             }
             let observer = link.observer_mut(side.hop, side.direction);
-            observer.recorder().on_outside(new, now);
+            observer.recorder().on_outside(&new, now);
         }
         *self = Self { impaired, others };
     }

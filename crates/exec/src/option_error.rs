@@ -93,6 +93,11 @@ pub enum OptionError {
     /// A rate beside a trace that has one.
     #[error("has rates, so --rate, --down and --up cannot stand beside it")]
     Paced,
+    /// No rule.
+    #[error(
+        "must be FROM>TO:KEY=VALUE,… such as ect0,ect1>ce:probability=5%; FROM is any or ECN fields, TO one, drop or copy"
+    )]
+    Rule,
     /// A change at the start, or later than a day.
     #[error("must be a time after 0 s and before 24 h")]
     NoTime,

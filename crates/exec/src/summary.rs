@@ -29,7 +29,10 @@ pub(crate) fn summarise(
     // Forward, and back what had a rate at any time.
     let is_shown = |link: &&LinkResults| {
         let (hop, direction) = (link.whole.hop, link.whole.direction);
-        direction == Direction::Forward || plan.is_ever_limited(Side { hop, direction })
+        let has_rules = !link.whole.outside.rules.is_empty();
+        direction == Direction::Forward
+            || has_rules
+            || plan.is_ever_limited(Side { hop, direction })
     };
     let links: Vec<&LinkResults> = linked.results.iter().filter(is_shown).collect();
     let info = RunInfo {

@@ -70,7 +70,7 @@ fn main() {
             bulk(&topology, flows, rate, duration)
         })
     };
-    let (forward, reverse) = (report.forward, report.reverse);
+    let (forward, reverse) = (&report.forward, &report.reverse);
     println!(
         "forward: {} received, {} transmitted, {} dropped, {} late arrivals, {} retried",
         forward.received,

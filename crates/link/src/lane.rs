@@ -64,7 +64,7 @@ impl<O: Observer<Descriptor>> Lane<O> {
             late_arrivals: self.path.late_arrivals(),
             retried: self.egress.retried(),
             lateness: self.egress.lateness().summary(),
-            ..self.counts
+            ..self.counts.clone()
         }
     }
 }

@@ -369,10 +369,7 @@ impl<O: Observer<Descriptor>> Link<O> {
                 self.addressed.pass(bytes, packet.group(), direction);
                 lane.counts.left.count(packet.ecn());
                 if packet.is_marked() {
-                    ecn_field::set(
-                        &mut self.pool.bytes_mut(frame)[packet.ip_offset()..],
-                        packet.ecn(),
-                    );
+                    packet.write(&mut self.pool);
                 }
                 lane.egress.push(Outgoing {
                     frame,

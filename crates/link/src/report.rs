@@ -103,7 +103,7 @@ impl Inside {
 }
 
 /// One direction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DirectionReport {
     /// Packets read from the ingress port.
     pub received: u64,
@@ -156,7 +156,7 @@ impl DirectionReport {
 }
 
 /// A link, over all calls of `run`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LinkReport {
     /// The direction from port A to port B.
     pub forward: DirectionReport,

@@ -52,7 +52,7 @@ pub use recorder::{Recorder, RecorderConfig};
 pub use rows::{FlowRow, QueueRow};
 pub use summary::{
     Fairness, Figures, GroupInfo, GroupLink, GroupSummary, LinkSummary, NamedLink, NamedReverse,
-    Phase, ReverseLink, RunInfo, Summary,
+    Phase, ReverseLink, RuleSummary, RunInfo, Summary,
 };
 pub use timeline::{Segment, Span, Timeline, Use};
 pub use windows::WindowSamples;

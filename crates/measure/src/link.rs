@@ -10,7 +10,7 @@ use quell_units::{Rate, Time};
 use crate::timeline::Span;
 
 /// Use of the link in the open segment and in the whole.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct LinkTally {
     rate: Rate,
     rate_since: Time,
@@ -24,7 +24,7 @@ pub(crate) struct LinkTally {
     whole: LinkUse,
 }
 
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct LinkUse {
     /// Time in which it transmitted.
     pub(crate) busy: Time,
@@ -64,7 +64,7 @@ impl LinkTally {
     }
     /// The use of the link in the closed segments of the whole.
     pub(crate) fn whole(&self) -> LinkUse {
-        self.whole
+        self.whole.clone()
     }
 
     #[inline]
@@ -84,8 +84,9 @@ impl LinkTally {
         self.account(now);
         self.rate = rate;
     }
-    pub(crate) fn count_outside(&mut self, counts: Counts) {
-        self.segment.outside = self.segment.outside.plus(counts);
+    pub(crate) fn count_outside(&mut self, counts: &Counts) {
+        let before = std::mem::take(&mut self.segment.outside);
+        self.segment.outside = before.plus(counts);
     }
 
     /// Adds the capacity of the present rate up to `now`.
@@ -118,7 +119,8 @@ impl LinkTally {
             self.whole.capacity += used.capacity;
             self.whole.carried += used.carried;
             self.whole.unlimited |= used.unlimited;
-            self.whole.outside = self.whole.outside.plus(used.outside);
+            let before = std::mem::take(&mut self.whole.outside);
+            self.whole.outside = before.plus(&used.outside);
         }
         used
     }

@@ -259,13 +259,13 @@ impl Recorder {
     }
 
     /// Counts packets that were lost, copied or damaged outside the queue discipline.
-    pub fn on_outside(&mut self, counts: impair::Counts, now: Time) {
+    pub fn on_outside(&mut self, counts: &impair::Counts, now: Time) {
         self.advance(now);
         self.link.count_outside(counts);
     }
 
     /// Adds packets that were lost, copied or damaged outside before the open segment ends.
-    pub fn add_outside(&mut self, counts: impair::Counts) {
+    pub fn add_outside(&mut self, counts: &impair::Counts) {
         self.link.count_outside(counts);
     }
 
@@ -451,7 +451,7 @@ impl Recorder {
             busy: used.busy,
             share: self.link.share(used),
             backlogged: several.map(part.backlogged),
-            outside: used.outside,
+            outside: used.outside.clone(),
             queues: queues.collect(),
             groups: groups.collect(),
         }

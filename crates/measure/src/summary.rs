@@ -77,6 +77,25 @@ pub struct Figures {
     /// link and they all cross it forward.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fairness: Vec<Fairness>,
+    /// Every rule for packets behind a queue, in the order of the queues; not there without.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<RuleSummary>,
+}
+
+/// The packets that came to a rule behind a queue.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RuleSummary {
+    /// Name in the scenario.
+    pub name: String,
+    /// Name of the link.
+    pub hop: String,
+    /// Its direction.
+    pub direction: Direction,
+    /// Packets that it matched.
+    pub matched: u64,
+    /// All packets: a row for each ECN field with which they came, in the order of its bits (not-ect, ect1, ect0, ce), and in it a column
+    /// for each with which they went on, and one for those that were dropped.
+    pub codes: [[u64; 5]; 4],
 }
 
 /// Fairness at one direction of a link.
@@ -309,7 +328,24 @@ impl Figures {
             groups,
             jain,
             fairness,
+            rules: links
+                .iter()
+                .flat_map(|link| RuleSummary::all(link))
+                .collect(),
         }
+    }
+}
+
+impl RuleSummary {
+    fn all(link: &LinkFigures) -> impl Iterator<Item = Self> {
+        let rules = link.outside.rules.iter();
+        rules.map(|rule| Self {
+            name: rule.name.clone(),
+            hop: name_of(link),
+            direction: link.direction,
+            matched: rule.matched,
+            codes: rule.codes,
+        })
     }
 }
 
@@ -422,7 +458,7 @@ impl LinkSummary {
             links.find(|link| link.direction == direction)
         };
         let forward = first(Direction::Forward);
-        let outside = links.iter().map(|link| link.outside);
+        let outside = links.iter().map(|link| &link.outside);
         let outside = outside.fold(Counts::default(), Counts::plus);
         Self {
             rate_bps: forward.and_then(|link| rate_bps(link)),

@@ -8,6 +8,7 @@ use super::domain::Parsed;
 use super::hint;
 use super::keys::{KEYS, Section, rows};
 use super::refusal::Refusal;
+use super::rules;
 use super::tree::{Node, Table, Tree};
 use super::trial_queue::TrialQueue;
 use super::view::{Reader, View, tables};
@@ -304,7 +305,7 @@ impl Trial<'_> {
                 match rest {
                     ["rate"] => self.rate(side, node, now),
                     ["queue", parameter] => self.queue(side).setting(side, parameter, node, now),
-                    ["impair", name] => self.impair(side, key, name, node),
+                    ["impair", name @ ..] => self.impair(side, key, &name.join("."), node),
                     _ => Err(self.refusal()),
                 }
             }
@@ -412,17 +413,17 @@ impl Trial<'_> {
         let Some(changed) = spec.clone().changed(name, node) else {
             return Err(self.refusal());
         };
-        let (changed, name) = changed?;
+        let changed = changed?;
         if let Some((needs, true)) = changed.needs(name) {
             let needed = format!("{}{needs}", key.trim_end_matches(name));
             if !self.keys.contains(&needed) {
                 return Err(Refusal::Beside(needs));
             }
         }
-        *spec = changed.clone();
+        spec.clone_from(&changed);
         Ok(Setting::Impair {
             side,
-            key: name,
+            key: name.to_owned(),
             spec: changed,
         })
     }
@@ -465,11 +466,12 @@ impl Trial<'_> {
                 _ => format!("link.{}", link.name),
             };
             keys.extend(of_link(&prefix));
-            let impair = rows(Section::Impair).iter().filter(|row| row.live);
-            let impair: Vec<&str> = impair.map(|row| row.name).collect();
-            let impair = impair.join(", ");
-            keys.push(format!("{prefix}.impair.{{{impair}}}"));
-            keys.push(format!("{prefix}.reverse.impair.{{{impair}}}"));
+            for (path, impair) in ["", ".reverse"].iter().zip(&link.impairs) {
+                let live = rows(Section::Impair).iter().filter(|row| row.live);
+                let rules = impair.rules.iter().map(rules::live_key);
+                let all: Vec<String> = live.map(|row| row.name.to_owned()).chain(rules).collect();
+                keys.push(format!("{prefix}{path}.impair.{{{}}}", all.join(", ")));
+            }
             for (path, queue) in ["queue", "reverse.queue"].iter().zip(&link.queues) {
                 let table = queue.settings.table().iter();
                 let names: Vec<&str> = table.filter(|p| p.live).map(|p| p.name).collect();

@@ -35,6 +35,9 @@ pub(super) fn check(
     if let Some(world @ (World::Virtual | World::Live)) = world {
         offload(scenario, world, places, &mut problems);
     }
+    if world == Some(World::Sim) {
+        links::rules(scenario, places, &mut problems);
+    }
     if world == Some(World::Virtual) {
         shared_options(scenario, places, &mut problems);
     }

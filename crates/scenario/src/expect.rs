@@ -22,7 +22,7 @@ keys! {
     /// A condition that the results have to meet.
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct Expect in Expect {
-        /// A condition on figures of the results. They have the names of sweep tables; numbers may have units.
+        /// A condition on figures. They have the names of sweep tables; numbers may have units.
         that: String = { default: Required, domain: Domain::Text, example: r#"that = "group.web.completion_ms.p90 < 1s""#, }
         /// For which result of several seeds. each: for that of every seed. worst: the same, reported by the worst one. mean, median: for those of the figures.
         over: &'static str = { default: Is("each"), domain: Domain::Value(D::Word(OVER)), example: r#"over = "mean""#, }

@@ -176,8 +176,8 @@ pub fn queue_names(side: &DirectionSpec) -> &'static [&'static str] {
     discipline::<quell_sim::Packet>(side, Random::new(0, "names")).queues()
 }
 
-/// What the summary shows: of each link the forward direction, and the reverse one where its rate is limited, or where several
-/// links have data in it.
+/// What the summary shows: of each link the forward direction, and the reverse one where its rate is limited, where several
+/// links have data in it, or where there are rules.
 pub fn shown<'a>(scenario: &Scenario, results: &'a [LinkResults]) -> Vec<&'a LinkResults> {
     let is_shown = |link: &&LinkResults| {
         let hop = link.whole.hop;
@@ -186,7 +186,9 @@ pub fn shown<'a>(scenario: &Scenario, results: &'a [LinkResults]) -> Vec<&'a Lin
         let mut groups = scenario.groups.iter();
         let crossed = scenario.links.len() > 1
             && groups.any(|group| group.direction == Direction::Reverse && group.path.contain(hop));
-        link.whole.direction == Direction::Forward || !side.rate.is_unlimited() || crossed
+        let has_rules = !link.whole.outside.rules.is_empty();
+        let is_forward = link.whole.direction == Direction::Forward;
+        is_forward || !side.rate.is_unlimited() || crossed || has_rules
     };
     results.iter().filter(is_shown).collect()
 }

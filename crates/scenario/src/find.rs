@@ -31,6 +31,7 @@ pub fn inside(key: &Key) -> Vec<&'static Key> {
         (Section::Link | Section::Reverse, "rate") => &[Section::Trace],
         (Section::Link | Section::Reverse, "access") => &[Section::Medium],
         (Section::Link | Section::Reverse, "impair") => &[Section::Impair],
+        (Section::Impair, "rules") => &[Section::Rule],
         (Section::Link, "remark") => &[Section::Remark],
         (Section::Root, "group") => &[Section::Group],
         (Section::Group, "congestion-control") => &[Section::CongestionControl],

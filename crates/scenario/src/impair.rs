@@ -1,19 +1,19 @@
 //! `impair = { … }`: what happens to packets behind the queue.
 
+use quell_aqm::impair::rules::Rule;
 use quell_aqm::impair::{Impairment, Loss, PathStep};
 use quell_aqm::path_trace::PathTrace;
-use quell_units::parameter::{Domain as D, Value};
+use quell_units::parameter::Value;
 use quell_units::{Probability, Time, notation};
 
 use super::domain::{Domain, Parsed, time};
 use super::path_course::{PARTS, PathCourse};
 use super::refusal::Refusal;
+use super::rules::{self, PROBABILITY, parts_of};
 use super::tree::Node;
 use super::view::{Keys as _, Reader, View};
 use super::written::{Field, Written};
 use super::{Scenario, Setting, Side};
-
-const PROBABILITY: Domain = Domain::Value(D::Fraction(0, PARTS, PARTS));
 
 keys! {
     /// The keys of `impair`; probabilities in millionths.
@@ -23,24 +23,26 @@ keys! {
         loss: u64 = { default: Is("0"), domain: PROBABILITY, live: true, example: "impair = { loss = 0.001 }", }
         /// Probability at each packet that a good path becomes bad.
         enter: u64 = { default: Is("0"), domain: PROBABILITY, live: true, source: "Gilbert 1960, Elliott 1963", example: "impair = { enter = 0.001, leave = 0.2 }", }
-        /// Probability at each packet that a bad path becomes good: it stays bad for 1 / leave packets on average.
+        /// Probability at each packet that a bad path becomes good. It stays bad for 1 / leave packets on average.
         leave: u64 = { default: Is("0.1"), domain: PROBABILITY, live: true, source: "Gilbert 1960, Elliott 1963", example: "impair = { enter = 0.001, leave = 0.2 }", }
         /// Probability that a packet is lost while the path is bad.
         bad: u64 = { default: Is("1"), domain: PROBABILITY, live: true, source: "Gilbert 1960, Elliott 1963", example: "impair = { enter = 0.001, bad = 0.5 }", }
-        /// Share of packets that are held back, so that others overtake them.
+        /// Share of packets that are held back. Others overtake them.
         reorder: u64 = { default: Is("0"), domain: PROBABILITY, live: true, example: r#"impair = { reorder = 0.01, hold = "2ms" }"#, }
         /// How long they are held back.
         hold: Time = { default: Is("5ms"), domain: time(Time::ZERO, Time::from_secs(10)), live: true, example: r#"impair = { reorder = 0.01, hold = "2ms" }"#, }
         /// Share of packets that are followed by a copy.
         duplicate: u64 = { default: Is("0"), domain: PROBABILITY, live: true, example: "impair = { duplicate = 0.01 }", }
-        /// Share of packets of which one bit behind the IP header is flipped: the checksum is wrong, and the receiver drops them.
+        /// Share of packets of which one bit behind the IP header is flipped. The checksum is wrong, and the receiver drops them.
         corrupt: u64 = { default: Is("0"), domain: PROBABILITY, live: true, example: "impair = { corrupt = 0.001 }", }
-        /// Constant delay behind the queue, in addition to half of the base RTT. Packets keep their order.
+        /// Constant delay behind the queue. It is added to half of the base RTT, and packets keep their order.
         delay: Time = { default: Is("0s"), domain: time(Time::ZERO, Time::from_secs(10)), live: true, example: r#"impair = { delay = "20ms" }"#, }
-        /// Longest random delay behind the queue, uniform from zero. Packets keep their order.
+        /// Longest random delay behind the queue. It is uniform from zero, and packets keep their order.
         jitter: Time = { default: Is("0s"), domain: time(Time::ZERO, Time::from_secs(10)), live: true, example: r#"impair = { jitter = "1ms" }"#, }
-        /// Delay, jitter and losses over time, from a file, or a table with the keys of a trace: columns delay, rtt, jitter, loss, enter and leave of csv, delays, or netem-trace.
+        /// Delay, jitter and losses over time. The name of a file, or a table with the keys of a trace: columns delay, rtt, jitter, loss, enter and leave of csv, delays, or netem-trace.
         trace: Option<PathCourse> = by hand { default: Derived("they do not change by themselves"), domain: Domain::Table("the name of a file, or a table such as { trace = \"delays.txt\", format = \"delays\", interval = \"10ms\" }"), example: r#"impair = { trace = "leo.csv" }"#, }
+        /// Rules for what is not lost, in their order.
+        rules: Vec<Rule> = by hand { default: Derived("none"), domain: Domain::Table("a list of tables"), example: r#"impair = { rules = [{ name = "hole", from = ["ce"], to = "drop" }] }"#, }
     }
 }
 
@@ -61,6 +63,7 @@ impl ImpairSpec {
             jitter: self.jitter,
             duplicate: part(self.duplicate),
             corrupt: part(self.corrupt),
+            rules: self.rules.clone(),
         }
     }
 
@@ -68,7 +71,7 @@ impl ImpairSpec {
     fn longest(&self, of: fn(&Impairment) -> Time) -> Time {
         let (course, rest) = (self.course(), self.impairment());
         let steps = course.iter().flat_map(|course| course.steps());
-        let steps = steps.map(|(_, step)| of(&step.over(rest)));
+        let steps = steps.map(|(_, step)| of(&step.over(&rest)));
         steps.fold(of(&rest), Time::max)
     }
 
@@ -92,17 +95,24 @@ impl ImpairSpec {
         played.ok()
     }
 
-    /// The same with another value of `key`, and the name of that; `None` if there is no such key.
-    pub(super) fn changed(
-        mut self,
-        key: &str,
-        node: &Node,
-    ) -> Option<Result<(Self, &'static str), Refusal>> {
-        let row = Self::ROWS.iter().find(|row| row.name == key && row.live)?;
-        if self.traces(row.name) {
+    /// The same with another value of `key`; `None` if there is no such key.
+    pub(super) fn changed(mut self, key: &str, node: &Node) -> Option<Result<Self, Refusal>> {
+        let domain = match self.rule(key) {
+            Some(_) => PROBABILITY,
+            None => {
+                let mut live = Self::ROWS.iter().filter(|row| row.live);
+                live.find(|row| row.name == key)?.domain
+            }
+        };
+        if self.traces(key) {
             return Some(Err(Refusal::Traced));
         }
-        Some(row.domain.read(node).map(|value| {
+        Some(domain.read(node).map(|value| {
+            if let (Parsed::Value(Value::Fraction(parts, _)), Some(rule)) = (&value, self.rule(key))
+            {
+                rule.probability = Probability::ratio(*parts, PARTS);
+                return self;
+            }
             match (value, self.share(key), key) {
                 (Parsed::Value(Value::Fraction(parts, _)), Some(share), _) => *share = parts,
                 (Parsed::Value(Value::Time(time)), _, "hold") => self.hold = time,
@@ -110,8 +120,14 @@ impl ImpairSpec {
                 (Parsed::Value(Value::Time(time)), ..) => self.jitter = time,
                 _ => {}
             }
-            (self, row.name)
+            self
         }))
+    }
+
+    /// The rule whose probability is the key `rules.NAME.probability`.
+    fn rule(&mut self, key: &str) -> Option<&mut Rule> {
+        let name = key.strip_prefix("rules.")?.strip_suffix(".probability")?;
+        self.rules.iter_mut().find(|rule| rule.name == name)
     }
 
     /// The value of a key that is a share, in millionths.
@@ -146,6 +162,9 @@ impl ImpairSpec {
     /// The value of a key as a file has it.
     pub(super) fn value(&self, key: &str) -> String {
         let mut spec = self.clone();
+        if let Some(rule) = spec.rule(key) {
+            return notation::write_fraction(parts_of(rule.probability), PARTS);
+        }
         match (spec.share(key), key) {
             (Some(parts), _) => notation::write_fraction(*parts, PARTS),
             (None, "hold") => format!("\"{}\"", self.hold),
@@ -172,7 +191,10 @@ impl ImpairSpec {
         let keys = keys.map(|key| format!("{key} = {}", self.value(key)));
         let trace = self.trace.as_ref();
         let trace = trace.map(|course| format!("trace = {}", course.table()));
-        format!("{{ {} }}", keys.chain(trace).collect::<Vec<_>>().join(", "))
+        let rules: Vec<String> = self.rules.iter().map(rules::write).collect();
+        let rules = (!rules.is_empty()).then(|| format!("rules = [{}]", rules.join(", ")));
+        let all: Vec<String> = keys.chain(trace).chain(rules).collect();
+        format!("{{ {} }}", all.join(", "))
     }
 }
 
@@ -191,6 +213,7 @@ impl Default for ImpairSpec {
             delay: Time::ZERO,
             jitter: Time::ZERO,
             trace: None,
+            rules: Vec::new(),
         }
     }
 }
@@ -240,6 +263,10 @@ pub(super) fn read(
     let view = View::new(reader, ImpairSpec::ROWS, key, node)?;
     let mut draft = ImpairSpec::draft(reader, &view);
     draft.trace = Some(view.optional(reader, "trace", trace)?);
+    draft.rules = match view.node(reader, "rules") {
+        Some(node) => rules::read(reader, &view.key("rules"), node),
+        None => Some(Vec::new()),
+    };
     let spec = ImpairSpec::finish(draft)?;
     let mut keys = ImpairSpec::ROWS.iter().map(|row| row.name);
     if let Some(name) = keys.find(|key| view.has(key) && spec.traces(key)) {

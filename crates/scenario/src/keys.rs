@@ -8,6 +8,7 @@ use std::slice::from_ref;
 use std::sync::LazyLock;
 
 use quell_app::{Distribution, Entry, Interval, KINDS, MAX_DATAGRAM, Period};
+use quell_aqm::impair::rules::Rule;
 use quell_aqm::medium::Medium;
 use quell_units::parameter::{Domain as D, Preset};
 use quell_units::{Bytes, Rate, Time};
@@ -170,6 +171,7 @@ const OWN: &[&[Key]] = {
         DirectionSpec::TABLES[1],
         Network::ROWS,
         ImpairSpec::ROWS,
+        Rule::ROWS,
         TRACE,
         Medium::ROWS,
         Group::ROWS,
@@ -225,9 +227,9 @@ keys! {
         packets: u32 = { default: Is("64"), domain: Domain::Value(D::Integer(1, 1_024)), source: "IEEE 802.11-2020 A-MPDU", example: r#"access = { packets = 32 }"#, }
         /// How long one access lasts at most. A packet joins while a full-sized one would still fit; the first always does.
         time: Time = { default: Is("5.484ms"), domain: time(Time::from_nanos(1), Time::from_secs(1)), source: "IEEE 802.11-2020 aPPDUMaxTime", example: r#"access = { time = "2ms" }"#, }
-        /// Fixed time before each access, and for what follows it: interframe space, preamble, acknowledgement.
+        /// Fixed time before each access, and for what follows it. Interframe space, preamble, acknowledgement.
         delay: Time = { default: Is("100us"), domain: time(Time::ZERO, Time::from_secs(1)), source: "ours", example: r#"access = { delay = "200us" }"#, }
-        /// The longest random time before each access beside the fixed one, uniform from zero: 15 slots of 9 us on a quiet medium, more where others send.
+        /// The longest random time before each access beside the fixed one, uniform from zero. 15 slots of 9 us on a quiet medium, more where others send.
         backoff: Time = { default: Is("135us"), domain: time(Time::ZERO, Time::from_secs(1)), source: "IEEE 802.11-2020 CWmin", example: r#"access = { backoff = "2ms" }"#, }
     }
 }

@@ -54,6 +54,7 @@ mod rates_file;
 mod read;
 mod refusal;
 mod remark;
+mod rules;
 pub mod schema;
 mod section;
 pub mod sim;
@@ -143,9 +144,9 @@ keys! {
     pub struct Link in Link {
         /// Name of the link, in results and in keys: link.NAME.rate.
         name: String = by hand { default: Derived("link, or of several link1, link2 and so on"), domain: Domain::Word, source: "ours", example: r#"name = "wifi""#, }
-        /// Delay between this link and the next one of a packet's way, in either direction: a part of the groups' base RTT. Only where there are several links.
+        /// Delay between this link and the next one of a packet's way, in either direction. It is a part of the groups' base RTT. Only where there are several links.
         delay: Time = { default: Is("0s"), domain: time(Time::ZERO, Time::from_secs(5)), source: "ours", example: r#"delay = "2ms""#, }
-        /// Networks whose packets get new values where they come to the link: all data of a network together get those of its function, and what was worth more within it stays worth more.
+        /// Networks whose packets get new values where they come to the link. All data of a network together get those of its function, and what was worth more within it stays worth more.
         remark: Vec<Network> = by hand { default: Derived("packets keep the values that they have"), domain: Domain::Table("a list of networks such as { groups = [\"a\", \"b\"], function = \"silver\" }"), source: "ICC 2019 (10.1109/ICC.2019.8761720), P4 remarker of ELTE", example: r#"remark = [{ groups = ["downloads"], function = "silver" }]"#, }
         /// How packets carry their values on from here, in either direction. beside: in the program, beside the packet. header: in the packet's own header, as between two machines, in the identification of IPv4 or the flow label of IPv6; the next link reads it there and knows nothing else, and a packet that cannot carry a value (IPv4 that may be fragmented) comes there without one.
         values: Carried = { default: Is("beside"), domain: Domain::Value(D::Word(Carried::WORDS)), source: "ours", example: r#"values = "header""#, }
@@ -178,7 +179,7 @@ keys! {
     pub struct Network in Remark {
         /// Groups whose data comes from the network, in whichever direction.
         groups: Vec<usize> = by hand { default: Required, domain: Domain::Table("a list of names of groups that cross the link and have values"), example: r#"remark = [{ groups = ["downloads"], function = "gold" }]"#, }
-        /// Worth of the marginal bit by the rate of the whole network: a throughput-value function.
+        /// Worth of the marginal bit by the rate of the whole network. It is a throughput-value function.
         function: FunctionSpec = by hand { default: Required, domain: Domain::Word, example: r#"remark = [{ groups = ["downloads"], function = "background" }]"#, }
         /// Over which the rates of the network are measured. A short one takes from a network whose traffic comes in bursts.
         period: Time = { default: Is("100ms"), domain: time(Time::from_millis(1), Time::from_secs(10)), source: "ours, as the time constant of markers; the P4 remarker has 10 ms", example: r#"remark = [{ groups = ["downloads"], function = "gold", period = "10ms" }]"#, }
@@ -203,11 +204,11 @@ keys! {
             in Reverse { default: Is("unlimited"), domain: Domain::Rate(SLOWEST, FASTEST, Some(Rate::UNLIMITED)), help: "Rate of the link in the reverse direction.", example: r#"rate = "20mbit""#, }
         /// Bytes that the link adds to each IP packet when it serialises it; 14 equals tc's accounting on Ethernet.
         overhead: i32 = { default: Is("0"), domain: Domain::Signed(-1_000, 1_000), source: "tc-stab(8)", example: "overhead = 18", }
-        /// Smallest number of bytes that a packet occupies on the link.
+        /// Fewest bytes that a packet occupies on the link.
         mpu: Bytes = { default: Is("0B"), domain: bytes(Bytes::ZERO, MTU), source: "tc-stab(8)", example: r#"mpu = "64B""#, }
-        /// Codes of packet values for a factor of two of the value: how finely values are distinguished.
+        /// Codes of packet values for a factor of two of the value. They say how finely values are distinguished.
         codes: CodeScale = { name: "bins-per-octave", default: Is("64"), domain: Domain::Value(BINS_PER_OCTAVE.domain), source: "ours", example: "bins-per-octave = 32", }
-        /// Access to a shared medium: the link waits for it, and then sends several packets at once, which arrive together. As Wi-Fi does it.
+        /// Access to a shared medium for several packets at once. As Wi-Fi does it: the link waits for it, and they arrive together.
         medium: Option<Medium> = by hand { name: "access", default: Derived("the link is always free to send"), domain: Domain::Table("a table such as { packets = 32, time = \"4ms\", delay = \"100us\", backoff = \"1ms\" }"), example: r#"access = { packets = 32, time = "4ms", backoff = "1ms" }"#, }
         /// What the path does to packets behind the queue: losses, reordering, jitter.
         impair: Option<ImpairSpec> = by hand { default: Derived("nothing happens"), domain: Domain::Table("a table such as { loss = 0.001, reorder = 0.01, jitter = \"1ms\" }"), example: r#"impair = { loss = 0.001, jitter = "1ms" }"#, }
@@ -245,13 +246,13 @@ keys! {
         congestion_control: Option<ControlSpec> = by hand { default: Derived("cubic, where the application uses TCP"), domain: Domain::Table("the name of a congestion control, or a table with its options: { name = \"cubic\", beta = 0.8 }"), example: r#"congestion-control = "dctcp""#, }
         /// ECN field of the data packets; ect1 claims L4S (RFC 9331).
         ecn: EcnSetting = by hand { default: Derived("what the control declares (quell cc), else off"), domain: Domain::Value(D::Word(&["off", "ect0", "ect1"])), example: r#"ecn = "ect1""#, }
-        /// Base RTT, without queueing: half of it in each direction, after the queue.
+        /// Base RTT, without queueing. Half of it in each direction, after the queue.
         rtt: Time = { default: Required, domain: time(Time::ZERO, Time::from_secs(10)), live: true, example: r#"rtt = "20ms""#, }
-        /// Application: what the flows send.
+        /// What the flows send.
         app: AppSpec = by hand { default: Required, domain: APP, example: r#"app = "bulk""#, }
-        /// Direction of the data: which of the link's two queues it crosses.
+        /// Direction of the data. It says which of the link's two queues it crosses.
         direction: Direction = { default: Is("forward"), domain: Domain::Value(D::Word(&["forward", "reverse"])), example: r#"direction = "reverse""#, }
-        /// Links that the packets of the group cross, in both directions. Only where there are several.
+        /// Links that its packets cross, in both directions. Only where there are several.
         path: Hops = by hand { default: Derived("all links"), domain: Domain::Table("a list of names of links that follow one another, such as [\"wifi\", \"access\"]"), source: "ours", example: r#"path = ["link"]"#, }
         /// When the flows start.
         start: Time = { default: Is("0s"), domain: time(Time::ZERO, DAY), example: r#"start = "5s""#, }
@@ -261,13 +262,13 @@ keys! {
         access_rate: Rate = { default: Is("unlimited"), domain: Domain::Rate(SLOWEST, FASTEST, Some(Rate::UNLIMITED)), worlds: MODELLED, example: r#"access-rate = "100mbit""#, }
         /// What the packets of the data are worth to a queue that looks at packet values.
         value: Option<ValueSpec> = by hand { default: Derived("gold where the queue looks at packet values, else none"), domain: Domain::Table("the name of a throughput-value function, \"none\", or a table with a marker: { function = \"gold\", marker = \"token_bucket\" }"), source: "Per Packet Value", example: r#"value = "silver""#, }
-        /// Whether TCP senders pace: at 200 % of a window per RTT in slow start, at 120 % afterwards.
+        /// Whether TCP senders pace. At 200 % of a window per RTT in slow start, at 120 % afterwards.
         pacing: Option<bool> = { default: Derived("as the congestion control does"), domain: Domain::Value(D::Flag), source: "Linux sk_pacing_rate", datagrams: Some(NOT_PACED), example: "pacing = true", }
-        /// Whether TCP senders use segmentation offload: about a millisecond's worth leaves at once, in bursts of full-sized packets.
+        /// Whether TCP senders use segmentation offload. About a millisecond's worth leaves at once, in bursts of full-sized packets.
         gso: bool = { default: Is("true"), domain: Domain::Value(D::Flag), source: "Linux tcp_tso_autosize", datagrams: Some(NOT_PACED), example: "gso = false", }
         /// Initial congestion window of TCP senders, in segments; also what a window shrinks to after idle time.
         initial_window: u32 = { default: Is("10"), domain: Domain::Value(D::Integer(1, 1_000)), source: "RFC 6928, Linux initcwnd", datagrams: Some("has no effect: datagrams have no window"), example: "initial-window = 3", }
-        /// Maximum segment size of TCP: a full packet is 40 bytes longer, and 12 bytes of it are the timestamp.
+        /// Maximum segment size of TCP. A full packet is 40 bytes longer, and 12 bytes of it are the timestamp.
         mss: Bytes = { default: Is("1460B"), domain: bytes(LEAST_MSS, MOST_MSS), source: "RFC 9293 section 3.7.1, Linux advmss", datagrams: Some("has no effect: the application says how long datagrams are"), example: r#"mss = "536B""#, }
     }
 }
@@ -353,7 +354,7 @@ pub enum Setting {
         /// The direction.
         side: Side,
         /// The key of `impair` that changes.
-        key: &'static str,
+        key: String,
         /// All of its keys from then on.
         spec: ImpairSpec,
     },
@@ -394,7 +395,7 @@ keys! {
         settle: Time = { default: Is("0s"), domain: time(Time::ZERO, DAY), example: r#"settle = "2s""#, }
         /// Time between rows of the series.
         interval: Time = { default: Is("100ms"), domain: time(Time::from_millis(1), Time::from_secs(3_600)), example: r#"interval = "50ms""#, }
-        /// Seeds of the randomness: one result each, and their mean with its standard error.
+        /// Seeds of the randomness. One result each, and their mean with its standard error.
         seeds: Vec<u64> = { default: Is("[1]"), domain: Domain::Seeds, example: "seeds = [1, 2, 3]", }
     }
 }

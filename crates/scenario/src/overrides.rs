@@ -8,6 +8,7 @@ use std::fmt::Display;
 use super::hops::{default_name, is_key_of_links};
 use super::problem::{Origin, Problem, choices};
 use super::refusal::Refusal;
+use super::rules;
 use super::tree::{Node, Table, TomlType, Tree, read_argument};
 
 /// One value given on the command line, or by another file.
@@ -374,13 +375,18 @@ fn descend<'a>(at: &'a mut Node, part: &str, origin: &Origin) -> Result<&'a mut 
         found,
     };
     let found = at.found();
-    let Tree::Table(table) = &mut at.value else {
-        return Err(no_table(found));
+    let table = match &mut at.value {
+        Tree::Table(table) => table,
+        Tree::Array(rules) => return Ok(rules::called(rules, part, origin)),
+        Tree::Scalar(..) => return Err(no_table(found)),
     };
     if table.get(part).is_none() {
         let made = Node {
             origin: origin.clone(),
-            value: Tree::Table(Table::default()),
+            value: match part {
+                "rules" => Tree::Array(Vec::new()),
+                _ => Tree::Table(Table::default()),
+            },
         };
         table.set(part, made);
     }
@@ -388,7 +394,7 @@ fn descend<'a>(at: &'a mut Node, part: &str, origin: &Origin) -> Result<&'a mut 
         spell_out(node, choice);
     }
     match table.get_mut(part) {
-        Some(node) if matches!(node.value, Tree::Table(_)) => Ok(node),
+        Some(node) if matches!(node.value, Tree::Table(_)) || part == "rules" => Ok(node),
         Some(node) => Err(no_table(node.found())),
         None => Err(no_table(found)),
     }

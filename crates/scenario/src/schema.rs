@@ -17,6 +17,7 @@ use crate::Domain;
 use crate::control::names;
 use crate::hops::MOST_LINKS;
 use crate::keys::{DEFAULT_CONTROL, Key, KeyDefault, Section};
+use crate::rules::{CODES, KINDS, MOST_RULES};
 use crate::{MOST_FUNCTIONS, PIECEWISE, UNMARKED};
 
 const NUMBER: &str = r"\s*([0-9][0-9_]*\.?[0-9_]*|\.[0-9_]*[0-9][0-9_]*)";
@@ -154,6 +155,13 @@ fn property(key: &Key) -> Value {
         }
         (Section::Link | Section::Reverse, "access") => section(Section::Medium),
         (Section::Link | Section::Reverse, "impair") => section(Section::Impair),
+        (Section::Impair, "rules") => json!({
+            "type": "array", "minItems": 1, "maxItems": MOST_RULES, "items": section(Section::Rule),
+        }),
+        (Section::Rule, "from" | "match") => {
+            let words = if key.name == "from" { CODES } else { KINDS };
+            json!({ "type": "array", "minItems": 1, "items": { "enum": words } })
+        }
         (Section::Link, "remark") => json!({
             "type": "array", "minItems": 1, "maxItems": MOST_FUNCTIONS, "items": section(Section::Remark),
         }),

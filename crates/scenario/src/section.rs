@@ -45,6 +45,8 @@ sections! {
     Medium: "access", "[link]", "link.access";
     /// `impair = { … }`
     Impair: "impair", "[link]", "link.impair";
+    /// `rules = [{ … }]` of `impair`.
+    Rule: "a rule", "[link]", "link.impair.rules.NAME";
     /// `remark = [{ … }]`
     Remark: "a network of remark", "[link]", "link.remark";
     /// `[[group]]`

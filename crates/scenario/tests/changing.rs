@@ -40,7 +40,7 @@ fn result(text: &str) -> String {
 }
 
 /// Each key of `impair`: what has to be there beside it, and a value.
-const KEYS: [(&str, &str, &str); 10] = [
+const KEYS: [(&str, &str, &str); 11] = [
     ("loss", "jitter = \"1ms\"", "0.05"),
     ("enter", "loss = 0.01", "0.02"),
     ("leave", "enter = 0.01", "0.9"),
@@ -51,6 +51,11 @@ const KEYS: [(&str, &str, &str); 10] = [
     ("corrupt", "loss = 0.01", "0.02"),
     ("jitter", "loss = 0.01", "\"15ms\""),
     ("delay", "loss = 0.01", "\"30ms\""),
+    (
+        "rules.hole.probability",
+        "rules = [{ name = \"hole\", to = \"drop\", probability = 0.01 }]",
+        "0.1",
+    ),
 ];
 
 #[test]
@@ -139,7 +144,11 @@ fn each_key_changes_a_run_from_its_time_on_and_from_the_start_if_that_is_its_tim
                 "link" => format!("{PLAIN}{table} = {{ {keys} }}\n"),
                 _ => format!("{PLAIN}reverse = {{ rate = \"2mbit\", impair = {{ {keys} }} }}\n"),
             };
-            let (before, after) = (side(beside), side(&format!("{beside}, {key} = {value}")));
+            let after = match key.contains('.') {
+                true => beside.replace("0.01", value),
+                false => format!("{beside}, {key} = {value}"),
+            };
+            let (before, after) = (side(beside), side(&after));
             let set = format!("\"{direction}.impair.{key}\" = {value}");
             let constant = result(&with(&before, &[]));
             assert_ne!(result(&with(&before, &[("2s", &set)])), constant, "{set}");

@@ -336,7 +336,7 @@ impl<O: Observer<Packet>> Path<O> {
             LinkChange::Queue { key, value, .. } => self.queue.configure(key, value, at, sink),
             LinkChange::Impair { impairment, .. } => {
                 self.queue.advance(at, sink);
-                wires.impair(self.source, **impairment);
+                wires.impair(self.source, (**impairment).clone());
                 Ok(())
             }
             LinkChange::Delay { group, delay, .. } => {

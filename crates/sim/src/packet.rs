@@ -10,6 +10,7 @@
 //! timestamps: no time is as late as 2^54 ns ([`HORIZON`]).
 
 use quell_app::Content;
+use quell_aqm::impair::rules::{Header, Kind};
 use quell_measure::{Direction, FlowId, GroupId, Labelled};
 use quell_tcp::{Flags, Segment};
 use quell_units::{Bytes, Ecn, Time};
@@ -231,6 +232,19 @@ impl Packet {
     /// Gives a copy a place of its own among the options.
     pub(crate) fn set_options(&mut self, place: u32) {
         self.options = place;
+    }
+    /// Shows rules its header, and takes over what they change. Modelled hosts set no DSCP.
+    pub(crate) fn judged_by<T>(&mut self, judge: impl FnOnce(&mut Header) -> T) -> T {
+        let (flags, has_payload) = (self.flags(), self.payload > 0);
+        let kind = Kind::of_segment(flags.has(Flags::SYN), flags.has(Flags::ACK), has_payload);
+        let mut header = Header {
+            ecn: self.ecn,
+            dscp: 0,
+            kind: if self.is_datagram() { Kind::Data } else { kind },
+        };
+        let judged = judge(&mut header);
+        self.ecn = header.ecn;
+        judged
     }
     pub(crate) fn damage(&mut self) {
         self.flags |= DAMAGED;

@@ -268,9 +268,9 @@ impl Wires {
     ) {
         let lane = &mut self.lanes[index];
         let impairer = &mut self.impairers[lane.behind];
-        let is_judged = impairer.is_in_use();
-        let fate = match is_judged {
-            true => impairer.judge(end),
+        let may_delay = impairer.may_delay();
+        let fate = match impairer.is_in_use() {
+            true => packet.judged_by(|header| impairer.judge(end, header)),
             false => Some(Fate::of(end)),
         };
         let Some(fate) = fate else {
@@ -290,7 +290,7 @@ impl Wires {
                 moved.last = release;
             }
         } else if !fate.is_held {
-            if !is_judged {
+            if !may_delay {
                 release = release.max(lane.last);
             }
             lane.last = lane.last.max(release);

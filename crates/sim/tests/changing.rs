@@ -2,10 +2,11 @@
 
 use crate::support::*;
 
+use quell_aqm::impair::rules::{Outcome, Rule};
 use quell_aqm::impair::{Counts, Impairer, Impairment, Loss};
 use quell_measure::{Direction, GroupId, Hop, Hops};
 use quell_sim::{Config, LinkChange, LinkConfig};
-use quell_units::{Probability, Rate, Time};
+use quell_units::{Ecn, Probability, Rate, Time};
 
 const MS: fn(u64) -> Time = Time::from_millis;
 const FAST: Rate = Rate::from_mbps(10);
@@ -37,11 +38,29 @@ fn losing(share: Probability) -> Impairment {
     }
 }
 
+fn rule(to: Outcome, percent: u64) -> Rule {
+    Rule {
+        name: format!("{to:?}"),
+        from: 15,
+        kinds: 15,
+        dscp: None,
+        to,
+        to_dscp: None,
+        is_unsafe: true,
+        probability: Probability::ratio(percent, 100),
+        every: None,
+        packets: 1,
+    }
+}
+
 fn touching(percent: u64) -> Impairment {
     let share = Probability::ratio(percent, 100);
     Impairment {
         duplicate: share,
         corrupt: share,
+        rules: [Outcome::Drop, Outcome::Copy, Outcome::Code(Ecn::Ce)]
+            .map(|to| rule(to, percent / 2))
+            .to_vec(),
         ..losing(share)
     }
 }
@@ -120,13 +139,16 @@ fn every_packet_and_copy_is_lost_or_on_its_way_or_at_the_next_queue_and_the_host
         run(&mut simulator, MS(until));
         let counts = simulator.impaired().next().unwrap().0;
         assert!(counts.lost > before.lost && counts.corrupted > before.corrupted);
-        before = counts;
+        before.clone_from(&counts);
         let left = simulator.observer(Hop::FIRST, Direction::Forward).delivered;
         let (_, wires) = simulator.in_flight(Hop::FIRST, Direction::Forward);
         let next = simulator.observer(second, Direction::Forward);
         let came =
             next.delivered + next.dropped + simulator.in_flight(second, Direction::Forward).0;
         assert_eq!(left + counts.duplicated, counts.lost + wires + came);
+        let rules = &counts.rules;
+        let reached = |at: usize| rules[at].codes.as_flattened().iter().sum::<u64>();
+        assert!(rules[2].matched > 0 && reached(0) - rules[0].matched == reached(1));
     }
     for flow in 0..2 {
         let report = cbr_report(&mut simulator, flow);
@@ -183,5 +205,6 @@ fn tcp_gets_everything_through_copies_and_damage_over_several_links() {
             .iter()
             .all(|counts| counts.corrupted > 0 && counts.duplicated > 0)
     );
-    assert_eq!(counts[4..], [Counts::default(); 2]);
+    let is_idle = |counts: &Counts| counts.lost + counts.duplicated + counts.corrupted == 0;
+    assert!(counts[4..].iter().all(is_idle));
 }

@@ -19,7 +19,8 @@ pub(super) fn full(key: &str, links: &[String]) -> Result<String, OptionError> {
             Some(rest) if rest.starts_with('.') => &rest[1..],
             _ => continue,
         };
-        let table = if is_impairment(rest) { "impair." } else { "" };
+        let is_of_impair = is_impairment(rest) || is_of_rule(rest);
+        let table = if is_of_impair { "impair." } else { "" };
         let side = |link: &str| match direction {
             Direction::Forward => format!("{link}.{table}{rest}"),
             Direction::Reverse => format!("{link}.reverse.{table}{rest}"),
@@ -38,7 +39,13 @@ pub(super) fn full(key: &str, links: &[String]) -> Result<String, OptionError> {
 
 /// Whether this is the name of a key of `impair`.
 pub(super) fn is_impairment(name: &str) -> bool {
-    Section::Impair.keys().any(|row| row.name == name)
+    let mut rows = Section::Impair.keys().chain(Section::Rule.keys());
+    rows.any(|row| row.live && row.name == name)
+}
+
+/// Whether this is the key `rules.NAME.probability`.
+fn is_of_rule(key: &str) -> bool {
+    key.starts_with("rules.") && key.ends_with(".probability")
 }
 
 /// The value of a key of `impair`, in which a share may be in percent.
@@ -50,7 +57,7 @@ pub(super) fn impairment(name: &str, value: &str) -> Result<String, OptionError>
 }
 
 /// A share as a scenario has it. A whole number without a unit is a percentage elsewhere (tc-netem), and all or nothing here.
-fn share(text: &str) -> Result<String, OptionError> {
+pub(super) fn share(text: &str) -> Result<String, OptionError> {
     let (number, is_percent) = match text.trim().strip_suffix('%') {
         Some(number) => (number.trim_end(), true),
         None => (text.trim(), false),
@@ -95,7 +102,7 @@ pub(super) fn of_wish(
         true => &impairment(name, value)?,
         false => value,
     };
-    let sides = match is_impairment(key) {
+    let sides = match is_impairment(key) || is_of_rule(key) {
         true => vec![format!("down.{key}"), format!("up.{key}")],
         false => vec![key.to_owned()],
     };

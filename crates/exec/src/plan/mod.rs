@@ -8,6 +8,7 @@ mod keys;
 mod options;
 pub(crate) mod repeats;
 mod request;
+mod rules;
 #[cfg(test)]
 mod tests;
 mod trace;

@@ -11,7 +11,7 @@ use quell_units::{Time, notation};
 
 use super::files::Files;
 use super::request::{Base, LONGEST_TIME, Planned, Request};
-use super::{keys, trace};
+use super::{keys, rules, trace};
 use crate::error::Result;
 use crate::option_error::OptionError;
 
@@ -33,7 +33,7 @@ pub struct LinkOptions {
     /// The same as a delay one way.
     pub delay: Option<String>,
     /// What happens to packets behind the queues: keys of `impair`, with `down-` or `up-` in front for one direction, and values. Shares are
-    /// numbers or in percent.
+    /// numbers or in percent. A `rule` may stand there several times.
     pub impairments: Vec<(String, String)>,
     /// Queues of each direction that has a rate, `[LINK=]KIND[:PARAMETER=VALUE,…]`: one for each link at most.
     pub queues: Vec<String>,
@@ -124,6 +124,7 @@ fn rates(options: &LinkOptions) -> Result<Vec<Override>, OptionError> {
 /// What happens behind both queues of the only link.
 fn impairments(options: &LinkOptions) -> Result<Vec<Override>, OptionError> {
     let mut all = Vec::new();
+    let mut rules = BTreeSet::new();
     for (option, text) in &options.impairments {
         let argument = format!("--{option} {text}");
         let (sides, key) = match option.split_once('-') {
@@ -131,6 +132,27 @@ fn impairments(options: &LinkOptions) -> Result<Vec<Override>, OptionError> {
             Some(("up", key)) => (&["link.reverse"][..], key),
             _ => (&["link", "link.reverse"][..], option.as_str()),
         };
+        if key == "rule" {
+            let values = rules::read(text).map_err(|why| why.of(&argument))?;
+            let named = values.iter().find(|(key, _)| *key == "name");
+            let name = named.map_or_else(
+                || format!("rule{}", rules.len() + 1),
+                |(_, name)| name.clone(),
+            );
+            for (key, value) in &values {
+                all.extend(sides.iter().map(|side| {
+                    let key = format!("{side}.impair.rules.{name}.{key}");
+                    Override::option(&argument, &key, value)
+                }));
+            }
+            if values.is_empty() || name.contains('.') {
+                return Err(OptionError::Rule.of(&argument));
+            }
+            if !rules.insert(name.clone()) {
+                return Err(OptionError::SetTwice(name).of(&argument));
+            }
+            continue;
+        }
         // `5%:hold=20ms`: more keys may follow the value.
         let mut parts = text.split([':', ',']);
         let mut values = vec![(key, parts.next().unwrap_or_default())];

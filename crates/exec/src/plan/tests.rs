@@ -535,7 +535,7 @@ fn delays_one_way_losses_and_jitter_are_those_of_both_directions() {
         let plan = Plan::new(&wanted("20ms", loss, "3ms")).unwrap();
         assert_eq!(plan.rtt(), Time::from_millis(40));
         for side in plan.scenario().sides() {
-            let impair = plan.scenario().side(side).impair.clone().unwrap();
+            let impair = plan.scenario().side(side).impair.as_ref().unwrap();
             assert_eq!((impair.loss, impair.jitter), (parts, Time::from_millis(3)));
             assert!(plan.direction(side, 1_500).impairer.is_in_use());
         }

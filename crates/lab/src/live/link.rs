@@ -310,12 +310,16 @@ impl Carrier {
         let others = total - impaired.iter().map(|counts| counts.lost).sum::<u64>();
         lost.impaired.resize(impaired.len(), Counts::default());
         for (index, side) in self.sides.iter().enumerate() {
-            let mut new = impaired[index].since(lost.impaired[index]);
+            let mut new = impaired[index].clone().since(&lost.impaired[index]);
             if index == 0 {
                 new.lost += others - lost.others;
             }
-            let observer = link.observer_mut(side.hop, side.direction);
-            observer.recorder().on_outside(new, now);
+            let recorder = link.observer_mut(side.hop, side.direction).recorder();
+            match new.rules.is_empty() {
+                true => recorder.on_outside(&new, now),
+                // What came to a rule until the end of a stretch belongs to it.
+                false => recorder.add_outside(&new),
+            }
         }
         *lost = Losses { impaired, others };
         Ok(())

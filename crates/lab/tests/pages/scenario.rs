@@ -74,6 +74,7 @@ fn title(section: Section) -> &'static str {
         Section::Trace => "A link that follows a trace: `rate = { … }`",
         Section::Medium => "A shared medium: `access = { … }`",
         Section::Impair => "Losses and delays behind the queue: `impair = { … }`",
+        Section::Rule => "Rules for packets: `rules = [{ … }]` of `impair`",
         Section::Remark => "Networks with packet values of their own: `remark = [{ … }]`",
         Section::Group => "Flows: `[[group]]`",
         Section::CongestionControl => "A congestion control with options",
@@ -90,7 +91,7 @@ fn title(section: Section) -> &'static str {
 fn introduction(section: Section) -> &'static str {
     match section {
         Section::Root => "A scenario is TOML. Keys of tables are in the sections below.",
-        Section::Link | Section::Reverse => "Parameters of queues are in [queues.md](queues.md).",
+        Section::Link => "Parameters of queues are in [queues.md](queues.md).",
         Section::Trace => {
             "Instead of a rate, `rate` may be a table with a trace, in both directions; [links.md](../guides/links.md#links-that-follow-a-trace) \
              has the formats. Results keep the trace itself, as `data`."
@@ -101,6 +102,7 @@ fn introduction(section: Section) -> &'static str {
         Section::Impair => {
             "The same keys in both directions. Losses count as `lost_outside`, not as drops of the queue."
         }
+        Section::Rule => "",
         Section::Remark => {
             "One table for each network; [packet-values.md](../guides/packet-values.md#across-networks) has an example."
         }
@@ -124,7 +126,7 @@ fn introduction(section: Section) -> &'static str {
              applications that can change: what a group does next follows the new value at once."
         }
         Section::Expect => "A table `[[expect]]` for each [condition](results.md#expectations).",
-        Section::Run => "",
+        Section::Reverse | Section::Run => "",
     }
 }
 

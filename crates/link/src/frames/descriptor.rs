@@ -7,25 +7,32 @@
 use std::num::NonZeroU16;
 
 use quell_aqm::Packet;
+use quell_aqm::impair::rules::{Header, Kind};
 use quell_measure::{GroupId, Labelled};
 use quell_units::{Bytes, Ecn, Time};
 
-use super::frame::IpPacket;
+use super::ecn_field;
+use super::frame::{self, IpPacket};
 use super::offload::Offload;
-use super::pool::{Frame, Pool};
+use super::pool::{Frame, FrameId, Pool};
 
 /// A packet in the queue.
 #[derive(Debug)]
 pub struct Descriptor {
     flow: u64,
     arrival: Time,
-    frame: Frame,
+    id: FrameId,
+    /// Length of the frame, and its start in the slot.
+    len: u16,
+    start: u8,
+    /// The DSCP in its low bits, the [`Kind`] above: see [`Self::look`].
+    seen: u8,
     ip_len: u16,
     value: u16,
     /// Group + 1.
     group: Option<NonZeroU16>,
     ip_offset: u8,
-    /// The ECN field in its two low bits, [`MARKED`] above.
+    /// The ECN field in its two low bits, [`MARKED`] and [`REMARKED`] above.
     ecn: u8,
 }
 
@@ -33,6 +40,8 @@ const _: () = assert!(size_of::<Descriptor>() == 32);
 
 /// The frame's ECN field still has to be written.
 const MARKED: u8 = 0x80;
+/// So does its DSCP.
+const REMARKED: u8 = 0x40;
 
 impl Descriptor {
     /// The packet `ip` of `group`, which lies in `frame`.
@@ -40,7 +49,10 @@ impl Descriptor {
         Self {
             flow: ip.flow,
             arrival: Time::ZERO,
-            frame,
+            id: frame.id,
+            len: frame.len,
+            start: frame.start,
+            seen: 0,
             ip_len: ip.len,
             value: 0,
             group: group.and_then(|group| NonZeroU16::new(group.wrapping_add(1))),
@@ -54,12 +66,18 @@ impl Descriptor {
     }
     /// The packet, copied into a free slot of `pool`; `None` without one.
     pub(crate) fn in_slot_of_its_own(&self, pool: &mut Pool) -> Option<Self> {
-        let frame = pool.copy(self.frame)?;
-        Some(Self { frame, ..*self })
+        let Frame { id, len, start } = pool.copy(self.frame())?;
+        let twin = self.twin();
+        Some(Self {
+            id,
+            len,
+            start,
+            ..twin
+        })
     }
     /// Flips a bit behind the IP header, at `place` in 2⁻⁶⁴ of them all. The checksum stays as it was, and is finished if it was not.
     pub(crate) fn damage(&self, pool: &mut Pool, place: u64) {
-        let frame = self.frame;
+        let frame = self.frame();
         let checksum = pool.offload(frame).checksum(pool.bytes(frame));
         let bytes = pool.bytes_mut(frame);
         if let Some((at, sum)) = checksum {
@@ -80,7 +98,37 @@ impl Descriptor {
     }
     /// The frame that holds the packet.
     pub fn frame(&self) -> Frame {
-        self.frame
+        let (id, len, start) = (self.id, self.len, self.start);
+        Frame { id, len, start }
+    }
+    /// Reads what rules want to know of its header.
+    pub(crate) fn look(&mut self, pool: &Pool) {
+        let bytes = &pool.bytes(self.frame())[self.ip_offset()..];
+        let (dscp, kind) = frame::seen(&bytes[..usize::from(self.ip_len)]);
+        self.seen = dscp | (kind as u8) << 6;
+    }
+    /// Shows rules its header, and takes over what they change.
+    pub(crate) fn judged_by<T>(&mut self, judge: impl FnOnce(&mut Header) -> T) -> T {
+        let (ecn, dscp) = (self.ecn(), self.seen & 63);
+        let kind = [Kind::Syn, Kind::SynAck, Kind::Ack, Kind::Data][usize::from(self.seen >> 6)];
+        let mut header = Header { ecn, dscp, kind };
+        let judged = judge(&mut header);
+        if header.dscp != dscp {
+            self.ecn |= MARKED | REMARKED;
+            self.seen = self.seen & !63 | header.dscp;
+        }
+        if header.ecn != ecn {
+            self.ecn = self.ecn & !3 | MARKED | header.ecn.bits();
+        }
+        judged
+    }
+    /// Writes what has changed into its frame.
+    pub(crate) fn write(&self, pool: &mut Pool) {
+        let bytes = &mut pool.bytes_mut(self.frame())[self.ip_offset()..];
+        ecn_field::set(bytes, self.ecn());
+        if self.ecn & REMARKED != 0 {
+            ecn_field::set_dscp(bytes, self.seen & 63);
+        }
     }
     /// Offset of the IP header in the frame.
     pub fn ip_offset(&self) -> usize {
@@ -90,7 +138,7 @@ impl Descriptor {
     pub fn group(&self) -> Option<u16> {
         self.group.map(|group| group.get() - 1)
     }
-    /// Whether it was marked CE since it arrived.
+    /// Whether its ECN field or its DSCP has changed since it arrived.
     pub fn is_marked(&self) -> bool {
         self.ecn & MARKED != 0
     }
@@ -115,7 +163,7 @@ impl Packet for Descriptor {
     }
     fn mark_ce(&mut self) {
         debug_assert!(self.ecn().is_capable(), "CE only on ECT");
-        self.ecn = MARKED | Ecn::Ce.bits();
+        self.ecn |= MARKED | Ecn::Ce.bits();
     }
     fn flow(&self) -> u64 {
         self.flow
@@ -143,7 +191,6 @@ impl Labelled for Descriptor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frames::FrameId;
 
     fn descriptor(len: u16, group: Option<u16>) -> Descriptor {
         let frame = Frame {

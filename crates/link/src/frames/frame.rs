@@ -13,6 +13,7 @@
 //! * neighbour discovery counts as such only with hop limit 255, as RFC 4861 section 7.1 demands of
 //!   valid messages, so that ordinary traffic cannot pass the queue in its disguise.
 
+use quell_aqm::impair::rules::Kind;
 use quell_units::Ecn;
 
 use super::flow_key;
@@ -97,6 +98,36 @@ pub fn parse(frame: &[u8]) -> Contents {
         _ => None,
     };
     read.unwrap_or(Contents::Bypass(Bypass::Other))
+}
+
+/// The DSCP of a packet that [`parse`] has read, and what it is to rules. A fragment counts as data.
+pub(super) fn seen(packet: &[u8]) -> (u8, Kind) {
+    let (class, upper) = match packet {
+        [first, class, ..] if *first >> 4 == 4 => {
+            let upper = UpperLayer {
+                protocol: packet[9],
+                offset: usize::from(first & 15) * 4,
+                fragment: u16::from_be_bytes([packet[6], packet[7]]) & 0x3fff != 0,
+            };
+            (*class, upper)
+        }
+        _ => (
+            packet[0] << 4 | packet[1] >> 4,
+            upper_layer(packet, packet[6]),
+        ),
+    };
+    let kind = match packet
+        .get(upper.offset..)
+        .and_then(<[u8]>::first_chunk::<14>)
+    {
+        // RFC 9293 section 3.1.
+        Some(header) if upper.protocol == protocol::TCP && !upper.fragment => {
+            let has_payload = packet.len() > upper.offset + usize::from(header[12] >> 4) * 4;
+            Kind::of_segment(header[13] & 2 != 0, header[13] & 16 != 0, has_payload)
+        }
+        _ => Kind::Data,
+    };
+    (class >> 2, kind)
 }
 
 /// The start of the payload behind the innermost tag, and its type.

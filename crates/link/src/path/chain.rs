@@ -95,7 +95,11 @@ impl<O: Observer<Descriptor>> Chain<O> {
             }
             path
         };
+        let has_rules = members.iter().any(|one| one.config.impairer.has_rules());
         let mut paths: Vec<Path<O>> = members.into_iter().enumerate().map(member).collect();
+        for path in &mut paths {
+            path.header_values.looks |= has_rules;
+        }
         if count > 1 {
             // From a queue on there are the delays of the links that follow, and what is left at the end.
             let delay_of = |at: usize| match direction {
@@ -241,7 +245,7 @@ impl<O: Observer<Descriptor>> Chain<O> {
     /// Packets lost, copied and damaged behind the queues.
     pub(crate) fn impaired(&self) -> Counts {
         let paths = self.paths.iter().map(Path::impaired);
-        paths.fold(Counts::default(), Counts::plus)
+        paths.fold(Counts::default(), |sum, counts| sum.plus(&counts))
     }
     /// Packets lost, copied and damaged behind the queue of a link.
     pub(crate) fn impaired_at(&self, hop: Hop) -> Counts {

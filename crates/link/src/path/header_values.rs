@@ -1,4 +1,5 @@
-//! Packet values in headers, at both ends of a link: read from packets that arrive, written into those that leave.
+//! Packet values in headers, at both ends of a link: read from packets that arrive, written into those that leave. What rules want to know of
+//! a header is read with them.
 //!
 //! Between two links in a row of which the first one writes, the header is all that the second one gets, as if they were two machines: what
 //! the first one knew of the packet's value is forgotten, and a packet that cannot carry a value arrives without one.
@@ -12,6 +13,8 @@ use crate::report::WireValues;
 #[derive(Debug)]
 pub(crate) struct HeaderValues {
     on_wire: OnWire,
+    /// Whether anything is read of packets that come from a port: there may be rules behind this link, or behind one that follows.
+    pub(crate) looks: bool,
     counts: WireValues,
 }
 
@@ -19,14 +22,18 @@ impl HeaderValues {
     pub(crate) fn new(on_wire: OnWire) -> Self {
         Self {
             on_wire,
+            looks: on_wire.read,
             counts: WireValues::default(),
         }
     }
 
     /// `packet` comes from a port.
     pub(crate) fn enters(&mut self, packet: &mut Descriptor, pool: &Pool) {
-        if self.on_wire.read {
-            self.read(packet, pool);
+        if self.looks {
+            packet.look(pool);
+            if self.on_wire.read {
+                self.read(packet, pool);
+            }
         }
     }
 

@@ -352,8 +352,9 @@ impl Behind {
 
     /// Puts a packet that leaves the queue at `end` where it goes, if it is not lost.
     #[cold]
-    fn judge(&mut self, packet: Descriptor, end: Time) {
-        let Some(fate) = self.impairer.judge(end) else {
+    fn judge(&mut self, mut packet: Descriptor, end: Time) {
+        let fate = packet.judged_by(|header| self.impairer.judge(end, header));
+        let Some(fate) = fate else {
             self.lost.push(packet.frame().id);
             return;
         };

@@ -4,6 +4,7 @@ use super::*;
 use crate::frames::Frame;
 use crate::frames::frame::IpPacket;
 use proptest::prelude::*;
+use quell_aqm::impair::rules::{Outcome, Rule};
 use quell_aqm::link_trace::{ChanceTrace, LinkTrace, RateTrace, Trace};
 use quell_aqm::marker::MARKERS;
 use quell_aqm::medium::Medium;
@@ -106,6 +107,22 @@ fn of(
     Path::new(config, delays, changes, Drops::default())
 }
 
+/// A rule for this share of all packets.
+fn rule(to: Outcome, percent: u64) -> Rule {
+    Rule {
+        name: format!("{to:?}"),
+        from: 15,
+        kinds: 15,
+        dscp: None,
+        to,
+        to_dscp: None,
+        is_unsafe: true,
+        probability: Probability::ratio(percent, 100),
+        every: None,
+        packets: 1,
+    }
+}
+
 fn packet(id: u32, len: u16, group: Option<u16>) -> Descriptor {
     let frame = Frame {
         id: FrameId::for_test(id),
@@ -149,6 +166,8 @@ fn play(
         (path.queued(), path.delayed(), path.late_arrivals()),
         (0, 0, 0)
     );
+    let gone = path.observer().0.len() + path.impaired().lost as usize;
+    assert_eq!(releases.len() + gone, arrivals.len());
     (releases, path.into_observer())
 }
 

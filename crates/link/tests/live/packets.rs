@@ -82,7 +82,7 @@ fn shapes(test: &str, run: &mut Run) -> Result<(), Missed> {
                 assert!(elapsed >= 0.21, "{wakeup:?}: {elapsed} s for 200 + 10 ms");
             });
         note(run, &report, MS(20));
-        let forward = report.forward;
+        let forward = report.forward.clone();
         assert!(
             forward.is_conserved() && report.reverse.is_conserved(),
             "{report:#?}"

@@ -217,7 +217,7 @@ fn marks_and_drops_count_by_reason_in_the_segment_in_which_they_happen() {
         lost: 3,
         ..impair::Counts::default()
     };
-    recorder.on_outside(lost, ms(26));
+    recorder.on_outside(&lost, ms(26));
     let results = recorder.finish(ms(30));
     let queue = &results.phases[0].queues[0];
     assert_eq!(
@@ -230,7 +230,7 @@ fn marks_and_drops_count_by_reason_in_the_segment_in_which_they_happen() {
         (1, 1, 1)
     );
     let whole = &results.whole;
-    assert_eq!((whole.queues[0].marked, whole.outside), (3, lost));
+    assert_eq!((whole.queues[0].marked, &whole.outside), (3, &lost));
     assert_eq!(
         whole.groups[0].map(|group| (group.marked, group.dropped)),
         Some((3, 1))

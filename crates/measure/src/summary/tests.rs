@@ -126,6 +126,7 @@ fn takes_each_figure_from_where_it_was_measured() {
         groups,
         jain,
         fairness,
+        rules: _,
     } = &summary.figures;
     assert_eq!(
         (link.rate_bps, link.utilisation, link.lost_outside),

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Arg, ArgGroup, ArgMatches, Args, Command, FromArgMatches, ValueEnum};
+use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Args, Command, FromArgMatches, ValueEnum};
 use quell_exec::{Ecn, Target};
 
 use crate::arguments::{GuestPlace, Patience, VIRTUAL};
@@ -126,7 +126,7 @@ pub(crate) struct Behind {
     #[arg(long = "set", value_name = "KEY=VALUE", help_heading = LINK)]
     pub(crate) sets: Vec<String>,
     /// Change the link while the program runs: --at 10s down=5mbit, or link.wifi.rate=5mbit where there are several
-    #[arg(long, value_names = ["TIME", "KEY=VALUE"], num_args = 2, action = clap::ArgAction::Append, help_heading = LINK)]
+    #[arg(long, value_names = ["TIME", "KEY=VALUE"], num_args = 2, action = ArgAction::Append, help_heading = LINK)]
     pub(crate) at: Vec<String>,
     /// Largest packet in bytes
     #[arg(long, value_name = "BYTES", default_value_t = 1500, help_heading = LINK)]
@@ -226,7 +226,7 @@ pub(crate) struct Behind {
 pub(crate) struct Impairments(pub(crate) Vec<(String, String)>);
 
 /// Names of both directions and of one, the value, the help.
-const IMPAIRMENTS: [(&[&str], &str, &str); 6] = [
+const IMPAIRMENTS: [(&[&str], &str, &str); 7] = [
     (
         &["loss", "down-loss", "up-loss"],
         "SHARE",
@@ -257,6 +257,11 @@ const IMPAIRMENTS: [(&[&str], &str, &str); 6] = [
         "TIME",
         "Delay packets in one direction, in addition to half of the base RTT; --up-delay in the other",
     ),
+    (
+        &["rule", "down-rule", "up-rule"],
+        "FROM>TO",
+        "Change, drop or copy packets by what they are, in several rules one after the other: ect0,ect1>ce:probability=5%, or any>not-ect:to-dscp=0",
+    ),
 ];
 
 impl Args for Impairments {
@@ -265,6 +270,10 @@ impl Args for Impairments {
             names.iter().enumerate().map(move |(index, name)| {
                 let one = Arg::new(*name).long(*name).value_name(*value);
                 let one = one.help(*help).help_heading(LINK).hide(index > 0);
+                let one = one.action(match name.ends_with("rule") {
+                    true => ArgAction::Append,
+                    false => ArgAction::Set,
+                });
                 match (index, names.len()) {
                     (1.., 3) => one.conflicts_with(names[0]),
                     _ => one,
@@ -281,9 +290,9 @@ impl Args for Impairments {
 impl FromArgMatches for Impairments {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let names = IMPAIRMENTS.iter().flat_map(|(names, ..)| *names);
-        let given = names.filter_map(|name| {
-            let value = matches.get_one::<String>(name)?;
-            Some(((*name).to_owned(), value.clone()))
+        let given = names.flat_map(|name| {
+            let values = matches.get_many::<String>(name).unwrap_or_default();
+            values.map(|value| ((*name).to_owned(), value.clone()))
         });
         Ok(Self(given.collect()))
     }

@@ -58,6 +58,14 @@ pub(crate) fn report(outcome: &Outcome) -> Vec<String> {
     });
     lines.extend(passed_by(exec));
     lines.extend(code_points(exec).map(|ecn| format!("  ECN   {ecn}")));
+    for rule in &outcome.summary.figures.rules {
+        let way = ["down", "up"][rule.direction.index()];
+        let all: u64 = rule.codes.as_flattened().iter().sum();
+        let (name, hop, matched) = (&rule.name, &rule.hop, rule.matched);
+        lines.push(format!(
+            "  rule  {name} of {hop}, {way}: {matched} of {all} packets matched"
+        ));
+    }
     for (name, beyond, shares) in [
         ("downloads", BEYOND_DOWN, &outcome.limits.down),
         ("uploads", "the path beyond", &outcome.limits.up),

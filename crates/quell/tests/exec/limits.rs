@@ -211,6 +211,10 @@ fn losses_damage_copies_and_the_rtt_change_at_their_times(fake: &Fake) {
         "10%",
         "--down-reorder",
         "1%:hold=2ms",
+        "--ecn",
+        "off",
+        "--down-rule",
+        "not-ect>ect1:probability=10%",
         "--at",
         "500ms",
         "loss=100%",
@@ -228,6 +232,18 @@ fn losses_damage_copies_and_the_rtt_change_at_their_times(fake: &Fake) {
     let link = &report["summary"]["link"];
     assert!(link["duplicated"].as_u64() > Some(100), "{link:#}");
     assert_eq!(link.get("corrupted"), None);
+    // The rule is about each packet on the wire, of which the far edge's TCP sends many at once.
+    let rule = &report["summary"]["rules"][0];
+    let [kept, changed] = ["/codes/0/0", "/codes/0/1"].map(|code| number(rule, code));
+    let all = kept + changed;
+    assert!(
+        all > bytes / 1_500.0 && changed == number(rule, "/matched"),
+        "{rule:#}"
+    );
+    let deviation = (0.1 * 0.9 * all).sqrt();
+    assert!((changed - 0.1 * all).abs() < 4.0 * deviation, "{rule:#}");
+    let received = number(&report, "/exec/down/ecn/received/ect1");
+    assert!(received >= changed, "{received} of {changed}, with copies");
     let scenario = std::fs::read_to_string(folder.join("scenario.toml")).unwrap();
     assert!(scenario.contains("rtts = [\"2s 60ms\"]"), "{scenario}");
     assert!(

@@ -161,3 +161,26 @@ fn paths_that_move_carry_as_much_in_the_simulator_as_with_the_real_tcp() {
         }
     }
 }
+
+#[test]
+fn rules_decide_on_real_packets_as_on_simulated_ones() {
+    let Some(stage) = Stage::new("rules_decide_on_real_packets_as_on_simulated_ones") else {
+        return;
+    };
+    let text = "schema = 1\nname = \"rules\"\n[link]\nrate = \"10mbit\"\nqueue = \"fifo\"\nimpair = { rules = [\
+         { name = \"hole\", to = \"drop\", probability = 0.1 }, { name = \"mark\", to = \"ce\", unsafe = true, probability = 0.3 }, \
+         { name = \"train\", to = \"ect1\", every = \"1s\", packets = 3 }] }\n[[group]]\nname = \"a\"\nrtt = \"20ms\"\n\
+         app = { kind = \"cbr\", size = \"500B\", interval = \"5ms\" }\n[[at]]\ntime = \"2s\"\n\
+         set = { \"link.impair.rules.mark.probability\" = 0.6 }\n[run]\nduration = \"4s\"\n";
+    fs::write(stage.path().join("rules.toml"), text).unwrap();
+    let [sim, real] = ["sim", "virtual"].map(|world| {
+        let mut command = stage.quell(&["run", "rules.toml", "--world", world, "--out", world]);
+        let output = command.output().unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{errors}");
+        stage.json(&format!("{world}/summary.json"))
+    });
+    assert_eq!(sim["rules"], real["rules"]);
+    assert_eq!(number(&sim, "/phases/0/rules/2/matched"), 3.0);
+    assert!(number(&sim, "/rules/1/matched") > 200.0, "{sim:#}");
+}

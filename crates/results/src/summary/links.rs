@@ -1,6 +1,6 @@
 //! Links in words: their rates, how much of them was used, and how evenly greedy flows shared them.
 
-use quell_measure::{Direction, Figures, NamedLink};
+use quell_measure::{Direction, Figures, NamedLink, RuleSummary};
 
 use super::spread::{Form, Spread};
 
@@ -44,9 +44,29 @@ pub(super) fn lines(all: &[&Figures], spread: &Spread) -> Vec<String> {
     let Some(first) = all.first() else {
         return Vec::new();
     };
-    if !first.links.is_empty() {
-        return several(all, spread);
+    let mut lines = match first.links.is_empty() {
+        true => alone(all, first, spread),
+        false => several(all, spread),
+    };
+    for (index, rule) in first.rules.iter().enumerate() {
+        let count = |of: &dyn Fn(&RuleSummary) -> u64| {
+            let of = |figures: &Figures| figures.rules.get(index).map(|rule| of(rule) as f64);
+            each(all, Form::Plain(0), &of, spread)
+        };
+        lines.push(format!(
+            "rule {} of {}, {}: {} of {} packets matched",
+            rule.name,
+            rule.hop,
+            rule.direction.name(),
+            count(&|rule| rule.matched),
+            count(&|rule| rule.codes.as_flattened().iter().sum())
+        ));
     }
+    lines
+}
+
+/// Lines of the only link.
+fn alone(all: &[&Figures], first: &Figures, spread: &Spread) -> Vec<String> {
     let mut lines = vec![format!(
         "link {}, {} % utilised, {} packets lost outside its queue{}",
         rate(first.link.rate_bps),

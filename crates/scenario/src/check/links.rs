@@ -4,6 +4,24 @@ use crate::places::Places;
 use crate::problem::Problem;
 use crate::{Group, Scenario};
 
+/// Modelled hosts set no DSCP.
+pub(super) fn rules(scenario: &Scenario, places: &Places<'_>, problems: &mut Vec<Problem>) {
+    for side in scenario.sides() {
+        let impair = scenario.side(side).impair.iter();
+        for rule in impair.flat_map(|impair| &impair.rules) {
+            for (key, dscp) in [("dscp", rule.dscp), ("to-dscp", rule.to_dscp)] {
+                let key = format!(
+                    "{}.impair.rules.{}.{key}",
+                    scenario.side_key(side),
+                    rule.name
+                );
+                let why = "the sim world has no DSCP; leave it out, or use --world virtual";
+                problems.extend(dscp.map(|dscp| places.problem(&key, dscp, why)));
+            }
+        }
+    }
+}
+
 /// Links that no group crosses, and different scales of packet values on one path.
 pub(super) fn check(scenario: &Scenario, places: &Places<'_>, problems: &mut Vec<Problem>) {
     if scenario.links.len() == 1 {

@@ -252,8 +252,8 @@ impl<O: Observer<quell_sim::Packet> + Recording> Running<O> {
     /// Losses behind the queues count in the stretch that ends here, as in the live world.
     fn count_lost(&mut self) {
         for ((counts, observer), counted) in self.simulator.impaired().zip(&mut self.lost) {
-            let new = counts.since(std::mem::replace(counted, counts));
-            observer.recorder().add_outside(new);
+            let new = counts.clone().since(&std::mem::replace(counted, counts));
+            observer.recorder().add_outside(&new);
         }
     }
 

@@ -21,6 +21,8 @@ mod networks;
 mod programs;
 #[path = "../refusals/main.rs"]
 mod refusals;
+#[path = "../rules.rs"]
+mod rules;
 #[path = "../schema.rs"]
 mod schema;
 #[path = "../several.rs"]

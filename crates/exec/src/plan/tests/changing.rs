@@ -86,3 +86,56 @@ fn a_wish_of_a_running_link_is_as_if_it_had_been_planned() {
     );
     assert_eq!(plan.prepared_rtt(), Time::from_secs(1));
 }
+
+#[test]
+fn a_rule_is_one_of_both_directions_or_of_one_and_its_probability_may_change() {
+    let ruled = |rules: &[(&str, &str)], at: &[(&str, &str)]| {
+        let owned = |pairs: &[(&str, &str)]| {
+            let pairs = pairs.iter();
+            pairs
+                .map(|(one, other)| ((*one).to_owned(), (*other).to_owned()))
+                .collect()
+        };
+        let wanted = LinkOptions {
+            impairments: owned(rules),
+            at: owned(at),
+            ..options(Some("20mbit"), None)
+        };
+        Plan::new(&wanted).map_err(|why| why.to_string())
+    };
+    let text = [
+        ("rule", "ect0, ect1>ce:probability=5%,match=syn+data"),
+        (
+            "down-rule",
+            "any>not-ect:to-dscp=0,dscp=45,name=bleach,every=3s,packets=9",
+        ),
+    ];
+    let plan = ruled(&text, &[("1s", "rules.rule1.probability=10%")]).unwrap();
+    let toml = plan.scenario().to_toml();
+    let rule = "{ name = \"rule1\", from = [\"ect1\", \"ect0\"], match = [\"syn\", \"data\"], to = \"ce\", probability = 0.05 }";
+    let bleach = "{ name = \"bleach\", dscp = 45, to = \"not-ect\", to-dscp = 0, every = \"3s\", packets = 9 }";
+    assert_eq!(toml.matches(rule).count(), 2, "{toml}");
+    assert!(
+        toml.contains(&format!("rules = [{rule}, {bleach}]")),
+        "{toml}"
+    );
+    assert_eq!(plan.changes().len(), 2);
+    for (option, text, part) in [
+        (
+            "rule",
+            "ect0>ce:loud",
+            "--rule ect0>ce:loud: must be FROM>TO:KEY=VALUE",
+        ),
+        ("rule", "ect0>ce:name=x.y", "must be FROM>TO"),
+        ("up-rule", ">ce", "must be FROM>TO"),
+        ("rule", "any", "must be FROM>TO"),
+        ("rule", "ect0>drop:probability=5", "1% or 0.01"),
+        ("rule", "any>ce", "unsafe = true"),
+        ("rule", "ect0>loss", "must be one of"),
+    ] {
+        let why = ruled(&[(option, text)], &[]).err().unwrap();
+        assert!(why.contains(part), "{text}: {why}");
+    }
+    let twice = [("rule", "ect0>ce:name=x"), ("rule", "ect1>ce:name=x")];
+    assert!(ruled(&twice, &[]).err().unwrap().contains("x is set twice"));
+}

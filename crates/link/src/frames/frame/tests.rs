@@ -176,6 +176,7 @@ proptest! {
         }
         if let Contents::Ip(packet) = parse(&frame) {
             prop_assert!(usize::from(packet.offset) + usize::from(packet.len) <= frame.len());
+            seen(&frame[usize::from(packet.offset)..][..usize::from(packet.len)]);
         }
     }
 
@@ -209,6 +210,15 @@ proptest! {
         prop_assert_eq!(read.ecn, Ecn::from_bits(class));
         prop_assert_eq!(read.ports, Some(expected_ports));
         prop_assert_eq!(read.protocol, if tcp { 6 } else { 17 });
+        let at = usize::from(read.offset);
+        for (flags, kind) in [(2, Kind::Syn), (18, Kind::SynAck), (16, Kind::Ack), (4, Kind::Ack), (17, Kind::Ack)] {
+            let kind = if !tcp || kind == Kind::Ack && !payload.is_empty() { Kind::Data } else { kind };
+            let mut changed = frame.clone();
+            if tcp {
+                changed[at + if v6 { 40 } else { 20 } + 13] = flags;
+            }
+            prop_assert_eq!(seen(&changed[at..]), (class >> 2, kind), "{}", flags);
+        }
         // Any beginning of a valid frame is read without a panic.
         parse(&frame[..cut.min(frame.len())]);
         // A field changed in place is what etherparse then reads, with the checksum it computes.

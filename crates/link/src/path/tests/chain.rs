@@ -290,7 +290,7 @@ proptest! {
         };
         let members = RATES.iter().zip(DELAYS).enumerate().map(|(place, (&mbps, delay))| Member {
             config: DirectionConfig {
-                impairer: Impairer::new((place != 1).then_some(impairment), 7, &format!("{place}")),
+                impairer: Impairer::new((place != 1).then(|| impairment.clone()), 7, &format!("{place}")),
                 ..config(mbps, LIMIT)
             },
             delay,

@@ -39,6 +39,7 @@ fn any_changes() -> impl Strategy<Value = Vec<(Time, LinkChange)>> {
         (0..2_u16, 1..40_u64).prop_map(|(group, ms)| delay(group, US(1_000 * ms))),
         (0..3_u64, 0..3_000_u64).prop_map(|(lost, us)| impair(Impairment {
             jitter: US(us),
+            rules: rules(25 * lost),
             ..losing(Probability::ratio(lost, 4))
         })),
     ];
@@ -47,6 +48,22 @@ fn any_changes() -> impl Strategy<Value = Vec<(Time, LinkChange)>> {
         changes.sort_by_key(|(at, _)| *at);
         changes
     })
+}
+
+fn rules(percent: u64) -> Vec<Rule> {
+    vec![
+        rule(Outcome::Drop, percent),
+        rule(Outcome::Code(Ecn::Ce), 50),
+    ]
+}
+
+/// A path with rules, whose probabilities change too.
+fn ruled(changes: Vec<(Time, LinkChange)>) -> Path<Drops> {
+    let impairment = Impairment {
+        rules: rules(5),
+        ..Impairment::default()
+    };
+    of(&DELAYS, changes, Service::default(), Some(impairment))
 }
 
 fn arrivals() -> impl Strategy<Value = Vec<(Time, u16, u16)>> {
@@ -70,7 +87,7 @@ proptest! {
     fn the_order_of_a_group_is_kept_and_no_packet_leaves_before_the_least_delay(changes in any_changes(), arrivals in arrivals()) {
         let delays = changes.iter().filter_map(|(_, change)| change.delay());
         let least = delays.chain(DELAYS).min().unwrap_or(Time::ZERO);
-        let (releases, _) = play(path(&DELAYS, changes), &arrivals, [].into_iter());
+        let (releases, _) = play(ruled(changes), &arrivals, [].into_iter());
         prop_assert!(releases.is_sorted_by_key(|(at, _)| *at));
         for group in 0..2 {
             let of_group = releases.iter().filter(|(_, id)| arrivals[*id].2 == group);
@@ -83,15 +100,15 @@ proptest! {
 
     #[test]
     fn when_the_thread_comes_changes_nothing(changes in any_changes(), arrivals in arrivals(), step in 1..5_000_u64) {
-        let seldom = play(path(&DELAYS, changes.clone()), &arrivals, [].into_iter());
+        let seldom = play(ruled(changes.clone()), &arrivals, [].into_iter());
         let looks = (0..100_000 / step).map(|n| US(n * step));
-        prop_assert_eq!(play(path(&DELAYS, changes), &arrivals, looks), seldom);
+        prop_assert_eq!(play(ruled(changes), &arrivals, looks), seldom);
     }
 
     #[test]
     fn what_has_left_the_queue_before_a_change_is_not_touched_by_it(changes in any_changes(), arrivals in arrivals(), from in 1..60_000_u64) {
         let before: Vec<_> = changes.iter().filter(|(at, _)| *at < US(from)).cloned().collect();
-        let [with, without] = [changes, before].map(|changes| play(path(&DELAYS, changes), &arrivals, [].into_iter()).0);
+        let [with, without] = [changes, before].map(|changes| play(ruled(changes), &arrivals, [].into_iter()).0);
         // Who was released so much earlier has started before it, whatever the delay and jitter.
         let early = |releases: &Releases| releases.iter().filter(|(at, _)| *at < US(from)).copied().collect::<Releases>();
         prop_assert_eq!(early(&with), early(&without));

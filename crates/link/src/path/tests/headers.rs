@@ -327,3 +327,58 @@ proptest! {
         prop_assert_eq!(&seen[1].0, &expected);
     }
 }
+
+#[test]
+fn what_a_rule_changes_is_in_the_frame_and_what_the_next_one_sees() {
+    let with = |rules: Vec<Rule>| {
+        let impairment = Impairment {
+            rules,
+            ..Impairment::default()
+        };
+        let mut member = member(false, false, false);
+        member.config.impairer = Impairer::new(Some(impairment), 1, "link");
+        member
+    };
+    let relabel = Rule {
+        to_dscp: Some(45),
+        ..rule(Outcome::Code(Ecn::Ect1), 100)
+    };
+    let mark = Rule {
+        dscp: Some(45),
+        from: 1 << Ecn::Ect1.bits(),
+        ..rule(Outcome::Code(Ecn::Ce), 100)
+    };
+    let members = vec![
+        with(vec![relabel]),
+        with(vec![rule(Outcome::Copy, 100), mark]),
+    ];
+    let (mut chain, mut pool) = (
+        chain(Direction::Forward, members),
+        Pool::new(64, 1_500).unwrap(),
+    );
+    for (second, over) in (0..).zip(ALL) {
+        let packet = in_pool(&bytes(over, 7), 0, &mut pool);
+        let (at, end) = (Time::from_secs(second), Time::from_secs(second + 1));
+        chain.arrive(packet, at, &mut pool).unwrap();
+        chain.decide(end, &mut pool).unwrap();
+        for copy in 0..2 {
+            let (_, packet) = chain.release(end, &mut pool).unwrap();
+            assert!(packet.is_marked() && packet.ecn() == Ecn::Ce);
+            packet.write(&mut pool);
+            let left = pool.bytes(packet.frame());
+            assert_intact(left, over);
+            let mut expected = bytes(over, 7);
+            for (place, byte) in match over {
+                Over::Ipv6 => vec![(14, 0x6b), (15, 0x7c)],
+                _ => vec![(15, 45 << 2 | 3), (24, left[24]), (25, left[25])],
+            } {
+                expected[place] = byte;
+            }
+            assert_eq!(left, expected, "{over:?}, {copy}");
+        }
+        assert!(chain.release(end, &mut pool).is_none());
+    }
+    let [first, second] = [0, 1].map(|hop| chain.impaired_at(Hop(hop)).rules);
+    assert_eq!((first[0].matched, first[0].codes[0][1]), (4, 4));
+    assert_eq!((second[0].matched, second[1].codes[1][3]), (4, 4));
+}
