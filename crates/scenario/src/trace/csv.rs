@@ -321,7 +321,7 @@ enum HeaderError {
 fn header(line: &str) -> Result<Header, HeaderError> {
     let cells = cells(line, COLUMNS.len() + 2);
     let is_number = |cell: &&str| scaled(cell, 1).is_some();
-    if cells.len() > 1 && cells.iter().all(|cell| is_number(cell)) {
+    if cells.len() > 1 && cells.iter().all(is_number) {
         return Err(HeaderError::Numbers);
     }
     let mut names = cells.iter().map(|cell| {
