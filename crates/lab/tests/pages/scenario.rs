@@ -286,7 +286,9 @@ fn every_example_is_right_in_the_worlds_that_its_key_works_in() {
         let text = with(&example);
         for world in World::ALL {
             // The only files that examples name are traces.
-            let files = Box::new(|_: &str, _: &_| Ok("time_s,rate_mbps\n0,12\n5,6\n".to_owned()));
+            let files = Box::new(|_: &str, _: &_| {
+                Ok("time_s,rate_mbps,delay_ms\n0,12,5\n5,6,9\n".to_owned())
+            });
             let loaded = Scenario::load_with_files("example", &text, &[], Some(*world), files);
             let works = key.worlds.contains(world);
             match loaded {
