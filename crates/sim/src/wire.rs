@@ -235,8 +235,7 @@ impl Wires {
         let index = usize::from(way.lane);
         let lane = &mut self.lanes[index];
         if lane.is_impaired {
-            self.impairers[lane.behind].start(departure.start);
-            self.push_impaired(index, packet, departure.end, sources);
+            self.push_impaired(index, packet, departure, sources);
             return;
         }
         let mut release = departure.end + lane.delay;
@@ -263,11 +262,13 @@ impl Wires {
         &mut self,
         index: usize,
         mut packet: Packet,
-        end: Time,
+        departure: Departure,
         sources: &mut Sources,
     ) {
         let lane = &mut self.lanes[index];
         let impairer = &mut self.impairers[lane.behind];
+        impairer.start(departure.start);
+        let end = departure.end;
         let may_delay = impairer.may_delay();
         let fate = match impairer.is_in_use() {
             true => packet.judged_by(|header| impairer.judge(end, header)),
