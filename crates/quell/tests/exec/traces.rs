@@ -128,19 +128,19 @@ fn traces_are_refused_in_words(fake: &Fake) {
         (&["--down-trace", framed.as_str()], "only with mode"),
         (
             &["--down-trace", good, "--down", "3mbit"],
-            "cannot be used with",
+            "cannot stand beside it",
         ),
         (
             &["--down-trace", good, "--rate", "3mbit"],
-            "cannot be used with",
+            "cannot stand beside it",
         ),
         (
             &["--up-trace", good, "--up", "3mbit"],
-            "cannot be used with",
+            "cannot stand beside it",
         ),
         (
             &["--up-trace", good, "--rate", "3mbit"],
-            "cannot be used with",
+            "cannot stand beside it",
         ),
         (
             &["--down-trace", good, "--at", "1s", "down=3mbit"],
