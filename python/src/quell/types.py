@@ -780,6 +780,23 @@ class Queue(TypedDict):
     """packets delivered."""
 
 
+class Rule(TypedDict):
+    """`rule`."""
+
+    codes: list[list[int]]
+    """all packets that came to it: a row for each ECN field before it (not-ect, ect1, ect0, ce), a column for each behind it, and one for
+    dropped.
+    """
+    direction: Literal['forward', 'reverse']
+    """its direction."""
+    hop: str
+    """name of the link."""
+    matched: int
+    """packets that it matched."""
+    name: str
+    """name of the rule."""
+
+
 class Phase(TypedDict):
     """`phase`."""
 
@@ -799,6 +816,8 @@ class Phase(TypedDict):
     """every link, only where there are several, in the order of the scenario."""
     queues: list[Queue]
     """every queue, link by link: first the forward direction, then the reverse one."""
+    rules: NotRequired[list[Rule]]
+    """every rule for packets behind a queue; absent without."""
     start_s: float
     """s; start of the measurement, after the settling time."""
 
@@ -826,6 +845,8 @@ class Summary(TypedDict):
     """the same figures for each phase between changes of the scenario; empty without changes."""
     queues: list[Queue]
     """every queue, link by link: first the forward direction, then the reverse one."""
+    rules: NotRequired[list[Rule]]
+    """every rule for packets behind a queue; absent without."""
     scenario: str
     """name of the scenario."""
     schema: Literal[1]
