@@ -103,14 +103,17 @@ impl Target {
                 return Ok((entered.map_err(refused)?, None));
             }
         };
-        let open = || {
-            let id = i32::try_from(process).ok().and_then(Pid::from_raw)?;
-            let held = pidfd_open(id, PidfdFlags::empty()).ok()?;
-            let namespace = Namespace::of_process(id).ok()?;
-            // Otherwise the number may be another's by now.
-            (!has_ended(&held)).then_some((namespace, Some(held)))
-        };
-        open().ok_or(AttachError::NoProcess(process))
+        let none = || AttachError::NoProcess(process);
+        let id = i32::try_from(process).ok().and_then(Pid::from_raw);
+        let id = id.ok_or_else(none)?;
+        let held = pidfd_open(id, PidfdFlags::empty()).map_err(|_| none())?;
+        let namespace = Namespace::of_process(id);
+        // Otherwise the number may be another's by now.
+        if has_ended(&held) {
+            return Err(none());
+        }
+        let closed = |source| AttachError::Closed(process, source);
+        Ok((namespace.map_err(closed)?, Some(held)))
     }
 }
 

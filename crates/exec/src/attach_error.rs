@@ -28,6 +28,9 @@ pub enum AttachError {
     /// No process has this number.
     #[error("there is no process {0}")]
     NoProcess(u32),
+    /// A process lets nobody into its network.
+    #[error("the network of process {0} cannot be opened: {1}")]
+    Closed(u32, io::Error),
     /// A file that is no network namespace, or cannot be read.
     #[error("{0} is no network namespace: {1}; `ip netns list` lists those in /run/netns")]
     NoNamespace(String, io::Error),
