@@ -185,7 +185,7 @@ fn what_no_packet_passes_is_compiled_once() {
     let listed = String::from_utf8_lossy(&listed.stdout);
     // With some room for what the compiler makes part of its caller.
     for (what, most) in [
-        ("as quell_aqm::qdisc::Qdisc<P>>", 210),
+        ("as quell_aqm::qdisc::Qdisc<P>>", 203),
         ("quell_aqm::bottleneck::Bottleneck<", 68),
         ("quell_sim::network::Path<", 36),
         ("quell_sim::simulator::Simulator<", 14),
