@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use quell_measure::{Figures, RuleSummary};
-use quell_scenario::{Override, Scenario, World, sim};
+use quell_scenario::{Override, Problems, Scenario, World, sim};
 
 /// One link with these rules, or the links that are given instead, and a flow.
 fn with(rules: &str, flow: &str) -> String {
@@ -16,10 +16,10 @@ fn with(rules: &str, flow: &str) -> String {
     )
 }
 
-fn load(text: &str, sets: &[&str]) -> Result<Scenario, String> {
+/// The scenario, which reads back as the same from what is written of it.
+pub(crate) fn load(text: &str, sets: &[&str]) -> Result<Scenario, Problems> {
     let sets: Vec<Override> = sets.iter().map(|set| Override::set(set).unwrap()).collect();
-    let loaded = Scenario::load("f.toml", text, &sets, Some(World::Sim));
-    let scenario = loaded.map_err(|problems| problems.to_string())?.scenario;
+    let scenario = Scenario::load("f.toml", text, &sets, Some(World::Sim))?.scenario;
     assert_eq!(Scenario::parse(&scenario.to_toml()).unwrap(), scenario);
     Ok(scenario)
 }
@@ -158,12 +158,14 @@ fn a_wrong_rule_is_refused_with_the_remedy() {
         ("{ name = \"x\", to = \"drop\", loss = 1 }", "unknown key"),
         ("", "must be a list of 1 to 16 tables"),
     ] {
-        let why = load(&rules(text), &[]).unwrap_err();
+        let why = load(&rules(text), &[]).unwrap_err().to_string();
         assert!(why.contains(expected), "{text}: {why}");
     }
     assert!(load(&rules("{ name = \"x\", to = \"ce\", unsafe = true }"), &[]).is_ok());
     // An option makes a rule, too, or changes one.
-    let why = load(&rules(hole), &["link.impair.rules.whole.probability=1"]).unwrap_err();
+    let why = load(&rules(hole), &["link.impair.rules.whole.probability=1"])
+        .unwrap_err()
+        .to_string();
     assert!(
         why.contains("link.impair.rules.whole.to: is missing"),
         "{why}"
@@ -180,6 +182,7 @@ fn a_wrong_rule_is_refused_with_the_remedy() {
     assert!(
         load(&late, &[])
             .unwrap_err()
+            .to_string()
             .contains("cannot change during a run")
     );
 }
