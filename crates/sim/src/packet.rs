@@ -241,6 +241,7 @@ impl Packet {
             ecn: self.ecn,
             dscp: 0,
             kind: if self.is_datagram() { Kind::Data } else { kind },
+            length: self.len,
         };
         let judged = judge(&mut header);
         self.ecn = header.ecn;

@@ -5,7 +5,7 @@
 
 use alloc::string::String;
 
-use crate::units::{Ecn, Probability, Random, Time};
+use crate::units::{Bytes, Ecn, Probability, Random, Time};
 
 /// What a packet is to a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -42,6 +42,8 @@ pub struct Header {
     pub dscp: u8,
     /// What it is.
     pub kind: Kind,
+    /// Its IP length in bytes.
+    pub length: u16,
 }
 
 /// What becomes of a packet that a rule matches, besides its DSCP.
@@ -68,6 +70,8 @@ pub struct Rule {
     pub kinds: u8,
     /// The DSCP that matches; `None` is any.
     pub dscp: Option<u32>,
+    /// Only packets that are longer match, with their IP header; `None` is any.
+    pub longer: Option<Bytes>,
     /// What becomes of packets that match.
     pub to: Outcome,
     /// The DSCP that they get, below 64.
@@ -80,6 +84,25 @@ pub struct Rule {
     pub every: Option<Time>,
     /// The number of these.
     pub packets: u32,
+}
+
+impl Rule {
+    /// A rule about all packets.
+    pub fn all(name: impl Into<String>, to: Outcome) -> Self {
+        Self {
+            name: name.into(),
+            from: 0b1111,
+            kinds: 0b1111,
+            dscp: None,
+            longer: None,
+            to,
+            to_dscp: None,
+            is_unsafe: false,
+            probability: Probability::ratio(1, 1),
+            every: None,
+            packets: 1,
+        }
+    }
 }
 
 /// The packets that came to a rule.
@@ -152,6 +175,9 @@ impl Active {
         let rule = &self.rule;
         (rule.from >> header.ecn.bits()) & (rule.kinds >> header.kind as u8) & 1 == 1
             && rule.dscp.is_none_or(|dscp| dscp == header.dscp.into())
+            && rule
+                .longer
+                .is_none_or(|longer| longer.get() < header.length.into())
     }
 
     fn is_in_train(&mut self, end: Time) -> bool {
@@ -181,16 +207,10 @@ mod tests {
 
     fn rule(name: &str, from: u8, to: Outcome, percent: u64) -> Rule {
         Rule {
-            name: name.into(),
             from,
-            kinds: ANY,
-            dscp: None,
-            to,
-            to_dscp: None,
             is_unsafe: true,
             probability: Probability::ratio(percent, 100),
-            every: None,
-            packets: 1,
+            ..Rule::all(name, to)
         }
     }
 
@@ -201,6 +221,7 @@ mod tests {
             ecn: Ecn::from_bits(n as u8),
             kind: kinds[(n / 4 % 4) as usize],
             dscp: (n / 16 % 2 * 45) as u8,
+            length: 40 + (n % 1_461) as u16,
         }
     }
 
@@ -285,6 +306,7 @@ mod tests {
         to_dscp.to_dscp = Some(9);
         let mut hole = rule("hole", ANY, Outcome::Drop, 100);
         (hole.dscp, hole.kinds) = (Some(9), 1 << Kind::Data as u8);
+        hole.longer = Some(Bytes::new(100));
         (hole.every, hole.packets) = (Some(Time::from_millis(10)), 7);
         let rules = [
             rule("ect1", 0b0100, Outcome::Code(Ecn::Ect1), 100),
@@ -299,7 +321,8 @@ mod tests {
         );
         let is_ect = |n: &u64| (ECT >> header(*n).ecn.bits()) & 1 == 1;
         let holes = (1_000..6_400).step_by(1_000).flat_map(|start| {
-            let fit = (start..).filter(|n| is_ect(n) && header(*n).kind == Kind::Data);
+            let fit = (start..)
+                .filter(|n| is_ect(n) && header(*n).kind == Kind::Data && header(*n).length > 100);
             fit.take(7).collect::<Vec<u64>>()
         });
         let holes: Vec<u64> = holes.collect();

@@ -19,7 +19,7 @@ pub(super) fn read(text: &str) -> Result<Vec<(&str, String)>, OptionError> {
         match key.trim() {
             "match" => all.push(("match", list(value, '+')?)),
             "probability" => all.push(("probability", keys::share(value)?)),
-            "every" => all.push(("every", word(value)?)),
+            key @ ("every" | "longer") => all.push((key, word(value)?)),
             key if ["name", "dscp", "to-dscp", "packets", "unsafe"].contains(&key) => {
                 all.push((key, value.trim().to_owned()));
             }

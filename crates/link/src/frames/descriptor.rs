@@ -111,7 +111,13 @@ impl Descriptor {
     pub(crate) fn judged_by<T>(&mut self, judge: impl FnOnce(&mut Header) -> T) -> T {
         let (ecn, dscp) = (self.ecn(), self.seen & 63);
         let kind = [Kind::Syn, Kind::SynAck, Kind::Ack, Kind::Data][usize::from(self.seen >> 6)];
-        let mut header = Header { ecn, dscp, kind };
+        let length = self.ip_len;
+        let mut header = Header {
+            ecn,
+            dscp,
+            kind,
+            length,
+        };
         let judged = judge(&mut header);
         if header.dscp != dscp {
             self.ecn |= MARKED | REMARKED;

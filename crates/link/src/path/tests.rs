@@ -110,16 +110,9 @@ fn of(
 /// A rule for this share of all packets.
 fn rule(to: Outcome, percent: u64) -> Rule {
     Rule {
-        name: format!("{to:?}"),
-        from: 15,
-        kinds: 15,
-        dscp: None,
-        to,
-        to_dscp: None,
         is_unsafe: true,
         probability: Probability::ratio(percent, 100),
-        every: None,
-        packets: 1,
+        ..Rule::all(format!("{to:?}"), to)
     }
 }
 

@@ -283,11 +283,11 @@ pub(super) fn keys(header: &str) -> impl Iterator<Item = &'static str> {
 /// At most `most` cells of a line; a separator at the end leaves an empty one.
 fn cells(line: &str, most: usize) -> Vec<&str> {
     let is_separator = |c: char| matches!(c, ',' | ';' | '\t');
-    let cells: Vec<&str> = match line.contains(is_separator) {
-        true => line.splitn(most, is_separator).collect(),
-        false => line.splitn(most, ' ').collect(),
-    };
-    cells.into_iter().map(str::trim).collect()
+    match line.contains(is_separator) {
+        true => line.splitn(most, is_separator).map(str::trim).collect(),
+        // Columns are often filled up with blanks.
+        false => line.split_whitespace().take(most).collect(),
+    }
 }
 
 /// The first column and the rest; a separator at the end leaves an empty second one.
