@@ -40,14 +40,17 @@ use crate::{Error, Result};
 /// What a group of flows needs of its route.
 #[derive(Clone, Debug, Default)]
 pub struct GroupConfig {
-    /// TCP asks for ECN, in both directions. A congestion control that needs ECN (DCTCP) asks in any case.
-    pub ecn: bool,
+    /// Whether TCP of the sender and of the receiver host asks for ECN, and agrees to it where the host by itself does not. A congestion
+    /// control that needs ECN (DCTCP) does in any case.
+    pub ecn: [bool; 2],
     /// Initial window of both hosts, in segments; `None` for the kernel's (10).
     pub initial_window: Option<u32>,
     /// Maximum segment size that both hosts announce, in bytes; `None` for what fills a packet.
     pub mss: Option<u32>,
-    /// Congestion control of connections that choose none themselves; `None` for the kernel's default.
-    pub control: Option<String>,
+    /// Congestion control of connections of either host that choose none themselves; `None` for the kernel's default.
+    pub control: [Option<String>; 2],
+    /// Whether the sender and the receiver host acknowledge each segment at once.
+    pub quick_ack: [bool; 2],
 }
 
 /// What TCP gets from the route of a connection.
@@ -328,20 +331,22 @@ impl Netlink {
         .doing(|| format!("add the address {address}"))
     }
 
-    /// Routes one host straight to an interface, from a preferred source, with what TCP to that host needs.
+    /// Routes one host straight to an interface, from a preferred source, with what TCP of the sender (0) or receiver host (1) needs.
     pub fn add_host_route(
         &mut self,
         interface: u32,
         to: IpAddr,
         source: IpAddr,
-        group: GroupConfig,
+        group: &GroupConfig,
+        host: usize,
     ) -> Result<()> {
         let mut extra = vec![RouteAttribute::PrefSource(source.into())];
         let metrics = [
-            group.ecn.then_some(RouteMetric::Features(FEATURE_ECN)),
+            group.ecn[host].then_some(RouteMetric::Features(FEATURE_ECN)),
             group.initial_window.map(RouteMetric::InitCwnd),
             group.mss.map(RouteMetric::Advmss),
-            group.control.map(RouteMetric::CcAlgo),
+            group.control[host].clone().map(RouteMetric::CcAlgo),
+            group.quick_ack[host].then_some(RouteMetric::QuickAck(1)),
         ];
         let metrics: Vec<_> = metrics.into_iter().flatten().collect();
         if !metrics.is_empty() {

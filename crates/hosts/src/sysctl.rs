@@ -86,6 +86,8 @@ const HOST: &[Setting] = &[
 /// RFC 9768 in both directions.
 const ACCURATE_ECN: (&str, &str) = ("net.ipv4.tcp_ecn", "3");
 
+const NO_ECN: (&str, &str) = ("net.ipv4.tcp_ecn", "0");
+
 /// A router of IPv4 that sends nothing of its own. What it passes on leaves by another interface than it came by, so it redirects nobody.
 const ROUTER: &[Setting] = &[
     ("net.ipv4.ip_forward", "1", Without::Refused),
@@ -185,6 +187,12 @@ pub fn request_accurate_ecn() -> Result<()> {
         Err(error) if error.kind() == ErrorKind::InvalidInput || is_read_only(&error) => Ok(()),
         outcome => outcome.doing(|| format!("set {key} = {value}")),
     }
+}
+
+/// Has no connection of the calling thread's namespace take part in ECN unless its route or its control wants it.
+pub fn refuse_ecn() -> Result<()> {
+    let (key, value) = NO_ECN;
+    write(key, value).doing(|| format!("set {key} = {value}"))
 }
 
 /// What TCP does about ECN in the calling thread's namespace, as `net.ipv4.tcp_ecn` counts: 0 never, 1 asks, 2 answers, 3 AccECN. False

@@ -66,6 +66,8 @@ pub struct TopologyConfig {
     pub ipv6: bool,
     /// Whether all TCP of both hosts asks for AccECN, which no kernel before Linux 7.0 lets one connection do alone.
     pub accurate_ecn: bool,
+    /// Whether TCP of the sender and of the receiver host takes part in ECN only where a group says so, not wherever it is asked.
+    pub refuses_ecn: [bool; 2],
     /// Whether TCP of the sender and of the receiver host builds super-segments. The kernel or the link splits them before a
     /// queue sees them; what is left of them are bursts.
     pub gso: [bool; 2],
@@ -84,6 +86,7 @@ impl Default for TopologyConfig {
             max_window: 16 << 20,
             ipv6: false,
             accurate_ecn: false,
+            refuses_ecn: [false; 2],
             gso: [true; 2],
             offloads: &[],
             kernel_queue: None,
@@ -192,17 +195,17 @@ impl Topology {
                 add_wire(&FROM_LINK_TO_LINK, config, &link, without)
             })?;
         }
-        let [sender_gso, receiver_gso] = config.gso;
         let (behind, receiver_wire) = match &router {
             Some(router) => (router, &RECEIVER_TO_ROUTER),
             None => (&link, &RECEIVER_TO_LINK),
         };
         let mut without = ReadOnly::default();
-        for (host, wire, there, gso) in [
-            (&sender, &SENDER_TO_LINK, &link, sender_gso),
-            (&receiver, receiver_wire, behind, receiver_gso),
-        ] {
-            let prepared = host.run(|| prepare_host(config, wire, there, gso));
+        let hosts = [
+            (&sender, &SENDER_TO_LINK, &link),
+            (&receiver, receiver_wire, behind),
+        ];
+        for (index, (host, wire, there)) in hosts.into_iter().enumerate() {
+            let prepared = host.run(|| prepare_host(config, index, wire, there));
             without = without.and(prepared.doing(|| "enter a network namespace")??);
         }
         inside(&link, &|| {
@@ -213,8 +216,8 @@ impl Topology {
         let from_receiver = |group: &GroupAddresses| pairs_from_sender(group).map(swap);
         let ours = |group: usize| pairs_from_sender(&groups[group]);
         let theirs = |group: usize| from_receiver(&groups[group]);
-        inside(&sender, &|| add_pairs(config, RECEIVER_MAC, ours))?;
-        inside(&receiver, &|| add_pairs(config, SENDER_MAC, theirs))?;
+        inside(&sender, &|| add_pairs(config, 0, RECEIVER_MAC, ours))?;
+        inside(&receiver, &|| add_pairs(config, 1, SENDER_MAC, theirs))?;
         if let Some(router) = &router {
             inside(router, &|| route(&groups, of_link))?;
         }
@@ -267,19 +270,22 @@ fn inside(namespace: &Namespace, f: &(dyn Fn() -> Result<()> + Sync)) -> Result<
     namespace.run(f).doing(|| "enter a network namespace")?
 }
 
-/// Prepares the host in this namespace, with the wire to `there`. What it does without.
+/// Prepares the sender (0) or receiver host (1) in this namespace, with the wire to `there`. What it does without.
 fn prepare_host(
     config: &TopologyConfig,
+    host: usize,
     wire: &Wire,
     there: &Namespace,
-    gso: bool,
 ) -> Result<ReadOnly> {
     let without = sysctl::prepare_host(config.max_window, config.ipv6)?;
     if config.accurate_ecn {
         sysctl::request_accurate_ecn()?;
     }
+    if config.refuses_ecn[host] {
+        sysctl::refuse_ecn()?;
+    }
     add_wire(wire, config, there, without)?;
-    if !gso {
+    if !config.gso[host] {
         // A connection learns the limit from its route, so before there is one.
         Netlink::open()?.set_largest_burst(interface_index(HOST_PORT)?, 1)?;
     }
@@ -412,8 +418,13 @@ fn bring_up(interface: &str, stay: &[&str], without: ReadOnly) -> Result<()> {
     netlink.set_up(interface_index(interface)?)
 }
 
-/// Addresses, routes and neighbours of every group, in the calling thread's namespace.
-fn add_pairs(config: &TopologyConfig, peer: Mac, pairs: impl Fn(usize) -> [Pair; 2]) -> Result<()> {
+/// Addresses, routes and neighbours of every group at the sender (0) or receiver host (1), in the calling thread's namespace.
+fn add_pairs(
+    config: &TopologyConfig,
+    host: usize,
+    peer: Mac,
+    pairs: impl Fn(usize) -> [Pair; 2],
+) -> Result<()> {
     let mut netlink = Netlink::open()?;
     let interface = interface_index(HOST_PORT)?;
     for (number, group) in config.groups.iter().enumerate() {
@@ -422,7 +433,7 @@ fn add_pairs(config: &TopologyConfig, peer: Mac, pairs: impl Fn(usize) -> [Pair;
             .take(if config.ipv6 { 2 } else { 1 })
         {
             netlink.add_address(interface, local)?;
-            netlink.add_host_route(interface, remote, local, group.clone())?;
+            netlink.add_host_route(interface, remote, local, group, host)?;
             netlink.add_neighbour(interface, remote, peer)?;
         }
     }

@@ -304,7 +304,7 @@ fn unprivileged() {
     let groups = vec![
         GroupConfig::default(),
         GroupConfig {
-            ecn: true,
+            ecn: [true; 2],
             ..GroupConfig::default()
         },
     ];

@@ -2,7 +2,7 @@
 
 use quell_kernel::Reason;
 
-use crate::Scenario;
+use quell_scenario::{ControlSpec, Scenario};
 
 /// What is missing, and the command that fixes it where there is one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,7 +33,9 @@ pub(crate) fn controls(scenario: &Scenario) -> Vec<&str> {
     let mut names: Vec<&str> = scenario
         .groups
         .iter()
-        .filter_map(|group| group.kernel_control())
+        .flat_map(|group| [group.congestion_control.as_ref(), group.receiver_control()])
+        .flatten()
+        .map(ControlSpec::kernel_name)
         .collect();
     names.sort_unstable();
     names.dedup();

@@ -224,6 +224,7 @@ fn flows(
     access(group, scenario, world, places, problems);
     if let Some(world) = world {
         control(group, world, places, problems);
+        receiver(group, world, places, problems);
     }
     if world == Some(World::Sim)
         && group.app.transport() == Transport::Stream
@@ -385,6 +386,33 @@ fn control(group: &Group, world: World, places: &Places<'_>, problems: &mut Vec<
             }
         }
     }
+}
+
+/// The control of a receiver, which has no options in a kernel.
+fn receiver(group: &Group, world: World, places: &Places<'_>, problems: &mut Vec<Problem>) {
+    let own = group.receiver.as_ref();
+    let Some(control) = own.and_then(|receiver| receiver.congestion_control.as_ref()) else {
+        return;
+    };
+    let allowed = match world {
+        World::Sim if control.known().is_none() => {
+            format!(
+                "the sim world has no such control; it has {}",
+                names().join(", ")
+            )
+        }
+        World::Virtual | World::Live
+            if control.model_alone().is_some() || control.changed().next().is_some() =>
+        {
+            format!(
+                "a receiver in the {} world has a control of its kernel, without options; use --world sim",
+                world.name()
+            )
+        }
+        _ => return,
+    };
+    let key = format!("group.{}.receiver.congestion-control", group.name);
+    problems.push(places.problem(&key, control.name(), allowed));
 }
 
 /// A real host offloads for all of its connections or for none: it is a setting of its interface.

@@ -18,7 +18,7 @@ pub use super::section::{Key, KeyDefault, Section};
 use super::view::Keys as _;
 use super::written::{Field, Written};
 use crate::world::World;
-use crate::{DirectionSpec, Expect, Group, ImpairSpec, Network, Run, Scenario};
+use crate::{DirectionSpec, Expect, Group, ImpairSpec, Network, ReceiverSpec, Run, Scenario};
 
 /// The format of scenario files.
 pub const SCHEMA: u64 = 1;
@@ -175,6 +175,8 @@ const OWN: &[&[Key]] = {
         TRACE,
         Medium::ROWS,
         Group::ROWS,
+        from_ref(&NAME_OF_CONTROL),
+        ReceiverSpec::ROWS,
         OF_GROUPS,
         Interval::ROWS,
         Period::ROWS,
@@ -205,8 +207,10 @@ const TRACE: &[Key] = &[
 
 /// The tables within a group.
 #[rustfmt::skip]
+const NAME_OF_CONTROL: Key =
+    key(CongestionControl, "name", Domain::Word, Is(DEFAULT_CONTROL), "Name of the congestion control.", r#"congestion-control = { name = "cubic", hystart = true }"#);
+#[rustfmt::skip]
 const OF_GROUPS: &[Key] = &[
-    key(CongestionControl, "name", Domain::Word, Is(DEFAULT_CONTROL), "Name of the congestion control.", r#"congestion-control = { name = "cubic", hystart = true }"#),
     key(Value, "function", Domain::Table("the name of a throughput-value function, or a list of them for a marker of several timescales"), Derived("gold"), "Worth of the marginal bit by the rate of a flow.", r#"value = { function = "gold", marker = "token_bucket" }"#),
     key(Value, "marker", Domain::Word, Derived("random"), "What gives each packet its value; quell values lists the kinds with their parameters.", r#"value = { function = "gold", marker = "random" }"#),
     key(App, "kind", Domain::Value(D::Word(quell_app::NAMES)), Required, "Kind of application.", r#"app = { kind = "bulk" }"#),

@@ -52,6 +52,7 @@ mod programs;
 mod queue;
 mod rates_file;
 mod read;
+mod receiver;
 mod refusal;
 mod remark;
 mod rules;
@@ -105,6 +106,7 @@ pub use self::printable::{OneLine, printable};
 pub use self::problem::{NamedLine, Origin, Problem, Problems, closest};
 pub use self::programs::{NamedProgram, programs};
 pub use self::queue::QueueSpec;
+pub use self::receiver::ReceiverSpec;
 pub use self::remark::passage;
 pub use self::template::Template;
 pub use self::value::{DEFAULT_FUNCTION, FunctionSpec, ValueSpec, uses_values};
@@ -248,6 +250,8 @@ keys! {
         ecn: EcnSetting = by hand { default: Derived("what the control declares (quell cc), else off"), domain: Domain::Value(D::Word(&["off", "ect0", "ect1"])), example: r#"ecn = "ect1""#, }
         /// Base RTT, without queueing. Half of it in each direction, after the queue.
         rtt: Time = { default: Required, domain: time(Time::ZERO, Time::from_secs(10)), live: true, example: r#"rtt = "20ms""#, }
+        /// What the receiving host has of its own. Without it both hosts are alike.
+        receiver: Option<ReceiverSpec> = by hand { default: Derived("as the sending host"), domain: Domain::Table("a table such as { accecn = false }"), source: "ours", datagrams: Some("has no effect: datagrams are not acknowledged"), example: r#"receiver = { accecn = false }"#, }
         /// What the flows send.
         app: AppSpec = by hand { default: Required, domain: APP, example: r#"app = "bulk""#, }
         /// Direction of the data. It says which of the link's two queues it crosses.
@@ -296,11 +300,6 @@ impl Group {
     /// Name of the congestion control; `None` for datagrams.
     pub fn control_name(&self) -> Option<&str> {
         self.congestion_control.as_ref().map(ControlSpec::name)
-    }
-    /// Name of the congestion control in Linux; `None` for datagrams.
-    pub fn kernel_control(&self) -> Option<&str> {
-        let control = self.congestion_control.as_ref();
-        control.map(ControlSpec::kernel_name)
     }
     /// Whether the control is one of quell's own whose response to marks is scalable (RFC 9331).
     pub fn is_scalable(&self) -> bool {

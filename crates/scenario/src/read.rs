@@ -8,6 +8,7 @@ use super::control::default_ecn;
 use super::domain::{Domain, scalar};
 use super::keys::{DEFAULT_CONTROL, Section, rows};
 use super::problem::Problems;
+use super::receiver::ReceiverSpec;
 use super::tree::{Node, TomlType, Tree};
 use super::value::read::Values;
 use super::view::{Keys as _, Reader, View, tables};
@@ -108,10 +109,14 @@ fn group(reader: &mut Reader, path: &str, node: &Node, values: &Values<'_>) -> O
     });
     let transport = group.app.as_ref().map(|app| app.transport());
     group.congestion_control = congestion_control(reader, &view, transport);
-    let control = group.congestion_control.as_ref();
+    let control = group.congestion_control.as_ref().and_then(Option::as_ref);
+    group.receiver = view.optional(reader, "receiver", |reader, key, node| {
+        // Datagrams are refused below.
+        ReceiverSpec::read(reader, key, node, control)
+    });
     group.ecn = match view.has("ecn") {
         true => view.get(reader, "ecn"),
-        false => Some(default_ecn(control.and_then(Option::as_ref))),
+        false => Some(default_ecn(control)),
     };
     let way = group.path.zip(group.direction);
     group.value = value::read::group(reader, &view, values, way);

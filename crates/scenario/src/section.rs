@@ -53,6 +53,8 @@ sections! {
     Group: "[[group]]", "[[group]]", "group.NAME";
     /// `congestion-control = { … }`
     CongestionControl: "congestion-control", "[[group]]", "group.NAME.congestion-control";
+    /// `receiver = { … }`
+    Receiver: "receiver", "[[group]]", "group.NAME.receiver";
     /// `value = { … }`
     Value: "value", "[[group]]", "group.NAME.value";
     /// `app = { … }`

@@ -103,6 +103,9 @@ pub struct ReceiverConfig {
     pub ect_scope: Option<EctScope>,
     /// Use of the AccECN option on ACKs.
     pub accecn_option: AccEcnOptionUse,
+    /// Whether it goes on without ECN where the handshake agrees on RFC 3168's feedback (Linux `TCP_CONG_NO_FALLBACK_RFC3168`), as a sender with
+    /// a scalable control does. The SYN-ACK agrees all the same.
+    pub needs_more_feedback: bool,
     /// Payload of a full segment, in bytes.
     pub mss: u32,
     /// Receive buffer with autotuning, as Linux has it (`tcp_moderate_rcvbuf`); `None` for a fixed
@@ -130,6 +133,7 @@ impl ReceiverConfig {
             ecn,
             ect_scope: None,
             accecn_option: AccEcnOptionUse::Always,
+            needs_more_feedback: false,
             mss: 1_448,
             buffer: None,
             reads: None,

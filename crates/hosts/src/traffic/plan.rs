@@ -33,8 +33,8 @@ pub struct FlowPlan {
     pub app: AppConfig,
     /// What that becomes during the run.
     pub changes: AppChanges,
-    /// The kernel's name of the congestion control, on both ends of a stream; `None` for the host's default.
-    pub congestion_control: Option<String>,
+    /// The kernel's names of the congestion control of a stream at the source and at the other end; `None` for the host's default.
+    pub congestion_control: Option<[String; 2]>,
     /// ECN field of datagrams. Streams negotiate theirs, as the hosts' `tcp_ecn` and the control say.
     pub datagram_ecn: Ecn,
     /// Whether the source of a stream paces even if its congestion control does not.
@@ -185,6 +185,12 @@ impl FlowPlan {
         opener_of(self.session(), self.source)
     }
 
+    /// The congestion control of the end on this host.
+    pub(super) fn control_at(&self, host: Host) -> Option<&str> {
+        let [source, other] = self.congestion_control.as_ref()?;
+        Some(if self.source == host { source } else { other })
+    }
+
     /// The application's end on this host.
     pub(super) fn end(&self, host: Host) -> AnyEnd {
         let role = match self.source == host {
@@ -279,7 +285,7 @@ mod tests {
             sender: "10.0.0.1".parse().unwrap(),
             receiver: "10.0.0.2:5000".parse().unwrap(),
             app: Bulk::default().into(),
-            congestion_control: Some("cubic".into()),
+            congestion_control: Some([(); 2].map(|()| "cubic".into())),
             paced: false,
             datagram_ecn: Ecn::NotEct,
             start: Time::ZERO,

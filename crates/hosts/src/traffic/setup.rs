@@ -315,10 +315,10 @@ impl Setup<'_> {
     }
 
     fn set_control(&self, plan: &FlowPlan, socket: &OwnedFd) -> Result<(), TrafficError> {
-        let Some(name) = &plan.congestion_control else {
+        let Some(name) = plan.control_at(self.host) else {
             return Ok(());
         };
-        let (group, name) = (plan.group, name.clone());
+        let (group, name) = (plan.group, name.to_owned());
         socket::set_control(socket, &name).map_err(|source| match source.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::InvalidInput => {
                 TrafficError::NoSuchControl { group, name }

@@ -427,7 +427,7 @@ fn a_taken_port_is_told_with_its_group() {
 fn what_a_host_lacks_is_told_before_the_run() {
     let none = "192.0.2.1".parse().unwrap(); // RFC 5737: nobody's.
     let unknown = FlowPlan {
-        congestion_control: Some("nosuchcontrol".into()),
+        congestion_control: Some([(); 2].map(|()| "nosuchcontrol".into())),
         paced: false,
         ..bulk(2, free_port(HERE))
     };
@@ -468,7 +468,7 @@ fn what_a_host_lacks_is_told_before_the_run() {
 fn both_ends_run_the_control_that_was_asked_for() {
     // Reno is part of every kernel, and no kernel's default.
     let plan = FlowPlan {
-        congestion_control: Some("reno".into()),
+        congestion_control: Some([(); 2].map(|()| "reno".into())),
         paced: false,
         ..bulk(0, free_port(HERE))
     };

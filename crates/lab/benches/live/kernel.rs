@@ -90,7 +90,7 @@ fn plans(topology: &Topology, workload: &Workload, stop: Time) -> Vec<FlowPlan> 
         app: workload.app(),
         congestion_control: match workload.load {
             Load::Datagrams => None,
-            Load::Streams(_) => Some("cubic".to_owned()),
+            Load::Streams(_) => Some(["cubic".to_owned(), "cubic".to_owned()]),
         },
         paced: false,
         datagram_ecn: Ecn::NotEct,

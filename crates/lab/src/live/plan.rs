@@ -24,7 +24,7 @@ use quell_scenario::causes::SlowEvents;
 use quell_scenario::figures::{self, Stretch};
 use quell_scenario::keys::{MOST_MSS, MTU};
 use quell_scenario::{
-    Carried, EcnSetting, Group, Scenario, Setting, Side, in_flight, largest_window,
+    Carried, ControlSpec, EcnSetting, Group, Scenario, Setting, Side, in_flight, largest_window,
 };
 use quell_scenario::{Lifetime, all_flows, lifetimes};
 use quell_scenario::{markers, passage};
@@ -49,8 +49,8 @@ pub(super) struct Plan<'a> {
     pub(super) timeline: Timeline,
     pub(super) lifetimes: Vec<Lifetime>,
     pub(super) topology: TopologyConfig,
-    /// By group; `None` for datagrams.
-    controls: Vec<Option<Control>>,
+    /// By group, of the source and of the other end; `None` for datagrams.
+    controls: Vec<Option<[Control; 2]>>,
     /// What it may become, where somebody watches it.
     prepared: Option<Prepared>,
 }
@@ -80,11 +80,12 @@ impl<'a> Plan<'a> {
             Some(queue) => Cow::Owned(kernel::carried(scenario, queue)?),
             None => Cow::Borrowed(scenario),
         };
-        let controls: Vec<Option<Control>> = scenario
+        let controls: Vec<Option<[Control; 2]>> = scenario
             .groups
             .iter()
-            .map(|group| control(group, modules))
+            .map(|group| controls(group, modules))
             .collect::<Result<_, _>>()?;
+        reports_can_be_less(&scenario)?;
         let run = &scenario.run;
         Ok(Self {
             seed,
@@ -97,11 +98,15 @@ impl<'a> Plan<'a> {
             topology: TopologyConfig {
                 mtu: MTU.get() as u32,
                 groups: (scenario.groups.iter().zip(&controls))
-                    .map(|(group, control)| topology_group(group, control.as_ref()))
+                    .map(|(group, controls)| topology_group(group, controls.as_ref()))
                     .collect(),
                 max_window,
                 ipv6: false,
                 accurate_ecn: is_all_prague(&scenario),
+                refuses_ecn: Direction::BOTH.map(|direction| {
+                    let mut groups = scenario.groups.iter();
+                    groups.any(|group| group.direction != direction && !group.receiver_has_ecn())
+                }),
                 gso: Direction::BOTH.map(|direction| offloads(&scenario, direction)),
                 offloads: &[],
                 kernel_queue: kernel_queue.cloned(),
@@ -278,9 +283,10 @@ impl<'a> Plan<'a> {
             receiver: SocketAddr::new(addresses.receiver.into(), port(lifetime.group)),
             app: group.app.config().clone(),
             changes: self.scenario.app_changes(lifetime.group),
-            congestion_control: self.controls[lifetime.group]
-                .as_ref()
-                .map(|control| control.kernel_name().to_owned()),
+            congestion_control: self.controls[lifetime.group].as_ref().map(|both| {
+                both.each_ref()
+                    .map(|control| control.kernel_name().to_owned())
+            }),
             datagram_ecn: match group.ecn {
                 EcnSetting::Off => Ecn::NotEct,
                 EcnSetting::Ect0 => Ecn::Ect0,
@@ -296,8 +302,8 @@ impl<'a> Plan<'a> {
     /// What each group's control was.
     pub(super) fn ran(&self, report: &TrafficReport) -> Vec<GroupControl> {
         let groups = self.scenario.groups.iter().enumerate().zip(&self.controls);
-        let ran = groups.filter_map(|((index, group), control)| {
-            let is_bpf = control.as_ref()?.is_bpf();
+        let ran = groups.filter_map(|((index, group), controls)| {
+            let is_bpf = controls.as_ref()?[0].is_bpf();
             let carrier = if is_bpf {
                 Carrier::Bpf
             } else {
@@ -373,13 +379,38 @@ const FLIGHTS: &str = "what was in flight and lost when a segment left: found fr
 /// The same as BPF.
 const ORDER: &str = "which segments are lost: taken to be the first ones that are not acknowledged";
 
-fn control(group: &Group, modules: Modules) -> Result<Option<Control>, LiveError> {
-    let Some(name) = group.kernel_control() else {
-        return Ok(None);
+/// Of the source and of the other end.
+fn controls(group: &Group, modules: Modules) -> Result<Option<[Control; 2]>, LiveError> {
+    let find = |control: &ControlSpec| {
+        let name = control.kernel_name();
+        cc::find(name, modules).map_err(|error| LiveError::control(name, &error))
     };
-    cc::find(name, modules)
-        .map(Some)
-        .map_err(|error| LiveError::control(name, &error))
+    match (&group.congestion_control, group.receiver_control()) {
+        (Some(own), Some(other)) => Ok(Some([find(own)?, find(other)?])),
+        _ => Ok(None),
+    }
+}
+
+/// Before Linux 7.0 a control cannot say that RFC 3168's feedback is not enough for it, so Prague takes it for DCTCP's.
+fn reports_can_be_less(scenario: &Scenario) -> Result<(), LiveError> {
+    let lacking = scenario
+        .groups
+        .iter()
+        .find(|group| group.lacks_accurate_ecn());
+    let system = rustix::system::uname();
+    let release = system.release().to_string_lossy();
+    let major = release
+        .split('.')
+        .next()
+        .and_then(|major| major.parse::<u32>().ok());
+    match lacking {
+        Some(group) if major.is_some_and(|major| major < 7) => Err(LiveError::Scenario(format!(
+            "group.{}.receiver: a host without AccECN beside {} needs Linux 7.0, and this is {release}; use --world virtual or sim",
+            group.name,
+            group.control_name().unwrap_or_default(),
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// Whether the host whose data goes this way offloads; its groups agree.
@@ -399,7 +430,9 @@ fn is_all_prague(scenario: &Scenario) -> bool {
         .iter()
         .filter(|group| group.app.transport() == Transport::Stream)
         .peekable();
-    streams.peek().is_some() && streams.all(|group| group.control_name() == Some("prague"))
+    let accurate =
+        |group: &Group| group.control_name() == Some("prague") && !group.lacks_accurate_ecn();
+    streams.peek().is_some() && streams.all(accurate)
 }
 
 fn port(group: usize) -> u16 {
@@ -409,20 +442,38 @@ fn port(group: usize) -> u16 {
 /// Initial window of Linux in segments (`TCP_INIT_CWND`).
 const INITIAL_WINDOW: u32 = 10;
 
-fn topology_group(group: &Group, control: Option<&Control>) -> TopologyGroup {
-    // Flows choose theirs themselves.
-    let control = control.filter(|_| programs_of(group).is_some());
+fn topology_group(group: &Group, controls: Option<&[Control; 2]>) -> TopologyGroup {
     if group.app.transport() == Transport::Datagram {
         return TopologyGroup::default();
     }
+    // Flows choose theirs themselves.
+    let controls = controls.filter(|_| programs_of(group).is_some());
+    let name = |index: usize| controls.map(|both| both[index].kernel_name().to_owned());
+    let asks = group.ecn != EcnSetting::Off;
+    // First what is of the source.
+    let (ecn, control, quick_ack) = (
+        [asks, asks && group.receiver_has_ecn()],
+        [name(0), name(1)],
+        [false, group.receiver_acks_each()],
+    );
+    let is_forward = group.direction == Direction::Forward;
     TopologyGroup {
-        ecn: group.ecn != EcnSetting::Off,
+        ecn: in_order(ecn, is_forward),
         // Nothing is asked of the kernel that it does anyway.
         initial_window: Some(group.initial_window).filter(|segments| *segments != INITIAL_WINDOW),
         mss: Some(group.mss)
             .filter(|mss| *mss != MOST_MSS)
             .map(|mss| mss.get() as u32),
-        control: control.map(|control| control.kernel_name().to_owned()),
+        control: in_order(control, is_forward),
+        quick_ack: in_order(quick_ack, is_forward),
+    }
+}
+
+/// What is of the source and of the other end, by host.
+fn in_order<T>([source, other]: [T; 2], is_forward: bool) -> [T; 2] {
+    match is_forward {
+        true => [source, other],
+        false => [other, source],
     }
 }
 

@@ -169,9 +169,10 @@ fn rules_decide_on_real_packets_as_on_simulated_ones() {
     };
     let text = "schema = 1\nname = \"rules\"\n[link]\nrate = \"10mbit\"\nqueue = \"fifo\"\nimpair = { rules = [\
          { name = \"hole\", to = \"drop\", probability = 0.1 }, { name = \"mark\", to = \"ce\", unsafe = true, probability = 0.3 }, \
-         { name = \"train\", to = \"ect1\", every = \"1s\", packets = 3 }] }\n[[group]]\nname = \"a\"\nrtt = \"20ms\"\n\
+         { name = \"long\", longer = \"499B\", to = \"drop\", probability = 0 }, { name = \"train\", to = \"ect1\", every = \"1s\", packets = 3 }] }\n[[group]]\nname = \"a\"\nrtt = \"20ms\"\n\
          app = { kind = \"cbr\", size = \"500B\", interval = \"5ms\" }\n[[at]]\ntime = \"2s\"\n\
-         set = { \"link.impair.rules.mark.probability\" = 0.6 }\n[run]\nduration = \"4s\"\n";
+         set = { \"link.impair.rules.mark.probability\" = 0.6 }\n[[at]]\ntime = \"3.5s\"\n\
+         set = { \"link.impair.rules.long.probability\" = 1 }\n[run]\nduration = \"4s\"\n";
     fs::write(stage.path().join("rules.toml"), text).unwrap();
     let [sim, real] = ["sim", "virtual"].map(|world| {
         let mut command = stage.quell(&["run", "rules.toml", "--world", world, "--out", world]);
@@ -181,6 +182,101 @@ fn rules_decide_on_real_packets_as_on_simulated_ones() {
         stage.json(&format!("{world}/summary.json"))
     });
     assert_eq!(sim["rules"], real["rules"]);
-    assert_eq!(number(&sim, "/phases/0/rules/2/matched"), 3.0);
+    assert_eq!(number(&sim, "/phases/0/rules/3/matched"), 3.0);
     assert!(number(&sim, "/rules/1/matched") > 200.0, "{sim:#}");
+    // Those of 500 bytes in half a second, of which a tenth did not come so far.
+    let long = number(&sim, "/rules/2/matched");
+    assert!((75.0..=100.0).contains(&long), "{long}");
+}
+
+/// In both worlds a receiver decides how marks come back, and how many ACKs there are.
+#[test]
+fn a_receiver_of_its_own_is_the_same_host_in_the_simulator_and_in_linux() {
+    let Some(stage) =
+        Stage::new("a_receiver_of_its_own_is_the_same_host_in_the_simulator_and_in_linux")
+    else {
+        return;
+    };
+    let bulk = "app = \"bulk\"";
+    for (place, (control, receiver, app, is_marked, is_each)) in [
+        ("prague", "", bulk, true, false),
+        ("prague", "accecn = false", bulk, false, false),
+        (
+            "prague",
+            "accecn = false",
+            "app = \"bulk\"\ndirection = \"reverse\"",
+            false,
+            false,
+        ),
+        (
+            "prague",
+            "congestion-control = \"cubic\", delayed-ack = false",
+            bulk,
+            false,
+            true,
+        ),
+        (
+            "dctcp",
+            "congestion-control = \"cubic\"",
+            bulk,
+            false,
+            false,
+        ),
+        ("dctcp", "ecn = false", bulk, false, false),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let side = "rate = \"20mbit\"\nqueue = \"dualpi2\"\nimpair = { rules = [{ name = \"acks\", match = [\"ack\"], to = \"copy\", probability = 0 }] }\n";
+        let text = format!(
+            "schema = 1\nname = \"receiver\"\n[link]\n{side}[link.reverse]\n{side}[[group]]\nname = \"a\"\nrtt = \"20ms\"\n\
+             congestion-control = \"{control}\"\nreceiver = {{ {receiver} }}\n{app}\n[[group]]\nname = \"b\"\nrtt = \"20ms\"\n\
+             congestion-control = \"cubic\"\necn = \"ect0\"\n{app}\n[run]\nduration = \"12s\"\nwarmup = \"2s\"\n"
+        );
+        fs::write(stage.path().join("receiver.toml"), text).unwrap();
+        let runs = ["sim", "virtual"].map(|world| {
+            let out = format!("{world}{place}");
+            let mut command =
+                stage.quell(&["run", "receiver.toml", "--world", world, "--out", &out]);
+            let output = command.output().unwrap();
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.success(), "{said}");
+            stage.json(&format!("{out}/summary.json"))
+        });
+        for summary in &runs {
+            assert_eq!(
+                number(summary, "/groups/0/marked") > 0.0,
+                is_marked,
+                "{control} {receiver} {app}"
+            );
+            assert!(
+                number(summary, "/groups/1/marked") > 0.0,
+                "the other group keeps ECN: {receiver}"
+            );
+        }
+        let shares = runs
+            .each_ref()
+            .map(|summary| number(summary, "/groups/0/goodput_bps/0") / 20e6);
+        assert!(
+            (shares[0] - shares[1]).abs() < 0.15,
+            "{control} {receiver} {app}: {shares:?}"
+        );
+        if app == bulk {
+            let acks = runs.each_ref().map(|summary| {
+                let codes = &summary["rules"].as_array().unwrap().last().unwrap()["codes"];
+                let rows = codes.as_array().unwrap().iter();
+                rows.flat_map(|row| row.as_array().unwrap())
+                    .map(|cell| cell.as_f64().unwrap())
+                    .sum::<f64>()
+            });
+            let segments = runs
+                .each_ref()
+                .map(|summary| number(summary, "/queues/0/packets"));
+            let ratio = [0, 1].map(|world| acks[world] / segments[world]);
+            assert!(
+                ratio.iter().all(|ratio| (*ratio > 0.7) == is_each),
+                "{receiver}: {ratio:?}"
+            );
+        }
+    }
 }

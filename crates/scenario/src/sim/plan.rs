@@ -149,15 +149,27 @@ fn codepoint(group: &Group) -> Option<Codepoint> {
     }
 }
 
-/// The model of a group's control; both of its hosts agree on what it asks for.
+/// What the receiving host of a group agrees to.
+fn receiver_ecn(group: &Group) -> EcnMode {
+    let control = group.receiver_control();
+    let config = control.and_then(|control| control.config()?.ok());
+    let codepoint = codepoint(group).filter(|_| group.receiver_has_ecn());
+    config.map_or(EcnMode::Off, |config| config.ecn(codepoint))
+}
+
+/// The model of a group's control, with what both of its hosts agree on.
 pub(super) fn control(group: &Group) -> Option<GroupControl> {
     let control = group_control(group, Carrier::Model)?;
     let config = group.congestion_control.as_ref()?.config()?.ok()?;
-    let feedback = match config.ecn(codepoint(group)) {
-        EcnMode::Off => MarkFeedback::Off,
-        EcnMode::Classic(_) => MarkFeedback::Classic,
-        EcnMode::Dctcp(_) => MarkFeedback::Dctcp,
-        EcnMode::Accurate(_) => MarkFeedback::AccEcn,
+    let feedback = match (config.ecn(codepoint(group)), receiver_ecn(group)) {
+        (EcnMode::Off, _) | (_, EcnMode::Off) => MarkFeedback::Off,
+        (EcnMode::Classic(_), _) => MarkFeedback::Classic,
+        // A SYN of DCTCP is ECN-capable, which a host of RFC 3168 refuses.
+        (EcnMode::Dctcp(_), EcnMode::Dctcp(_)) => MarkFeedback::Dctcp,
+        (EcnMode::Dctcp(_), _) => MarkFeedback::Off,
+        (EcnMode::Accurate(_), EcnMode::Accurate(_)) => MarkFeedback::AccEcn,
+        (EcnMode::Accurate(_), _) if config.kind().scalable => MarkFeedback::Off,
+        (EcnMode::Accurate(_), _) => MarkFeedback::Classic,
     };
     Some(GroupControl {
         feedback: vec![feedback],
@@ -201,25 +213,47 @@ fn transport(
         gso: group.gso,
         ..SenderConfig::new(control)
     };
-    let receiver = ReceiverConfig {
+    let buffer = Some(buffer);
+    // As the hosts of the other worlds wake the readers of bulk data.
+    let reads = group.app.reads_in_pieces().then_some(scenario.run.interval);
+    let receiver = |sender: &SenderConfig| ReceiverConfig {
         ect_scope: sender.ect_scope,
+        needs_more_feedback: sender.congestion_control.kind().scalable,
         mss,
-        buffer: Some(buffer),
-        // As the hosts of the other worlds wake the readers of bulk data.
-        reads: group.app.reads_in_pieces().then_some(scenario.run.interval),
-        ..ReceiverConfig::new(ecn)
+        buffer,
+        reads,
+        ..ReceiverConfig::new(sender.ecn)
+    };
+    // The host of the receiver; alike where it has nothing of its own.
+    let other = match group.receiver_control().map(|control| control.config()) {
+        Some(Some(Ok(control))) if group.receiver.is_some() => SenderConfig {
+            ecn: receiver_ecn(group),
+            ect_scope: control.kind().ect_scope,
+            congestion_control: control,
+            ..sender.clone()
+        },
+        _ => sender.clone(),
+    };
+    let there = ReceiverConfig {
+        ack_every: if group.receiver_acks_each() { 1 } else { 2 },
+        ..receiver(&other)
     };
     if group.app.session().is_none() {
-        return Ok(TransportConfig::Stream(Box::new((sender, receiver))));
+        return Ok(TransportConfig::Stream(Box::new((sender, there))));
     }
-    // Both ends have the group's control, and each half of an end its scope. Applications with messages of their own switch
-    // Nagle's algorithm off (`TCP_NODELAY`).
-    let sender = SenderConfig {
-        nagle: false,
-        ..sender
-    };
-    let end = (sender, receiver);
-    Ok(TransportConfig::Session(Box::new([end.clone(), end])))
+    // Each half of an end has its scope. Applications with messages of their own switch Nagle's algorithm off (`TCP_NODELAY`).
+    let here = receiver(&sender);
+    let ends = [(sender, here), (other, there)];
+    let ends = ends.map(|(sender, receiver)| {
+        (
+            SenderConfig {
+                nagle: false,
+                ..sender
+            },
+            receiver,
+        )
+    });
+    Ok(TransportConfig::Session(Box::new(ends)))
 }
 
 /// What changes at the links, with its times.

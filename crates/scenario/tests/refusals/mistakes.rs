@@ -44,7 +44,7 @@ fn each_mistake_is_named_with_file_line_key_what_was_found_and_what_is_allowed()
             "congestion-control = ",
             "congestion_control = ",
             "f.toml:11: group.a.congestion_control = \"dctcp\": unknown key (did you mean congestion-control?); [[group]] has \
-          name, count, congestion-control, ecn, rtt, app, direction, path, start, stop, access-rate, value, pacing, gso, initial-window, mss",
+          name, count, congestion-control, ecn, rtt, receiver, app, direction, path, start, stop, access-rate, value, pacing, gso, initial-window, mss",
         ),
         (
             "[run]",

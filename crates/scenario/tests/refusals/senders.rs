@@ -79,6 +79,99 @@ fn access_links_are_judged_where_they_exist() {
     assert_eq!(Scenario::parse(&scenario.to_toml()).unwrap(), scenario);
 }
 
+/// The controls of the first group in a kernel, of its sending and of its receiving host.
+fn kernel_names(scenario: &Scenario) -> [&str; 2] {
+    let group = &scenario.groups[0];
+    let controls = [group.congestion_control.as_ref(), group.receiver_control()];
+    controls.map(|control| control.unwrap().kernel_name())
+}
+
+#[test]
+fn a_receiver_has_settings_of_its_own_that_agree_with_one_another() {
+    let load = |world, sets: &[&str]| {
+        let sets: Vec<Override> = sets.iter().map(|set| Override::set(set).unwrap()).collect();
+        Scenario::load("f.toml", GOOD, &sets, Some(world))
+    };
+    for (control, receiver, names, has_ecn, lacks) in [
+        ("prague", "", ["prague"; 2], true, false),
+        ("prague", "accecn = false", ["prague", "cubic"], true, true),
+        ("prague", "ecn = false", ["prague", "cubic"], false, true),
+        (
+            "prague",
+            "congestion-control = \"reno\"",
+            ["prague", "reno"],
+            true,
+            true,
+        ),
+        (
+            "cubic",
+            "congestion-control = \"prague\"",
+            ["cubic", "prague"],
+            true,
+            false,
+        ),
+        ("dctcp", "ecn = false", ["dctcp", "cubic"], false, false),
+        (
+            "cubic",
+            "ecn = false, delayed-ack = false",
+            ["cubic"; 2],
+            false,
+            false,
+        ),
+    ] {
+        let control = format!("group.a.congestion-control={control}");
+        let receiver = format!("group.a.receiver={{ {receiver} }}");
+        let scenario = load(World::Sim, &[&control, &receiver]).unwrap().scenario;
+        let group = &scenario.groups[0];
+        assert_eq!(kernel_names(&scenario), names, "{receiver}");
+        assert_eq!(group.receiver_has_ecn(), has_ecn, "{receiver}");
+        assert_eq!(group.lacks_accurate_ecn(), lacks, "{control} {receiver}");
+        assert_eq!(group.receiver_acks_each(), receiver.contains("delayed"));
+        assert_eq!(Scenario::parse(&scenario.to_toml()).unwrap(), scenario);
+    }
+    for (world, control, receiver, why) in [
+        (
+            World::Sim,
+            "cubic",
+            "accecn = false",
+            "receiver.accecn = false: has no effect: cubic does not report marks by AccECN",
+        ),
+        (
+            World::Sim,
+            "cubic",
+            "congestion-control = \"dctcp\", ecn = false",
+            "reports marks in a way that the rest of",
+        ),
+        (World::Sim, "cubic", "acks = 1", "receiver.acks"),
+        (
+            World::Sim,
+            "cubic",
+            "congestion-control = \"vegas\"",
+            "the sim world has no such control",
+        ),
+        (
+            World::Live,
+            "cubic",
+            "congestion-control = { name = \"prague\", first_ce = \"halve\" }",
+            "without options",
+        ),
+    ] {
+        let control = format!("group.a.congestion-control={control}");
+        let receiver = format!("group.a.receiver={{ {receiver} }}");
+        let told = load(world, &[&control, &receiver]).unwrap_err().to_string();
+        assert!(told.contains(why), "{told}");
+    }
+    let dotted = [
+        "group.a.congestion-control=prague",
+        "group.a.receiver.accecn=false",
+    ];
+    let scenario = load(World::Sim, &dotted).unwrap().scenario;
+    assert!(scenario.groups[0].lacks_accurate_ecn());
+    let text = GOOD.replace("[run]", "[[group]]\nname = \"d\"\nrtt = \"9ms\"\napp = { kind = \"cbr\", size = \"200B\", interval = \"9ms\" }\nreceiver = { ecn = false }\n[run]");
+    let told = Scenario::parse(&text).unwrap_err().to_string();
+    assert!(told.contains("datagrams are not acknowledged"), "{told}");
+}
+
 /// `bbr` is a name of Linux that does not say which BBR; BBR sets its own rate, and responds to marks only where asked to.
 #[test]
 fn bbr_says_which_it_is_and_paces() {
@@ -96,10 +189,10 @@ fn bbr_says_which_it_is_and_paces() {
     assert!(told.contains("the simulator takes bbr for bbr1"), "{told}");
     let control = scenario.groups[0].congestion_control.as_ref().unwrap();
     assert_eq!(control.config().unwrap().unwrap().name(), "bbr1");
-    assert_eq!(scenario.groups[0].kernel_control(), Some("bbr"));
+    assert_eq!(kernel_names(&scenario), ["bbr"; 2]);
     let (scenario, told) = warnings(&["group.a.congestion-control=bbr1", "group.a.ecn=off"]);
     assert!(!told.contains("bbr"), "{told}");
-    assert_eq!(scenario.groups[0].kernel_control(), Some("bbr"));
+    assert_eq!(kernel_names(&scenario), ["bbr"; 2]);
     let (_, told) = warnings(&["group.a.congestion-control=bbr1", "group.a.ecn=ect0"]);
     assert!(told.contains("bbr1 does not respond to marks"), "{told}");
 

@@ -30,6 +30,8 @@ pub(super) struct Feedback {
     mode: EcnMode,
     scope: EctScope,
     usage: AccEcnOptionUse,
+    /// RFC 3168's feedback is not enough.
+    needs_more: bool,
     agreed: FeedbackMode,
     has_agreed: bool,
     fields: Fields,
@@ -59,6 +61,7 @@ impl Feedback {
             mode: config.ecn,
             scope: config.ect_scope.unwrap_or(config.ecn.scope()),
             usage: config.accecn_option,
+            needs_more: config.needs_more_feedback,
             agreed: FeedbackMode::Off,
             has_agreed: false,
             fields: Fields::NOT_ECT,
@@ -134,7 +137,17 @@ impl Feedback {
         self.syn = segment.ecn;
         if !self.has_agreed {
             self.has_agreed = true;
-            self.agreed = handshake::accept(self.mode, segment.flags);
+            self.agreed = match self.mode {
+                // RFC 3168 section 6.1.1 forbids such a SYN (`tcp_ecn_create_request`).
+                EcnMode::Classic(_)
+                    if self.scope != EctScope::Everything
+                        && segment.ecn != Ecn::NotEct
+                        && !segment.flags.has(Flags::AE) =>
+                {
+                    FeedbackMode::Off
+                }
+                mode => handshake::accept(mode, segment.flags),
+            };
             self.fields = Fields::new(self.mode, self.scope, self.agreed);
         }
         if self.agreed != FeedbackMode::Accurate {
@@ -181,6 +194,10 @@ impl Feedback {
     /// echo the SYN-ACK, as those of "a pure ACK with no SACK blocks" do, and false if they are a
     /// counter.
     pub(super) fn on_first_ack(&mut self, segment: &Segment) -> bool {
+        if self.needs_more && self.agreed == FeedbackMode::Classic {
+            self.agreed = FeedbackMode::Off;
+            self.fields = Fields::NOT_ECT;
+        }
         let Some(accurate) = &mut self.accurate else {
             return false;
         };

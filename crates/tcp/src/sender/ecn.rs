@@ -21,6 +21,8 @@ pub(super) struct SenderEcn {
     mode: EcnMode,
     scope: EctScope,
     usage: AccEcnOptionUse,
+    /// RFC 3168's feedback is not enough for a scalable response: it goes on without ECN (`TCP_CONG_NO_FALLBACK_RFC3168`).
+    needs_more: bool,
     pub(super) agreed: FeedbackMode,
     pub(super) fields: Fields,
     /// IP-ECN field of the last SYN.
@@ -49,6 +51,7 @@ impl SenderEcn {
             mode: config.ecn,
             scope: config.ect_scope.unwrap_or(config.ecn.scope()),
             usage: config.accecn_option,
+            needs_more: config.congestion_control.kind().scalable,
             agreed: FeedbackMode::Off,
             fields: Fields::NOT_ECT,
             syn: Ecn::NotEct,
@@ -74,6 +77,9 @@ impl SenderEcn {
     /// mode"). Returns true if the SYN had arrived with CE.
     pub(super) fn on_syn_ack(&mut self, segment: &Segment) -> bool {
         self.agreed = handshake::confirm(self.mode, segment.flags);
+        if self.needs_more && self.agreed == FeedbackMode::Classic {
+            self.agreed = FeedbackMode::Off;
+        }
         self.fields = Fields::new(self.mode, self.scope, self.agreed);
         if self.agreed != FeedbackMode::Accurate {
             return false;

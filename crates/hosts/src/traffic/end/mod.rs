@@ -124,7 +124,7 @@ impl End {
             client: plan.client(),
             server: plan.server(),
             session: plan.session(),
-            congestion_control: plan.congestion_control.clone(),
+            congestion_control: plan.control_at(host).map(str::to_owned),
             paced: plan.paced && source,
             reads_in_pieces: plan.app.reads_in_pieces(),
             life: Life::new(plan, host),

@@ -2,8 +2,9 @@
 //! `tcp_rcv_state_process`), `tcp_minisocks.c` (`tcp_check_req`).
 
 use super::*;
-use crate::ecn::Codepoint;
+use crate::cc::CcConfig;
 use crate::ecn::FeedbackMode;
+use crate::ecn::{Codepoint, EctScope};
 
 #[test]
 fn three_segments_open_and_both_ends_know_the_rtt() {
@@ -194,6 +195,34 @@ fn accurate_and_classic_agree_on_classic() {
             assert_eq!(path.ends[end].sender().feedback(), FeedbackMode::Classic);
             path.write(end, 100);
             assert_eq!(path.left.last().unwrap().2.ecn, Ecn::Ect0);
+        }
+    }
+}
+
+/// A scalable response goes on without ECN where the other end knows RFC 3168's feedback alone, whichever end opens; and a host of RFC 3168
+/// refuses a SYN that is ECN-capable itself.
+#[test]
+fn a_scalable_control_has_no_ecn_without_feedback_for_each_mark() {
+    let (mut scalable, mut server) = configuration(EcnMode::Accurate(Codepoint::Ect1));
+    scalable.congestion_control = CcConfig::new("prague", &[]).unwrap().unwrap();
+    server.needs_more_feedback = true;
+    let scalable = (scalable, server);
+    let classic = configuration(EcnMode::Classic(Codepoint::Ect0));
+    let mut dctcp = configuration(EcnMode::Dctcp(Codepoint::Ect0));
+    dctcp.0.ect_scope = Some(EctScope::Everything);
+    for (pair, off) in [
+        ([&scalable, &classic], &[CLIENT, SERVER][..1]),
+        ([&classic, &scalable], &[SERVER]),
+        ([&dctcp, &classic], &[CLIENT, SERVER]),
+        ([&scalable, &scalable], &[]),
+        ([&dctcp, &dctcp], &[]),
+    ] {
+        let ends = pair.map(|(sender, receiver)| Connection::new(sender, receiver));
+        let mut path = Path::of(ends, ms(50)).opened();
+        for end in [CLIENT, SERVER] {
+            path.write(end, 100);
+            let is_off = path.left.last().unwrap().2.ecn == Ecn::NotEct;
+            assert_eq!(is_off, off.contains(&end), "{pair:?}");
         }
     }
 }
