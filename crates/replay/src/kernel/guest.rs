@@ -121,7 +121,13 @@ fn make_network(script: &Script) -> Result<(), ReplayError> {
     }
     let host = interface_index(HOST)?;
     netlink.add_address(host, LOCAL.into())?;
-    netlink.add_host_route(host, REMOTE.into(), LOCAL.into(), GroupConfig::default())?;
+    netlink.add_host_route(
+        host,
+        REMOTE.into(),
+        LOCAL.into(),
+        &GroupConfig::default(),
+        0,
+    )?;
     netlink.add_neighbour(host, REMOTE.into(), REMOTE_MAC)?;
     Ok(())
 }
