@@ -93,7 +93,7 @@ impl Fake {
                         let [own, other] = [own, other].map(|text| text.parse::<IpAddr>().unwrap());
                         netlink.add_address(port, own).unwrap();
                         let route =
-                            netlink.add_host_route(port, other, own, GroupConfig::default());
+                            netlink.add_host_route(port, other, own, &GroupConfig::default(), 0);
                         route.unwrap();
                         netlink
                             .add_neighbour(port, other, mac(ends[there].1))
