@@ -35,6 +35,7 @@ pub fn inside(key: &Key) -> Vec<&'static Key> {
         (Section::Link, "remark") => &[Section::Remark],
         (Section::Root, "group") => &[Section::Group],
         (Section::Group, "congestion-control") => &[Section::CongestionControl],
+        (Section::Group, "receiver") => &[Section::Receiver],
         (Section::Group, "value") => &[Section::Value],
         (Section::Group, "app") => &[Section::App],
         (Section::App, _) => match key.domain {

@@ -171,7 +171,7 @@ fn property(key: &Key) -> Value {
         (_, "queue") => {
             json!({ "anyOf": [{ "enum": kinds_of_queues() }, { "$ref": "#/$defs/queue" }] })
         }
-        (Section::Group, "congestion-control") => {
+        (Section::Group | Section::Receiver, "congestion-control") => {
             json!({ "anyOf": [domain(&Domain::Word), { "$ref": "#/$defs/control" }] })
         }
         (Section::Root, "value") => json!({
@@ -179,6 +179,7 @@ fn property(key: &Key) -> Value {
             "propertyNames": { "allOf": [domain(&Domain::Word), { "not": { "enum": taken() } }] },
             "additionalProperties": { "$ref": "#/$defs/function" },
         }),
+        (Section::Group, "receiver") => section(Section::Receiver),
         (Section::Group, "value") => {
             json!({ "anyOf": [domain(&Domain::Word), { "$ref": "#/$defs/value" }] })
         }

@@ -16,7 +16,7 @@ use quell_testing::{Turn, bound, live};
 
 fn groups(ecn: &[bool]) -> Vec<GroupConfig> {
     let group = |ecn: &bool| GroupConfig {
-        ecn: *ecn,
+        ecn: [*ecn; 2],
         ..GroupConfig::default()
     };
     ecn.iter().map(group).collect()
@@ -261,7 +261,8 @@ fn neighbours_are_known_from_the_start_and_arp_finds_the_others() {
                     interface,
                     remote.into(),
                     local.into(),
-                    GroupConfig::default(),
+                    &GroupConfig::default(),
+                    0,
                 )
                 .unwrap();
         })

@@ -78,6 +78,7 @@ fn title(section: Section) -> &'static str {
         Section::Remark => "Networks with packet values of their own: `remark = [{ … }]`",
         Section::Group => "Flows: `[[group]]`",
         Section::CongestionControl => "A congestion control with options",
+        Section::Receiver => "The receiving host: `receiver = { … }`",
         Section::Value => "A packet value with a marker",
         Section::App => "Applications",
         Section::Interval => "The interval of datagrams",
@@ -102,7 +103,7 @@ fn introduction(section: Section) -> &'static str {
         Section::Impair => {
             "The same keys in both directions. Losses count as `lost_outside`, not as drops of the queue."
         }
-        Section::Rule => "",
+        Section::Rule | Section::Receiver => "",
         Section::Remark => {
             "One table for each network; [packet-values.md](../guides/packet-values.md#across-networks) has an example."
         }
