@@ -1,4 +1,4 @@
-//! Patterns of netem-trace in JSON: the deterministic models of bandwidth, and of delay and loss.
+//! Patterns of netem-trace in JSON or TOML: the deterministic models of bandwidth, and of delay and loss.
 //!
 //! Read are `StaticBwConfig`, `TraceBwConfig`, `StaticDelayConfig`, `StaticLossConfig` and the repeated patterns of these. Of a list of
 //! losses the first is the probability after a packet that came through, the second that after a loss, which is `enter` and 1 − `leave`. Bandwidths are `{ "gbps": 0, "bps": 12000000 }` or
@@ -13,6 +13,7 @@ use super::TextError;
 use super::number::scaled;
 use super::path::PathRows;
 use crate::path_course::PARTS;
+use crate::tree::{self, Node, TomlType, Tree};
 
 /// The defaults of netem-trace.
 const RATE: Rate = Rate::from_mbps(12);
@@ -73,8 +74,12 @@ enum Step {
 
 /// The steps, and their end.
 fn steps(text: &str) -> Result<(Vec<(Time, Step)>, Time), TextError> {
-    let value: Value = serde_json::from_str(text)
-        .map_err(|error| TextError::new(error.line(), "", format!("this is not JSON: {error}")))?;
+    let json = serde_json::from_str(text)
+        .map_err(|error| TextError::new(error.line(), "", format!("this is not JSON: {error}")));
+    let value = json.or_else(|error| match tree::read("", text) {
+        Ok(toml) => Ok(as_json(&toml)),
+        Err(_) => Err(error),
+    })?;
     let mut steps = Steps {
         steps: Vec::new(),
         end: Time::ZERO,
@@ -83,6 +88,20 @@ fn steps(text: &str) -> Result<(Vec<(Time, Step)>, Time), TextError> {
         .model(&value, DEEPEST)
         .map_err(|error| TextError::new(1, "", error.to_string()))?;
     Ok((steps.steps, steps.end))
+}
+
+/// rattan writes the same patterns as TOML.
+fn as_json(node: &Node) -> Value {
+    match &node.value {
+        Tree::Scalar(TomlType::String | TomlType::Other, text) => Value::String(text.clone()),
+        Tree::Scalar(_, text) => serde_json::from_str(text).unwrap_or(Value::Null),
+        Tree::Array(nodes) => nodes.iter().map(as_json).collect(),
+        Tree::Table(table) => {
+            let keys = table.iter();
+            let keys = keys.map(|(key, node)| (key.to_owned(), as_json(node)));
+            Value::Object(keys.collect())
+        }
+    }
 }
 
 /// An error in a pattern.

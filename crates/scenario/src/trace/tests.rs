@@ -300,7 +300,7 @@ fn delays_and_losses_are_columns_beside_rates_or_without_them() {
     for text in [
         "time_s,rate_mbps,delay_ms,loss\n0,12,18,0\n0.1,8.5,61,0.04\n0.3,0,,0\n",
         "time_ms;loss_percent;rtt_us\n5;0;36000\n105;4;122000\n305;0;\n505;;\n",
-        "time delay loss # one way\n0s 18ms 0\n100ms 61ms 4e-2\n300ms 0.061s 0\n",
+        "time   delay loss # one way\n0s     18ms  0\n100ms  61ms 4e-2\n300ms 0.061s 0\n",
     ] {
         let mut found = path(text, guess(text).unwrap()).unwrap();
         if found.0[0] == "loss" {
@@ -359,6 +359,13 @@ fn patterns_of_delay_and_of_loss_are_those_of_rattan() {
         Ok((vec!["delay"], rows, MS(3_000)))
     );
     assert_eq!(content(delays), (false, true));
+    // rattan writes them as TOML too.
+    let toml = "[[RepeatedDelayPatternConfig.pattern]]\nStaticDelayConfig.delay = \"20ms\"\n[[RepeatedDelayPatternConfig.pattern]]\n\
+         StaticDelayConfig = { delay = { secs = 0, nanos = 5_000_000 }, duration = \"500ms\" }\n[RepeatedDelayPatternConfig]\ncount = 2\n";
+    let of = |text| path(text, guess(text).unwrap());
+    assert_eq!(of(toml), of(delays));
+    let why = path("[[Repeated", Format::NetemTrace).unwrap_err().allowed;
+    assert!(why.contains("this is not JSON"), "{why}");
     // One loss is independent of those before; a second one is that after a loss: bursts.
     let losses = r#"[{"StaticLossConfig":{"loss":[0.01],"duration":"1s"}},{"StaticLossConfig":{"loss":[0.1,0.75]}},{"StaticLossConfig":{}}]"#;
     let keys = vec!["loss", "enter", "leave"];
