@@ -16,6 +16,7 @@
 //! is on hold stays so, and the order is kept.
 
 pub mod rules;
+pub mod shape;
 
 use alloc::format;
 use alloc::vec::Vec;
@@ -23,6 +24,7 @@ use alloc::vec::Vec;
 use crate::path_trace::PathTrace;
 use crate::units::{Probability, Random, Time};
 use rules::{Active, Header, Outcome, Rule, RuleCounts};
+use shape::Shape;
 
 /// The impairments of packets of one direction.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -37,6 +39,10 @@ pub struct Impairment {
     pub delay: Time,
     /// The longest random delay on top; uniform from zero.
     pub jitter: Time,
+    /// How far delays scatter around the delay, base delay and all, in place of jitter. Does not [change](Impairer::set).
+    pub spread: Time,
+    /// How they do. Does not change.
+    pub shape: Shape,
     /// The share of packets that are followed by a copy, at the same instant.
     pub duplicate: Probability,
     /// The share of packets of which one bit behind the IP header is flipped.
@@ -66,7 +72,14 @@ impl Impairment {
         } else {
             self.hold
         };
-        self.delay + self.jitter + hold
+        let [_, late] = self.shape.reach();
+        self.delay + self.jitter + self.spread * late / 10 + hold
+    }
+
+    /// How much earlier than its delay a packet is at most.
+    pub fn most_early(&self) -> Time {
+        let [early, _] = self.shape.reach();
+        self.spread * early / 10
     }
 }
 
@@ -147,6 +160,8 @@ impl Counts {
 pub struct Fate {
     /// When it goes on.
     pub at: Time,
+    /// How much less than its base delay it takes from then on, though it is never there before it leaves the link.
+    pub early: Time,
     /// Whether it is held back, so that others may overtake it.
     pub is_held: bool,
     /// Whether a copy follows at once.
@@ -160,6 +175,7 @@ impl Fate {
     pub const fn of(at: Time) -> Self {
         Self {
             at,
+            early: Time::ZERO,
             is_held: false,
             is_doubled: false,
             damage: None,
@@ -176,6 +192,8 @@ pub struct Impairer {
     trace: Option<PathTrace<PathStep>>,
     /// What is in force.
     now: Impairment,
+    /// Of the shape of what is asked for.
+    quantiles: Vec<i64>,
     /// Whether an impairment was set that is more than rules.
     may_delay: bool,
     rules: Vec<Active>,
@@ -198,6 +216,7 @@ impl Impairer {
             impairment: Impairment::default(),
             trace: None,
             now: Impairment::default(),
+            quantiles: Vec::new(),
             may_delay: false,
             rules: Vec::new(),
             random: stream("impair"),
@@ -212,6 +231,7 @@ impl Impairer {
             let rules = impairment.rules.iter();
             let active = |rule: &Rule| Active::new(rule, stream(&format!("rule.{}", rule.name)));
             path.rules = rules.map(active).collect();
+            path.quantiles = impairment.shape.quantiles();
             path.set(impairment);
         }
         path
@@ -263,6 +283,11 @@ impl Impairer {
         !self.rules.is_empty()
     }
 
+    /// How much earlier than its base delay a packet may be.
+    pub fn most_early(&self) -> Time {
+        self.impairment.most_early()
+    }
+
     /// Whether packets may be damaged.
     pub fn damages(&self) -> bool {
         self.impairment.corrupt > Probability::ZERO
@@ -276,9 +301,10 @@ impl Impairer {
             hold,
             delay,
             jitter,
+            spread,
             duplicate,
             corrupt,
-            rules: _,
+            ..
         } = self.now;
         let change = if self.is_bad { loss.leave } else { loss.enter };
         self.is_bad ^= self.random.chance(change);
@@ -286,8 +312,19 @@ impl Impairer {
         let mut is_lost = self.random.chance(chance);
         let is_held = self.random.chance(reorder);
         // Draws are finer than nanoseconds.
-        let draw = u128::from(self.random.u64()) * u128::from(jitter.as_nanos());
-        let later = Time::from_nanos((draw >> 64) as u64);
+        let draw = self.random.u64();
+        let later = (u128::from(draw) * u128::from(jitter.as_nanos())) >> 64;
+        let mut later = Time::from_nanos(later as u64);
+        let mut early = Time::ZERO;
+        if !spread.is_zero() {
+            let deviation = shape::deviation(draw, spread, &self.quantiles);
+            let size = Time::from_nanos(deviation.unsigned_abs());
+            (early, later) = if deviation < 0 {
+                (size, later)
+            } else {
+                (early, size)
+            };
+        }
         let (mut is_doubled, mut damage) = (false, None);
         if self.draws_more {
             is_doubled = self.copies.chance(duplicate);
@@ -306,13 +343,18 @@ impl Impairer {
         }
         self.counts.duplicated += u64::from(is_doubled);
         self.counts.corrupted += u64::from(damage.is_some());
-        let mut at = (end + delay + later).max(self.last);
+        // The order is that of what is left of the delays.
+        let mut at = end + delay + later;
+        let waits = self.last - (at - early);
+        early = early - waits;
+        at = at.max(self.last);
         match is_held {
             true => at += hold,
-            false => self.last = at,
+            false => self.last = at - early,
         }
         Some(Fate {
             at,
+            early,
             is_held,
             is_doubled,
             damage,
@@ -398,6 +440,53 @@ mod tests {
         let rest: Vec<&Time> = all().filter(|one| !held(one)).map(|(_, at)| at).collect();
         assert!(rest.is_sorted());
         assert!(all().all(|(n, at)| *at >= US(10 * n) && *at <= US(10 * n) + US(600)));
+    }
+
+    /// Mean and deviation are what is asked for, over a base delay, and no packet is there before the one in front of it or before it left.
+    #[test]
+    fn delays_scatter_around_their_mean_in_order() {
+        let (base, spread) = (Time::from_millis(20), Time::from_millis(2));
+        for (_, shape) in Shape::ALL {
+            let impairment = Impairment {
+                spread,
+                shape,
+                ..Impairment::default()
+            };
+            let mut path = Impairer::new(Some(impairment), 3, "path");
+            let (mut sum, mut squares, mut last) = (0.0, 0.0, Time::ZERO);
+            // Far enough apart that none waits for another.
+            for n in 0..50_000 {
+                let end = Time::from_millis(100 * n);
+                let fate = path.judge(end, &mut Header::default()).unwrap();
+                let there = fate.at + base - fate.early;
+                assert!(there >= end && there >= last && path.most_early() >= fate.early);
+                last = there;
+                let delay = (there - end).as_nanos() as f64 / 1e6;
+                sum += delay;
+                squares += delay * delay;
+            }
+            let mean = sum / 50_000.0;
+            let deviation = (squares / 50_000.0 - mean * mean).sqrt();
+            let expected = if shape == Shape::Uniform {
+                2.0 / 3_f64.sqrt()
+            } else {
+                2.0
+            };
+            assert!((mean - 20.0).abs() < 0.04, "{shape:?}: {mean}");
+            assert!(
+                (deviation / expected - 1.0).abs() < 0.06,
+                "{shape:?}: {deviation}"
+            );
+            // And close together they keep their order.
+            let mut last = Time::ZERO;
+            for n in 0..50_000 {
+                let end = Time::from_secs(6_000) + US(n);
+                let fate = path.judge(end, &mut Header::default()).unwrap();
+                let there = fate.at + base - fate.early;
+                assert!(there >= last.max(end), "{shape:?}");
+                last = there;
+            }
+        }
     }
 
     /// The fates of packets 10 µs apart, before each of which something may change.

@@ -305,11 +305,13 @@ impl LinkConfig {
         }
     }
 
-    /// The smallest delay that a group has at any time that is known; zero without groups.
+    /// The smallest delay that a packet of a group has at any time that is known; zero without groups.
     pub(crate) fn least_delay(&self) -> Time {
         let delays = self.groups.iter().map(|group| group.delay);
         let changed = self.changes.iter().filter_map(|(_, change)| change.delay());
-        delays.chain(changed).min().unwrap_or(Time::ZERO)
+        let least = delays.chain(changed).min().unwrap_or(Time::ZERO);
+        let early = [&self.forward, &self.reverse].map(|side| side.impairer.most_early());
+        least - early[0].max(early[1])
     }
 
     /// The delay behind each link.

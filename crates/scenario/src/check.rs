@@ -30,6 +30,7 @@ pub(super) fn check(
     run(scenario, places, &mut problems);
     queues(scenario, places, &mut problems);
     links::check(scenario, places, &mut problems);
+    links::spreads(scenario, places, &mut problems);
     groups(scenario, world, places, &mut problems);
     programs::check(scenario, world, places, &mut problems);
     if let Some(world @ (World::Virtual | World::Live)) = world {

@@ -1,9 +1,10 @@
 //! `impair = { … }`: what happens to packets behind the queue.
 
 use quell_aqm::impair::rules::Rule;
+use quell_aqm::impair::shape::Shape;
 use quell_aqm::impair::{Impairment, Loss, PathStep};
 use quell_aqm::path_trace::PathTrace;
-use quell_units::parameter::Value;
+use quell_units::parameter::{Domain as D, Value};
 use quell_units::{Probability, Time, notation};
 
 use super::domain::{Domain, Parsed, time};
@@ -39,6 +40,10 @@ keys! {
         delay: Time = { default: Is("0s"), domain: time(Time::ZERO, Time::from_secs(10)), live: true, example: r#"impair = { delay = "20ms" }"#, }
         /// Longest random delay behind the queue. It is uniform from zero, and packets keep their order.
         jitter: Time = { default: Is("0s"), domain: time(Time::ZERO, Time::from_secs(10)), live: true, example: r#"impair = { jitter = "1ms" }"#, }
+        /// How far delays scatter around the mean, instead of jitter. Of `uniform` the most, else the standard deviation; packets keep their order.
+        spread: Time = { default: Is("0s"), domain: time(Time::ZERO, Time::from_secs(1)), example: r#"impair = { spread = "5ms" }"#, }
+        /// How they scatter. `pareto` has the exponent 3: most are a little early, and few very late.
+        shape: Shape = { default: Is("uniform"), domain: Domain::Value(D::Word(const { &[Shape::ALL[0].0, Shape::ALL[1].0, Shape::ALL[2].0] })), source: "tc-netem(8)", example: r#"impair = { spread = "5ms", shape = "normal" }"#, }
         /// Delay, jitter and losses over time. The name of a file, or a table with the keys of a trace: columns delay, rtt, jitter, loss, enter and leave of csv, delays, or netem-trace.
         trace: Option<PathCourse> = by hand { default: Derived("they do not change by themselves"), domain: Domain::Table("the name of a file, or a table such as { trace = \"delays.txt\", format = \"delays\", interval = \"10ms\" }"), example: r#"impair = { trace = "leo.csv" }"#, }
         /// Rules for what is not lost, in their order.
@@ -61,6 +66,8 @@ impl ImpairSpec {
             hold: self.hold,
             delay: self.delay,
             jitter: self.jitter,
+            spread: self.spread,
+            shape: self.shape,
             duplicate: part(self.duplicate),
             corrupt: part(self.corrupt),
             rules: self.rules.clone(),
@@ -155,6 +162,7 @@ impl ImpairSpec {
         match key {
             "leave" | "bad" => Some(("enter", self.enter == 0 && !self.traces("enter"))),
             "hold" => Some(("reorder", self.reorder == 0)),
+            "shape" => Some(("spread", self.spread.is_zero())),
             _ => None,
         }
     }
@@ -169,6 +177,8 @@ impl ImpairSpec {
             (Some(parts), _) => notation::write_fraction(*parts, PARTS),
             (None, "hold") => format!("\"{}\"", self.hold),
             (None, "delay") => format!("\"{}\"", self.delay),
+            (None, "spread") => format!("\"{}\"", self.spread),
+            (None, "shape") => format!("\"{}\"", self.shape.name()),
             (None, _) => format!("\"{}\"", self.jitter),
         }
     }
@@ -177,6 +187,10 @@ impl ImpairSpec {
     fn write(&self) -> String {
         let mut keys = vec!["loss", "jitter"];
         keys.extend((!self.delay.is_zero()).then_some("delay"));
+        if !self.spread.is_zero() {
+            keys.extend(["spread", "shape"]);
+            keys.retain(|key| *key != "jitter");
+        }
         // What has no effect is refused where it is given.
         if self.enter > 0 || self.traces("enter") {
             keys.extend(["enter", "leave", "bad"]);
@@ -212,6 +226,8 @@ impl Default for ImpairSpec {
             corrupt: 0,
             delay: Time::ZERO,
             jitter: Time::ZERO,
+            spread: Time::ZERO,
+            shape: Shape::Uniform,
             trace: None,
             rules: Vec::new(),
         }
@@ -247,6 +263,17 @@ impl Scenario {
 // Written with the table.
 impl Field for PathCourse {}
 
+impl Field for Shape {
+    fn from_parsed(parsed: Parsed) -> Option<Self> {
+        let word = <&str>::from_parsed(parsed)?;
+        let mut all = Self::ALL.into_iter();
+        all.find_map(|(name, shape)| (name == word).then_some(shape))
+    }
+    fn written(&self) -> Option<Written> {
+        self.name().written()
+    }
+}
+
 impl Field for ImpairSpec {
     fn written(&self) -> Option<Written> {
         Some(Written::alike(self.write()))
@@ -273,8 +300,16 @@ pub(super) fn read(
         view.refuse(reader, name, "cannot be given: the trace says it");
         return None;
     }
+    if !spec.spread.is_zero() && (view.has("jitter") || spec.traces("jitter")) {
+        view.refuse(
+            reader,
+            "spread",
+            "is jitter around the delay; leave jitter above it out",
+        );
+        return None;
+    }
     // A key without an effect is an error in the file.
-    for name in ["leave", "bad", "hold"] {
+    for name in ["leave", "bad", "hold", "shape"] {
         if let Some(node) = view.node(reader, name)
             && let Some((needs, true)) = spec.needs(name)
         {

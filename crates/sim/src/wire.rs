@@ -280,12 +280,13 @@ impl Wires {
         };
         let draw = u128::from(lane.random.u32());
         let later = Time::from_nanos(((draw * u128::from(lane.jitter)) >> 32) as u64);
-        let mut release = fate.at + lane.delay + later;
+        let after = |delay| (fate.at + delay + later - fate.early).max(end);
+        let mut release = after(lane.delay);
         let of_packet = |moved: &&mut Moved| {
             (usize::from(moved.lane), moved.group) == (index, packet.group_index())
         };
         if let Some(moved) = self.moved.iter_mut().find(of_packet) {
-            release = fate.at + moved.delay + later;
+            release = after(moved.delay);
             if !fate.is_held {
                 release = release.max(moved.last);
                 moved.last = release;

@@ -51,7 +51,7 @@ fn is_of_rule(key: &str) -> bool {
 /// The value of a key of `impair`, in which a share may be in percent.
 pub(super) fn impairment(name: &str, value: &str) -> Result<String, OptionError> {
     match name {
-        "jitter" | "hold" | "delay" => Ok(value.trim().to_owned()),
+        "jitter" | "hold" | "delay" | "spread" | "shape" => Ok(value.trim().to_owned()),
         _ => share(value),
     }
 }

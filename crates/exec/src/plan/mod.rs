@@ -24,10 +24,7 @@ use crate::option_error::OptionError;
 pub use files::Files;
 pub use options::LinkOptions;
 use repeats::{Cycle, Later};
-use request::{LONGEST_TIME, Request, SEED};
-
-/// The longest base RTT of a link.
-const LONGEST_RTT: Time = Time::from_secs(10);
+use request::{LONGEST_RTT, LONGEST_TIME, Request, SEED};
 
 /// A link, checked.
 #[derive(Debug, Clone)]

@@ -153,9 +153,13 @@ fn impairments(options: &LinkOptions) -> Result<Vec<Override>, OptionError> {
             }
             continue;
         }
-        // `5%:hold=20ms`: more keys may follow the value.
+        // `5%:hold=20ms`: more keys may follow the value. `around:20ms:normal` scatters around the delay.
         let mut parts = text.split([':', ',']);
         let mut values = vec![(key, parts.next().unwrap_or_default())];
+        if let [("jitter", "around")] = values[..] {
+            values = vec![("spread", parts.next().unwrap_or_default())];
+            values.extend(parts.next().map(|shape| ("shape", shape)));
+        }
         for part in parts {
             let more = part
                 .split_once('=')

@@ -18,6 +18,8 @@ use crate::option_error::OptionError;
 /// Figures cover at most this time of the program.
 const LONGEST: &str = "24h";
 pub(super) const LONGEST_TIME: Time = Time::from_secs(24 * 3_600);
+/// The longest base RTT of a link.
+pub(super) const LONGEST_RTT: Time = Time::from_secs(10);
 /// Of all queues: a day's packets decide, not the seed.
 pub(super) const SEED: u64 = 1;
 /// A link without any limit.
@@ -247,6 +249,16 @@ impl Request {
         // A scenario of one link wants a rate forward; a program does not, and it is taken away again.
         let limit = || Override::option("--down", "link.rate", "1gbit");
         overrides.extend(self.is_unlimited.then(limit));
+        // Delays that scatter need the mean.
+        let rtt = self
+            .rtt
+            .or(self.base.rtt)
+            .map(|rtt| rtt.min(LONGEST_RTT).to_string());
+        let is_placed = !self.base.has_groups && self.base.links().len() == 1;
+        if let (Some(rtt), true) = (rtt, is_placed) {
+            let groups = ["program", "program-l4s"].map(|name| format!("group.{name}.rtt"));
+            overrides.extend(groups.map(|key| Override::option("--rtt", &key, &rtt)));
+        }
         let given = [&self.rates, &self.impairments, &self.queues, &self.sets];
         overrides.extend(given.into_iter().flatten().cloned());
         Ok(overrides)

@@ -10,6 +10,7 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
+use quell_aqm::impair::Fate;
 use quell_units::{Random, Time};
 
 /// Items that wait for their delay.
@@ -97,17 +98,17 @@ impl<T> DelayLine<T> {
         self.len += 1;
     }
 
-    /// Inserts an item that may overtake others: `end` may be before that of the item in front. Others may overtake it where it `is_held`.
-    /// Returns its release.
-    pub(crate) fn insert(&mut self, item: T, group: Option<u16>, end: Time, is_held: bool) -> Time {
+    /// Inserts an item that leaves the link at `end`, and may overtake others. Others may overtake it where it is held. Returns its release.
+    pub(crate) fn insert(&mut self, item: T, group: Option<u16>, end: Time, fate: Fate) -> Time {
         let index = group
             .and_then(|group| self.lane_of.get(usize::from(group)))
             .copied()
             .unwrap_or(0);
         let lane = &mut self.lanes[index];
         let draw = (u64::from(lane.random.u32()) * lane.noise) >> 32;
-        let mut release = end + lane.delay + Time::from_nanos(draw);
-        if !is_held {
+        let delayed = fate.at + lane.delay + Time::from_nanos(draw);
+        let mut release = (delayed - fate.early).max(end);
+        if !fate.is_held {
             if lane.is_own {
                 release = release.max(lane.last);
             }

@@ -109,7 +109,8 @@ impl<O: Observer<Descriptor>> Path<O> {
         self.least_delay = self.least_delay.min(delay);
     }
     fn least_delay(&self) -> Time {
-        self.least_delay
+        let early = self.behind.impairer.most_early();
+        self.least_delay - early
     }
     /// The next packet that has arrived at the next link by `until`, with its arrival and the time that it has waited in all queues so far.
     fn pass_on(&mut self, until: Time) -> Option<(Time, Descriptor, Time)> {
@@ -246,7 +247,7 @@ impl<O: Observer<Descriptor>> Path<O> {
         let change = self.changes.front().map(|(at, _)| *at);
         let event = self.queue.next_event();
         let next = event.into_iter().chain(change).min()?;
-        Some(next + self.least_delay)
+        Some(next + self.least_delay())
     }
     /// Slots of packets dropped since they were last asked for.
     pub(crate) fn dropped(&mut self) -> std::vec::Drain<'_, FrameId> {
@@ -363,7 +364,8 @@ impl Behind {
         let twin = is_touched.then(|| [packet.twin(), packet.twin()]);
         let onward = self.onward.as_mut().filter(|onward| onward.takes(group));
         let at = match onward {
-            None => self.delay_line.insert(packet, group, fate.at, fate.is_held),
+            None => self.delay_line.insert(packet, group, end, fate),
+            // Of several links none lets packets be early.
             Some(onward) => onward.insert(packet, fate.at),
         };
         let Some([copy, damaged]) = twin else {

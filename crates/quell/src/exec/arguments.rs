@@ -235,7 +235,7 @@ const IMPAIRMENTS: [(&[&str], &str, &str); 7] = [
     (
         &["jitter", "down-jitter", "up-jitter"],
         "TIME",
-        "Delay packets in each direction by a random time from zero to this one; they keep their order",
+        "Delay packets in each direction by a random time from zero to this one; or scatter their delays: around:20ms, around:20ms:normal (or pareto). They keep their order",
     ),
     (
         &["reorder", "down-reorder", "up-reorder"],

@@ -1,5 +1,8 @@
 //! Several links in a row: what is impossible together.
 
+use quell_units::Time;
+
+use crate::capacity::rtts;
 use crate::places::Places;
 use crate::problem::Problem;
 use crate::{Group, Scenario};
@@ -19,6 +22,38 @@ pub(super) fn rules(scenario: &Scenario, places: &Places<'_>, problems: &mut Vec
                 problems.extend(dscp.map(|dscp| places.problem(&key, dscp, why)));
             }
         }
+    }
+}
+
+/// Packets cannot be there before they have left: delays that scatter need a mean, of the base RTT and of the side itself.
+pub(super) fn spreads(scenario: &Scenario, places: &Places<'_>, problems: &mut Vec<Problem>) {
+    for side in scenario.sides() {
+        let Some(impair) = &scenario.side(side).impair else {
+            continue;
+        };
+        if impair.spread.is_zero() {
+            continue;
+        }
+        let groups = 0..scenario.groups.len();
+        let rtt = groups.flat_map(|group| rtts(scenario, group)).min();
+        let own = scenario.impairs(side).map(|impair| match impair.course() {
+            Some(_) => Time::ZERO,
+            None => impair.delay,
+        });
+        let mean = rtt.unwrap_or(Time::MAX) / 2 + own.min().unwrap_or(Time::ZERO);
+        let tenths = impair.shape.least_delay();
+        let allowed = if scenario.links.len() > 1 {
+            "works where there is one link; use jitter".to_owned()
+        } else if mean < impair.spread * tenths / 10 {
+            format!(
+                "must be at most {}: more than one packet in 100 would be there before it left; the least delay one way is {mean}",
+                mean * 10 / tenths
+            )
+        } else {
+            continue;
+        };
+        let key = format!("{}.impair.spread", scenario.side_key(side));
+        problems.push(places.problem(&key, impair.spread, allowed));
     }
 }
 

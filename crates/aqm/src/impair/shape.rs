@@ -1,0 +1,170 @@
+//! How delays scatter around their mean: a quantile for each of 4 096 equal shares, made of integers.
+
+use alloc::vec::Vec;
+
+use crate::units::Time;
+
+/// The shares.
+const SHARES: u64 = 4_096;
+/// A spread has 2¹³ units, as in netem.
+const UNITS: u32 = 13;
+/// Fixed point of the calculations.
+const ONE: i64 = 1 << 30;
+
+/// A distribution of delays, by what a spread of one is to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Shape {
+    /// As likely anywhere from the mean less the spread to the mean and the spread.
+    #[default]
+    Uniform,
+    /// The normal distribution, with this standard deviation.
+    Normal,
+    /// The Pareto distribution with exponent 3, with this standard deviation: most are a little early, and few very late.
+    Pareto,
+}
+
+impl Shape {
+    /// All, with their names.
+    pub const ALL: [(&'static str, Self); 3] = [
+        ("uniform", Self::Uniform),
+        ("normal", Self::Normal),
+        ("pareto", Self::Pareto),
+    ];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        let [(uniform, _), (normal, _), (pareto, _)] = Self::ALL;
+        match self {
+            Self::Uniform => uniform,
+            Self::Normal => normal,
+            Self::Pareto => pareto,
+        }
+    }
+
+    /// The delay below which more than one packet in 100 would be there before it left, in tenths of the spread.
+    pub const fn least_delay(self) -> u64 {
+        match self {
+            Self::Uniform => 10,
+            Self::Normal => 24,
+            Self::Pareto => 7,
+        }
+    }
+
+    /// How much earlier and later than the mean a packet is at most, in tenths of the spread.
+    pub const fn reach(self) -> [u64; 2] {
+        match self {
+            Self::Uniform => [10, 10],
+            Self::Normal => [38, 38],
+            Self::Pareto => [7, 230],
+        }
+    }
+
+    /// The quantiles in 2⁻¹³ of the spread, which deviate by one spread; none where they follow a line.
+    pub(super) fn quantiles(self) -> Vec<i64> {
+        let raw: Vec<i64> = match self {
+            Self::Uniform => return Vec::new(),
+            Self::Normal => normal(),
+            Self::Pareto => (0..SHARES).map(pareto).collect(),
+        };
+        let count = SHARES as i128;
+        let mean = raw.iter().map(|&x| i128::from(x)).sum::<i128>() / count;
+        let squares = raw.iter().map(|&x| (i128::from(x) - mean).pow(2));
+        let deviation = (squares.sum::<i128>() / count).unsigned_abs().isqrt() as i128;
+        let unit = |&x: &i64| ((i128::from(x) - mean) << UNITS) / deviation.max(1);
+        raw.iter().map(|x| unit(x) as i64).collect()
+    }
+}
+
+/// How far a packet deviates, which drew this, in nanoseconds.
+pub(super) fn deviation(draw: u64, spread: Time, quantiles: &[i64]) -> i64 {
+    let spread = i128::from(spread.as_nanos());
+    let draw = i128::from(draw);
+    let place = (draw * quantiles.len() as i128) >> 64;
+    let deviation = match quantiles.get(place as usize) {
+        Some(&quantile) => (spread * i128::from(quantile)) >> UNITS,
+        None => ((draw * 2 * spread) >> 64) - spread,
+    };
+    deviation as i64
+}
+
+/// (1 − share)^(−1/3), which is the distribution that begins at one.
+fn pareto(share: u64) -> i64 {
+    let cube = (u128::from(2 * SHARES) << 90) / u128::from(2 * (SHARES - share) - 1);
+    // Newton's method from above; it never rises.
+    let mut root = 1_u128 << 40;
+    loop {
+        let next = (2 * root + cube / (root * root)) / 3;
+        if next >= root {
+            return root as i64;
+        }
+        root = next;
+    }
+}
+
+/// Where the area under exp(−x²/2) reaches the middle of each share: the density is multiplied from step to step.
+fn normal() -> Vec<i64> {
+    const STEP: i64 = ONE >> 10;
+    /// √(2π).
+    const WHOLE: i64 = 2_691_471_616;
+    let (mut x, mut density, mut area) = (0_i64, ONE, 0_i64);
+    let half = SHARES as i64 / 2;
+    let mut upper = Vec::new();
+    while (upper.len() as i64) < half {
+        let wanted = WHOLE / SHARES as i64 * upper.len() as i64 + WHOLE / SHARES as i64 / 2;
+        // exp(−a) by its first terms; a is below 0.004.
+        let a = ((x >> 10) + (STEP >> 11)).max(0);
+        let (square, cube) = (a * a / ONE, a * a / ONE * a / ONE);
+        let next = density * (ONE - a + square / 2 - cube / 6) / ONE;
+        let more = (density + next) >> 11;
+        if area + more < wanted {
+            (x, density, area) = (x + STEP, next, area + more);
+            continue;
+        }
+        upper.push(x + STEP * (wanted - area) / more.max(1));
+    }
+    let lower = upper.iter().rev().map(|x| -x);
+    lower.chain(upper.iter().copied()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_are_those_of_their_distributions() {
+        let unit = f64::from(1 << UNITS);
+        let of = |shape: Shape, share: usize| shape.quantiles()[share] as f64 / unit;
+        // Φ⁻¹(0.5 + 0.5/4096), of 0.841 345, of 0.977 250 and of the last one.
+        for (share, expected) in [
+            (2_048, 0.000_306),
+            (3_446, 1.0),
+            (4_002, 2.0),
+            (4_095, 3.6687),
+        ] {
+            let found = of(Shape::Normal, share);
+            assert!((found - expected).abs() < 0.003, "{share}: {found}");
+        }
+        // (1 − p)^(−1/3), less the mean of 1.5, by the deviation of the table.
+        let spread = of(Shape::Pareto, 3_584) - of(Shape::Pareto, 0);
+        let last = of(Shape::Pareto, 4_095) - of(Shape::Pareto, 0);
+        assert!(
+            (last / spread / ((20.159 - 1.0) / (2.0 - 1.0)) - 1.0).abs() < 0.01,
+            "{last} {spread}"
+        );
+        for shape in [Shape::Normal, Shape::Pareto] {
+            let all = shape.quantiles();
+            assert!(all.is_sorted() && all.len() == 4_096);
+            let mean = all.iter().sum::<i64>() as f64 / unit / 4_096.0;
+            let squares: f64 = all.iter().map(|&x| (x as f64 / unit).powi(2)).sum();
+            assert!(
+                mean.abs() < 1e-3 && (squares / 4_096.0 - 1.0).abs() < 1e-3,
+                "{mean}"
+            );
+            let [early, late] = shape.reach().map(|tenths| tenths as f64 / 10.0);
+            assert!(
+                -of(shape, 0) <= early && of(shape, 4_095) <= late,
+                "{shape:?}"
+            );
+        }
+    }
+}
