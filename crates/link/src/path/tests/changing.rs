@@ -3,6 +3,7 @@
 use super::*;
 use crate::frames::HEADROOM;
 use quell_aqm::impair::Loss;
+use quell_aqm::impair::shape::Shape;
 
 const GROUP: u16 = 1;
 
@@ -57,13 +58,24 @@ fn rules(percent: u64) -> Vec<Rule> {
     ]
 }
 
-/// A path with rules, whose probabilities change too.
-fn ruled(changes: Vec<(Time, LinkChange)>) -> Path<Drops> {
+/// A path with rules, whose probabilities change too, and with delays that scatter so much.
+fn ruled(mut changes: Vec<(Time, LinkChange)>, spread: Time) -> Path<Drops> {
     let impairment = Impairment {
         rules: rules(5),
+        spread,
+        shape: Shape::Normal,
         ..Impairment::default()
     };
+    for (_, change) in &mut changes {
+        if let LinkChange::Impair { impairment, .. } = change {
+            (impairment.spread, impairment.shape) = (spread, Shape::Normal);
+        }
+    }
     of(&DELAYS, changes, Service::default(), Some(impairment))
+}
+
+fn any_spread() -> impl Strategy<Value = Time> {
+    prop_oneof![Just(Time::ZERO), Just(US(2_000))]
 }
 
 fn arrivals() -> impl Strategy<Value = Vec<(Time, u16, u16)>> {
@@ -84,31 +96,31 @@ const DELAYS: [Time; 2] = [Time::from_millis(9); 2];
 
 proptest! {
     #[test]
-    fn the_order_of_a_group_is_kept_and_no_packet_leaves_before_the_least_delay(changes in any_changes(), arrivals in arrivals()) {
+    fn the_order_of_a_group_is_kept_and_no_packet_leaves_before_the_least_delay(changes in any_changes(), spread in any_spread(), arrivals in arrivals()) {
         let delays = changes.iter().filter_map(|(_, change)| change.delay());
         let least = delays.chain(DELAYS).min().unwrap_or(Time::ZERO);
-        let (releases, _) = play(ruled(changes), &arrivals, [].into_iter());
+        let (releases, _) = play(ruled(changes, spread), &arrivals, [].into_iter());
         prop_assert!(releases.is_sorted_by_key(|(at, _)| *at));
         for group in 0..2 {
             let of_group = releases.iter().filter(|(_, id)| arrivals[*id].2 == group);
             prop_assert!(of_group.is_sorted_by_key(|(_, id)| *id));
         }
         for (at, id) in releases {
-            prop_assert!(at >= arrivals[id].0 + least);
+            prop_assert!(at >= arrivals[id].0 + (least - spread * 38 / 10));
         }
     }
 
     #[test]
-    fn when_the_thread_comes_changes_nothing(changes in any_changes(), arrivals in arrivals(), step in 1..5_000_u64) {
-        let seldom = play(ruled(changes.clone()), &arrivals, [].into_iter());
+    fn when_the_thread_comes_changes_nothing(changes in any_changes(), spread in any_spread(), arrivals in arrivals(), step in 1..5_000_u64) {
+        let seldom = play(ruled(changes.clone(), spread), &arrivals, [].into_iter());
         let looks = (0..100_000 / step).map(|n| US(n * step));
-        prop_assert_eq!(play(ruled(changes), &arrivals, looks), seldom);
+        prop_assert_eq!(play(ruled(changes, spread), &arrivals, looks), seldom);
     }
 
     #[test]
-    fn what_has_left_the_queue_before_a_change_is_not_touched_by_it(changes in any_changes(), arrivals in arrivals(), from in 1..60_000_u64) {
+    fn what_has_left_the_queue_before_a_change_is_not_touched_by_it(changes in any_changes(), spread in any_spread(), arrivals in arrivals(), from in 1..60_000_u64) {
         let before: Vec<_> = changes.iter().filter(|(at, _)| *at < US(from)).cloned().collect();
-        let [with, without] = [changes, before].map(|changes| play(ruled(changes), &arrivals, [].into_iter()).0);
+        let [with, without] = [changes, before].map(|changes| play(ruled(changes, spread), &arrivals, [].into_iter()).0);
         // Who was released so much earlier has started before it, whatever the delay and jitter.
         let early = |releases: &Releases| releases.iter().filter(|(at, _)| *at < US(from)).copied().collect::<Releases>();
         prop_assert_eq!(early(&with), early(&without));
