@@ -66,32 +66,30 @@ impl Shape {
             Self::Normal => normal(),
             Self::Pareto => (0..SHARES).map(pareto).collect(),
         };
-        let count = SHARES as i128;
-        let mean = raw.iter().map(|&x| i128::from(x)).sum::<i128>() / count;
-        let squares = raw.iter().map(|&x| (i128::from(x) - mean).pow(2));
-        let deviation = (squares.sum::<i128>() / count).unsigned_abs().isqrt() as i128;
-        let unit = |&x: &i64| ((i128::from(x) - mean) << UNITS) / deviation.max(1);
-        raw.iter().map(|x| unit(x) as i64).collect()
+        let count = SHARES as i64;
+        let mean = raw.iter().sum::<i64>() / count;
+        let squares = raw.iter().map(|x| (x - mean).pow(2)).sum::<i64>();
+        let deviation = (squares / count).unsigned_abs().isqrt().max(1) as i64;
+        let unit = |x: &i64| ((x - mean) << UNITS) / deviation;
+        raw.iter().map(unit).collect()
     }
 }
 
 /// How far a packet deviates, which drew this, in nanoseconds.
 pub(super) fn deviation(draw: u64, spread: Time, quantiles: &[i64]) -> i64 {
-    let spread = i128::from(spread.as_nanos());
-    let draw = i128::from(draw);
-    let place = (draw * quantiles.len() as i128) >> 64;
-    let deviation = match quantiles.get(place as usize) {
-        Some(&quantile) => (spread * i128::from(quantile)) >> UNITS,
-        None => ((draw * 2 * spread) >> 64) - spread,
-    };
-    deviation as i64
+    let spread = spread.as_nanos();
+    let scaled = |whole: u64| ((u128::from(draw) * u128::from(whole)) >> 64) as i64;
+    match quantiles.get(scaled(quantiles.len() as u64) as usize) {
+        Some(quantile) => (spread as i64 * quantile) >> UNITS,
+        None => scaled(2 * spread) - spread as i64,
+    }
 }
 
-/// (1 − share)^(−1/3), which is the distribution that begins at one.
+/// (1 − share)^(−1/3) in 2⁻¹⁶, which is the distribution that begins at one.
 fn pareto(share: u64) -> i64 {
-    let cube = (u128::from(2 * SHARES) << 90) / u128::from(2 * (SHARES - share) - 1);
+    let cube = ((2 * SHARES) << 48) / (2 * (SHARES - share) - 1);
     // Newton's method from above; it never rises.
-    let mut root = 1_u128 << 40;
+    let mut root = 1_u64 << 21;
     loop {
         let next = (2 * root + cube / (root * root)) / 3;
         if next >= root {
@@ -101,7 +99,7 @@ fn pareto(share: u64) -> i64 {
     }
 }
 
-/// Where the area under exp(−x²/2) reaches the middle of each share: the density is multiplied from step to step.
+/// Where the area under exp(−x²/2) reaches the middle of each share, in 2⁻²⁰: the density is multiplied from step to step.
 fn normal() -> Vec<i64> {
     const STEP: i64 = ONE >> 10;
     /// √(2π).
@@ -120,7 +118,7 @@ fn normal() -> Vec<i64> {
             (x, density, area) = (x + STEP, next, area + more);
             continue;
         }
-        upper.push(x + STEP * (wanted - area) / more.max(1));
+        upper.push((x + STEP * (wanted - area) / more.max(1)) >> 10);
     }
     let lower = upper.iter().rev().map(|x| -x);
     lower.chain(upper.iter().copied()).collect()
