@@ -10,7 +10,11 @@ use crate::arguments::{Changes, QueueChoice, Where};
 #[derive(Debug, Args)]
 pub(crate) struct Check {
     /// Scenario file, or - for standard input
-    pub(crate) file: PathBuf,
+    #[arg(required_unless_present = "trace")]
+    pub(crate) file: Option<PathBuf>,
+    /// Say what a trace of rates, delays or losses is understood as: FILE, or FILE:format=delays,interval=10ms
+    #[arg(long, value_name = "FILE", exclusive = true)]
+    pub(crate) trace: Option<String>,
     #[command(flatten)]
     pub(crate) changes: Changes,
     #[command(flatten)]

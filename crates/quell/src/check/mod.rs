@@ -3,6 +3,7 @@
 pub(crate) mod arguments;
 pub(crate) mod worlds;
 
+use quell_exec::{LinkOptions, Plan};
 use quell_lab::results::summary_schema;
 use quell_lab::scenario::Loaded;
 use quell_lab::{World, schema, sweep};
@@ -16,17 +17,36 @@ use crate::scenario_file::Text;
 
 /// Reports whether a scenario could run.
 pub(crate) fn check(arguments: &Check, page: &mut Page) -> Result<(), Failure> {
-    let text = Text::read(&arguments.file)?;
+    let Some(file) = &arguments.file else {
+        return trace(arguments.trace.iter(), page);
+    };
+    let text = Text::read(file)?;
     let queue = arguments.queue.overrides()?;
     let load = |world| text.load_with(&arguments.changes, queue.clone(), world);
     let world = arguments.world.map(World::from);
     let judge = |loaded: &Loaded| {
         let expected = Expected::default();
-        expected.fit(&arguments.file, &loaded.scenario, "", &[])
+        expected.fit(file, &loaded.scenario, "", &[])
     };
     let load = |world| load(world).and_then(|loaded| judge(&loaded).map(|_| loaded));
-    let warnings = worlds::judge(&load, &arguments.file.display().to_string(), world, page)?;
+    let warnings = worlds::judge(&load, &file.display().to_string(), world, page)?;
     strict::check(arguments.strict, warnings, "")
+}
+
+/// Says what is understood of traces, as a link that follows them would.
+fn trace<'a>(traces: impl Iterator<Item = &'a String>, page: &mut Page) -> Result<(), Failure> {
+    for trace in traces {
+        let options = LinkOptions {
+            down_trace: Some(trace.clone()),
+            ..LinkOptions::default()
+        };
+        let plan = Plan::new(&options).map_err(|error| {
+            Failure::input(error.to_string().replace("--down-trace", "--trace"))
+        })?;
+        let lines = plan.traces().iter();
+        lines.for_each(|line| page.line(line.split_once(": ").map_or(&**line, |(_, line)| line)));
+    }
+    Ok(())
 }
 
 /// Prints the JSON Schema of a kind of file.
