@@ -168,6 +168,8 @@ pub struct Fate {
     pub is_doubled: bool,
     /// Where it is damaged, as a share in 2⁻⁶⁴ of the bits behind its IP header.
     pub damage: Option<u64>,
+    /// The same of the bits of its payload, where nobody but the application may notice.
+    pub flip: Option<u64>,
 }
 
 impl Fate {
@@ -179,6 +181,7 @@ impl Fate {
             is_held: false,
             is_doubled: false,
             damage: None,
+            flip: None,
         }
     }
 }
@@ -325,7 +328,7 @@ impl Impairer {
                 (early, size)
             };
         }
-        let (mut is_doubled, mut damage) = (false, None);
+        let (mut is_doubled, mut damage, mut flip) = (false, None, None);
         if self.draws_more {
             is_doubled = self.copies.chance(duplicate);
             let is_damaged = self.damages.chance(corrupt);
@@ -336,6 +339,10 @@ impl Impairer {
             let outcome = active.judge(header, end, !is_lost);
             is_lost |= outcome == Outcome::Drop;
             is_doubled |= outcome == Outcome::Copy;
+            if outcome == Outcome::Flip {
+                // Anywhere, without a draw that would move others.
+                flip = Some(end.as_nanos().wrapping_mul(0x9e37_79b9_7f4a_7c15));
+            }
         }
         if is_lost {
             self.counts.lost += 1;
@@ -358,6 +365,7 @@ impl Impairer {
             is_held,
             is_doubled,
             damage,
+            flip,
         })
     }
 

@@ -26,7 +26,7 @@ const TRAIN: &str =
 /// ECN fields by their bits, kinds of packets in their order, and what else may become of packets.
 pub(crate) const CODES: [&str; 4] = ["not-ect", "ect1", "ect0", "ce"];
 pub(crate) const KINDS: [&str; 4] = ["syn", "syn-ack", "ack", "data"];
-const OUTCOMES: &[&str] = &["not-ect", "ect1", "ect0", "ce", "drop", "copy"];
+const OUTCOMES: &[&str] = &["not-ect", "ect1", "ect0", "ce", "drop", "copy", "flip"];
 
 keys! {
     impl Rule in Rule {
@@ -40,7 +40,7 @@ keys! {
         dscp: Option<u32> = { default: Derived("any"), domain: DSCP, worlds: REAL, example: r#"impair = { rules = [{ name = "hole", dscp = 45, to = "drop" }] }"#, }
         /// Only packets of more bytes than this match, with their IP header. A hole for packets of an MTU that was.
         longer: Option<Bytes> = { default: Derived("any"), domain: bytes(Bytes::ZERO, MTU), example: r#"impair = { rules = [{ name = "hole", longer = "1400B", to = "drop", probability = 0 }] }"#, }
-        /// New ECN field; or the packet is dropped, or followed by a copy.
+        /// New ECN field; or the packet is dropped, or followed by a copy; or of a datagram a bit of the payload is flipped, with the right checksum.
         to: Outcome = { default: Derived("it stays"), domain: Domain::Value(D::Word(OUTCOMES)), example: EXAMPLE, }
         /// New DSCP.
         to_dscp: Option<u32> = { default: Derived("it stays"), domain: DSCP, worlds: REAL, example: r#"impair = { rules = [{ name = "bleach", to = "not-ect", to-dscp = 0 }] }"#, }
@@ -64,6 +64,7 @@ impl Field for Outcome {
         Some(match parsed {
             Parsed::Value(Value::Word("drop")) => Self::Drop,
             Parsed::Value(Value::Word("copy")) => Self::Copy,
+            Parsed::Value(Value::Word("flip")) => Self::Flip,
             Parsed::Value(Value::Word(code)) => {
                 let bits = CODES.iter().position(|other| *other == code)?;
                 Self::Code(Ecn::from_bits(bits as u8))
@@ -80,6 +81,7 @@ impl Field for Outcome {
             Self::Code(code) => CODES[usize::from(code.bits())],
             Self::Drop => "drop",
             Self::Copy => "copy",
+            Self::Flip => "flip",
         };
         Some(Value::Word(word).into())
     }

@@ -57,6 +57,8 @@ pub enum Outcome {
     Drop,
     /// A copy follows at the same instant.
     Copy,
+    /// Of a datagram of UDP a bit of the payload is flipped, and its checksum made right: only the application can notice.
+    Flip,
 }
 
 /// A rule.
@@ -198,6 +200,7 @@ impl Active {
 mod tests {
     use super::super::{Impairer, Impairment, Loss};
     use super::*;
+    use std::vec;
     use std::vec::Vec;
 
     const PACKETS: u64 = 1_000_000;
@@ -298,6 +301,27 @@ mod tests {
         let (lossy, _) = play(Probability::ratio(1, 10), &[marker()], PACKETS / 10);
         let kept = lossy.iter().zip(&alone).filter(|(one, _)| one.is_some());
         assert!(kept.clone().count() < 95_000 && kept.clone().all(|(one, other)| one == other));
+    }
+
+    #[test]
+    fn a_flip_is_anywhere_and_changes_nothing_else() {
+        let flip = rule("flip", ANY, Outcome::Flip, 100);
+        let impairment = Impairment {
+            rules: vec![flip],
+            ..Impairment::default()
+        };
+        let mut path = Impairer::new(Some(impairment), 3, "path");
+        let fates: Vec<_> = (1..100)
+            .map(|n| path.judge(Time::from_micros(n), &mut header(n)).unwrap())
+            .collect();
+        let high = fates.iter().filter(|fate| fate.flip.unwrap() >> 63 == 1);
+        assert!((30..70).contains(&high.count()));
+        assert!(
+            fates
+                .iter()
+                .all(|fate| fate.damage.is_none() && !fate.is_doubled)
+        );
+        assert_eq!(path.counts().rules[0].matched, 99);
     }
 
     #[test]

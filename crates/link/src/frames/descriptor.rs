@@ -43,6 +43,10 @@ const MARKED: u8 = 0x80;
 /// So does its DSCP.
 const REMARKED: u8 = 0x40;
 
+/// The number of UDP among protocols, and the length of its header.
+const UDP: u8 = 17;
+const UDP_HEADER: usize = 8;
+
 impl Descriptor {
     /// The packet `ip` of `group`, which lies in `frame`.
     pub fn new(frame: Frame, ip: &IpPacket, group: Option<u16>) -> Self {
@@ -75,8 +79,9 @@ impl Descriptor {
             ..twin
         })
     }
-    /// Flips a bit behind the IP header, at `place` in 2⁻⁶⁴ of them all. The checksum stays as it was, and is finished if it was not.
-    pub(crate) fn damage(&self, pool: &mut Pool, place: u64) {
+    /// Flips a bit behind the IP header, at `place` in 2⁻⁶⁴ of them all. The checksum stays as it was, and is finished if it was not. Where it
+    /// `is_hidden`, it is a bit of the payload of a datagram, whose checksum is made right; other packets stay as they are.
+    pub(crate) fn damage(&self, pool: &mut Pool, place: u64, is_hidden: bool) {
         let frame = self.frame();
         let checksum = pool.offload(frame).checksum(pool.bytes(frame));
         let bytes = pool.bytes_mut(frame);
@@ -84,14 +89,33 @@ impl Descriptor {
             bytes[at..at + 2].copy_from_slice(&sum);
         }
         let packet = &mut bytes[self.ip_offset()..][..usize::from(self.ip_len)];
-        let header = match packet[0] >> 4 {
-            4 => usize::from(packet[0] & 15) * 4,
-            _ => 40,
+        let (header, protocol) = match packet[0] >> 4 {
+            4 => (usize::from(packet[0] & 15) * 4, packet[9]),
+            _ => (40, packet[6]),
         };
         let behind = &mut packet[header..];
-        let bit = ((u128::from(place) * (8 * behind.len()) as u128) >> 64) as usize;
-        if let Some(byte) = behind.get_mut(bit / 8) {
-            *byte ^= 1 << (bit % 8);
+        let first = if is_hidden { UDP_HEADER } else { 0 };
+        let bits = 8 * behind.len().saturating_sub(first);
+        let bit = ((u128::from(place) * bits as u128) >> 64) as usize;
+        let (at, mask) = (first + bit / 8, 1 << (bit % 8));
+        if bits > 0 && !is_hidden {
+            behind[at] ^= mask;
+        } else if bits > 0 && protocol == UDP {
+            let word = |bytes: &[u8], at: usize| {
+                let low = bytes.get(at + 1).copied().unwrap_or(0);
+                u16::from_be_bytes([bytes[at], low])
+            };
+            let before = word(behind, at & !1);
+            behind[at] ^= mask;
+            let (after, sum) = (word(behind, at & !1), word(behind, 6));
+            // RFC 1624; zero is no checksum.
+            let whole = u32::from(!sum) + u32::from(!before) + u32::from(after);
+            let folded = (whole & 0xffff) + (whole >> 16);
+            let new = !((folded & 0xffff) + (folded >> 16)) as u16;
+            if sum != 0 {
+                let new = if new == 0 { 0xffff } else { new };
+                behind[6..8].copy_from_slice(&new.to_be_bytes());
+            }
         }
         // Nothing is left to do, so that the host at the end looks at the checksum.
         pool.describe(frame, &Offload::default());

@@ -225,8 +225,8 @@ impl<O: Observer<Descriptor>> Path<O> {
                 Some(onward) => onward.insert_at(copy, at),
             }
         }
-        for (packet, place) in behind.damaged.drain(..) {
-            packet.damage(pool, place);
+        for (packet, place, is_hidden) in behind.damaged.drain(..) {
+            packet.damage(pool, place, is_hidden);
         }
     }
 
@@ -320,8 +320,8 @@ struct Behind {
     impairer: Impairer,
     /// Slots of packets that were lost.
     lost: Vec<FrameId>,
-    /// Packets that are still to be damaged, each with the place.
-    damaged: Vec<(Descriptor, u64)>,
+    /// Packets that are still to be damaged, each with the place, and whether its checksum hides it.
+    damaged: Vec<(Descriptor, u64, bool)>,
     /// Packets that are still to be copied, each with the release of the copy, or its arrival at the next link.
     copies: Vec<(Descriptor, Time)>,
 }
@@ -360,7 +360,7 @@ impl Behind {
             return;
         };
         let group = packet.group();
-        let is_touched = fate.is_doubled || fate.damage.is_some();
+        let is_touched = fate.is_doubled || fate.damage.is_some() || fate.flip.is_some();
         let twin = is_touched.then(|| [packet.twin(), packet.twin()]);
         let onward = self.onward.as_mut().filter(|onward| onward.takes(group));
         let at = match onward {
@@ -374,8 +374,8 @@ impl Behind {
         if fate.is_doubled {
             self.copies.push((copy, at));
         }
-        if let Some(place) = fate.damage {
-            self.damaged.push((damaged, place));
+        if let Some(place) = fate.damage.or(fate.flip) {
+            self.damaged.push((damaged, place, fate.damage.is_none()));
         }
     }
 }

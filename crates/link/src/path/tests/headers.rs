@@ -382,3 +382,45 @@ fn what_a_rule_changes_is_in_the_frame_and_what_the_next_one_sees() {
     assert_eq!((first[0].matched, first[0].codes[0][1]), (4, 4));
     assert_eq!((second[0].matched, second[1].codes[1][3]), (4, 4));
 }
+
+/// One bit of the payload differs, and the receiver finds nothing wrong with it.
+#[test]
+fn a_flipped_bit_of_a_datagram_has_a_checksum_that_hides_it() {
+    let mut places = std::collections::BTreeSet::new();
+    for (over, n) in [Over::Atomic, Over::Ipv6]
+        .into_iter()
+        .flat_map(|over| (0..200).map(move |n| (over, n)))
+    {
+        let mut pool = Pool::new(1, 1_500).unwrap();
+        let before = bytes(over, 9);
+        let packet = in_pool(&before, 0, &mut pool);
+        packet.damage(&mut pool, u64::MAX / 200 * n, true);
+        let after = pool.bytes(packet.frame());
+        let sliced = etherparse::SlicedPacket::from_ethernet(after).unwrap();
+        let Some(etherparse::TransportSlice::Udp(udp)) = &sliced.transport else {
+            panic!("{after:?}")
+        };
+        let (header, payload) = (udp.to_header(), udp.payload());
+        let right = match sliced.net.as_ref().unwrap() {
+            etherparse::NetSlice::Ipv4(ip) => {
+                header.calc_checksum_ipv4(&ip.header().to_header(), payload)
+            }
+            etherparse::NetSlice::Ipv6(ip) => {
+                header.calc_checksum_ipv6(&ip.header().to_header(), payload)
+            }
+            _ => panic!("{over:?}"),
+        };
+        assert_eq!(header.checksum, right.unwrap(), "{over:?} {n}");
+        let wrong: u32 = payload.iter().map(|byte| (byte ^ 7).count_ones()).sum();
+        assert_eq!(wrong, 1, "{over:?} {n}");
+        places.insert(payload.iter().position(|byte| *byte != 7));
+    }
+    assert!(places.len() > 190);
+    // Of other packets nothing changes.
+    let mut pool = Pool::new(1, 1_500).unwrap();
+    let mut tcp = bytes(Over::Atomic, 9);
+    tcp[14 + 9] = 6;
+    let packet = in_pool(&tcp, 0, &mut pool);
+    packet.damage(&mut pool, 1 << 40, true);
+    assert_eq!(pool.bytes(packet.frame()), tcp);
+}
