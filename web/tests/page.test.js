@@ -400,7 +400,12 @@ test("each slider and choice changes what is measured", { skip }, () =>
         await page.locator("aside details").evaluateAll((all) => all.forEach((one) => (one.open = true)));
         await setRange(page, "Unresponsive UDP", 50);
         await becomes(async () => within((await rates()).udp.rate, 40e6, 60e6));
+        // A link with a name sets rate, RTT and queue together.
+        await page.getByLabel("Profile").selectOption("vdsl");
+        assert.equal(await page.getByLabel("Queue", { exact: true }).inputValue(), "fifo:limit=150ms");
+        await becomes(async () => assert.match(new URL(page.url()).hash, /rate=50mbit&rtt=15ms&queues=fifo%3Alimit%3D150ms/));
         await page.getByLabel("Queue", { exact: true }).selectOption("pie");
+        assert.equal(await page.getByLabel("Profile").inputValue(), "");
         await becomes(async () => assert.deepEqual(await page.locator("#figures tbody").first().locator("th").allTextContents(), ["queue"]));
         await page.getByLabel("L4S: congestion control").selectOption("bbr3");
         assert.equal(await page.getByLabel("L4S: ECN").inputValue(), "off");

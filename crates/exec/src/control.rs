@@ -6,6 +6,7 @@
 //! | --- | --- |
 //! | `{"set":{"down":"5mbit","down.queue.target":"9ms"}}` | `{"changed":{"time_s":12.5}}` |
 //! | `{"cut":{"how":"rst","to":":443","older":"10s"}}` | `{"cut":3}`: connections; `fin` and `silent` are the other ways, `to` and `older` may be missing |
+//! | `{"cut":{"how":"refuse","to":":443"}}` | `{"cut":0}`: from now on for new connections, so `blackhole`, `accept-delay=3s`, `limit=1MB`, and `accept` |
 //! | `{"get":"summary"}` | `{"summary":{…}}`: as `summary.json`, up to now |
 //! | `{"get":"felt"}` | `{"felt":{…}}`: what the user felt up to now, as in `exec.json` |
 //! | `{"get":"link"}` | `{"link":"…"}`: the link in a few words, with what it was told to be since |
@@ -85,7 +86,7 @@ enum Given {
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Wish {
-    how: How,
+    how: String,
     to: Option<String>,
     older: Option<String>,
 }
@@ -94,8 +95,12 @@ impl Wish {
     fn cut(&self) -> Result<Cut, OptionError> {
         let filter = self.to.as_deref().map(str::parse).transpose()?;
         let older = self.older.as_deref().map(notation::time).transpose()?;
+        let how: How = self.how.parse()?;
+        if matches!(how, How::New(_)) && older.is_some() {
+            return Err(OptionError::NoAge(self.how.clone()));
+        }
         Ok(Cut {
-            how: self.how,
+            how,
             filter: filter.unwrap_or_default(),
             older: older.unwrap_or(Time::ZERO),
         })
@@ -104,9 +109,9 @@ impl Wish {
     fn words(&self) -> String {
         let to = self.to.as_ref().map(|to| format!(" to {to}"));
         let older = self.older.as_ref().map(|age| format!(" older than {age}"));
-        let how = format!("{:?}", self.how).to_lowercase();
         format!(
-            "{how}{}{}",
+            "{}{}{}",
+            self.how,
             to.unwrap_or_default(),
             older.unwrap_or_default()
         )

@@ -81,6 +81,14 @@ pub enum OptionError {
     /// No address and no port.
     #[error("connections are told by where they go: 192.0.2.1, :443 or 192.0.2.1:443")]
     Connections,
+    /// Nothing that can happen to connections.
+    #[error(
+        "{0}: must be rst, fin or silent, for connections that are open; or refuse, blackhole, accept-delay=TIME, limit=BYTES or accept, for new ones"
+    )]
+    How(String),
+    /// An age of what is not open yet.
+    #[error("{0} is about new connections, which have no age")]
+    NoAge(String),
     /// Nothing passes a relay.
     #[error("--publish needs --net relay in the live world")]
     PublishNet,

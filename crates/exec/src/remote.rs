@@ -18,7 +18,7 @@ use crate::changes::Made;
 use crate::experience::{Known, UserImpact, impact};
 use crate::link::{Ask, Linked};
 use crate::plan::Plan;
-use crate::relay::cut::{Cut, Scissors};
+use crate::relay::cut::{Cut, How, Scissors};
 use crate::summary::summarise;
 
 /// The most changes of one run: all of them are checked together with each new one.
@@ -184,7 +184,7 @@ impl Remote {
         Ok(at)
     }
 
-    /// Cuts connections; how many there were. `words` say it in results.
+    /// Cuts connections, or says what happens to new ones; how many there were. `words` say it in results.
     ///
     /// # Errors
     ///
@@ -192,7 +192,11 @@ impl Remote {
     pub fn cut(&self, cut: Cut, words: String, by: &'static str) -> Result<usize, ChangeError> {
         let scissors = self.scissors.as_ref().ok_or(ChangeError::NoRelay)?;
         let count = scissors.cut(cut).ok_or(ChangeError::Over)?;
-        let set = BTreeMap::from([("cut".to_owned(), format!("{words}: {count}"))]);
+        let (key, words) = match cut.how {
+            How::New(_) => ("new", words),
+            _ => ("cut", format!("{words}: {count}")),
+        };
+        let set = BTreeMap::from([(key.to_owned(), words)]);
         let time_s = (monotonic() - self.epoch).as_nanos() as f64 / 1e9;
         self.state().made.push(Made { time_s, set, by });
         Ok(count)

@@ -16,12 +16,13 @@ use crate::reproduction::runs_of;
 /// Every source of the crate below `src/` with its hash, in order.
 const SOURCES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/sources.rs"));
 /// Sources that decide no verdict: what they read is among the inputs itself, or they show what was judged, or only refuse files.
-const OTHERS: [&str; 8] = [
+const OTHERS: [&str; 9] = [
     "book.rs",
     "file/keys.rs",
     "file/schema.rs",
     "inputs.rs",
     "lib.rs",
+    "link_profile.rs",
     "live.rs",
     "registry.rs",
     "shipped.rs",
@@ -80,7 +81,7 @@ fn named(experiment: &Experiment) -> BTreeSet<&str> {
 /// Whether a source decides the verdicts of the experiment, which names these measurements.
 fn judges(experiment: &Experiment, named: &BTreeSet<&str>, path: &str) -> bool {
     match path.split_once('/') {
-        Some(("characterize", _)) => false,
+        Some(("characterize" | "expectation", _)) => false,
         Some(("reference", file)) => {
             let definition = experiment.definition();
             let has_record = definition.reference.is_some() || definition.strength.is_some();

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use quell_lab::scenario::closest;
 use quell_lab::scenario::tree::{self, Table, Tree};
+use quell_lab::scenario::{Override, closest};
 
 /// File and text of each, by name.
 const ALL: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/profiles.rs"));
@@ -158,9 +158,44 @@ impl LinkProfile {
         )
     }
 
+    /// What puts the link into the place of that of this scenario, and its base RTT into every group; `None` where the scenario has links with
+    /// names, which its groups use.
+    pub fn overrides(&self, scenario: &str) -> Option<Vec<Override>> {
+        let argument = format!("--profile {}", self.name);
+        let own = tree::read(&self.name, &self.link).ok()?;
+        let mut all = Override::placed(&argument, "link", key(&own.value, "link")?).ok()?;
+        // What cannot be read is refused where the scenario is.
+        let Ok(scenario) = tree::read("", scenario) else {
+            return Some(all);
+        };
+        let lists = ["link", "group"].map(|name| match &key(&scenario.value, name)?.value {
+            Tree::Array(nodes) => Some(nodes),
+            _ => None,
+        });
+        if lists[0].is_some() {
+            return None;
+        }
+        let groups = lists[1].into_iter().flatten();
+        let names = groups.filter_map(|group| match &key(&group.value, "name")?.value {
+            Tree::Scalar(_, name) => Some(name),
+            _ => None,
+        });
+        let rtts =
+            names.map(|name| Override::option(&argument, &format!("group.{name}.rtt"), &self.rtt));
+        all.extend(rtts);
+        Some(all)
+    }
+
     fn head(&self) -> String {
         let (name, title) = (&self.name, &self.title);
         format!("schema = 1\nname = \"{name}\"\ndescription = \"{title}\"\n")
+    }
+}
+
+fn key<'t>(of: &'t Tree, key: &str) -> Option<&'t tree::Node> {
+    match of {
+        Tree::Table(table) => table.get(key),
+        _ => None,
     }
 }
 

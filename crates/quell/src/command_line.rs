@@ -14,6 +14,7 @@ use crate::check::arguments::{Check, SchemaOf};
 use crate::compare::arguments::Compare;
 use crate::demo::arguments::Demo;
 use crate::exec::arguments::{Exec, Shell as ShellBehind};
+use crate::explain::Explain;
 use crate::kernel::arguments::KernelAction;
 use crate::link::LinkAction;
 use crate::new::New;
@@ -122,6 +123,9 @@ pub(crate) enum Command {
     /// Print or write a commented scenario to start from
     #[command(after_help = examples::NEW)]
     New(New),
+    /// List the figures that expectations can name, with units and values
+    #[command(after_help = examples::EXPLAIN)]
+    Explain(Explain),
     /// List the keys of a scenario file, or explain one
     #[command(after_help = examples::KEYS)]
     Keys {

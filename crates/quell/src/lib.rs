@@ -16,6 +16,7 @@ mod demo;
 mod doctor;
 mod exec;
 mod expectations;
+mod explain;
 mod extensions;
 mod failure;
 mod first_process;
@@ -132,6 +133,7 @@ fn command() -> u8 {
         Command::Check(arguments) => check::check(&arguments, &mut page),
         Command::Schema { of } => check::schema(of, &mut page),
         Command::New(arguments) => new::new(&arguments, &mut page),
+        Command::Explain(arguments) => explain::explain(&arguments, &mut page),
         Command::Keys { name } => keys::keys(name.as_deref(), &mut page),
         Command::Profiles { name } => profiles::profiles(name.as_deref(), &mut page),
         Command::Queues { name } => queues::queues(name.as_deref(), &mut page),

@@ -1,6 +1,6 @@
 //! `quell link`: finds and changes the links that run.
 
-use clap::{Subcommand, ValueEnum};
+use clap::Subcommand;
 use quell_exec::named::{self, NamedLink};
 use serde_json::{Value, json};
 
@@ -29,13 +29,14 @@ pub(crate) enum LinkAction {
         #[arg(value_name = "KEY=VALUE", required = true)]
         values: Vec<String>,
     },
-    /// Cut connections of the program, which the relay joins to those of this host
+    /// Cut connections of the program, which the relay joins to those of this host, or say what happens to new ones
     Cut {
         /// Name of the link
         name: String,
-        /// What both ends get
-        #[arg(value_enum, default_value_t = CutHow::Rst)]
-        how: CutHow,
+        /// What both ends get: rst, fin (the end of the stream) or silent (nothing any more). Of new connections from now on: refuse,
+        /// blackhole, accept-delay=3s, limit=1MB (then a reset), or accept again
+        #[arg(default_value = "rst")]
+        how: String,
         /// Only those to here: 192.0.2.1, :443 or 192.0.2.1:443
         #[arg(long, value_name = "[ADDR][:PORT]")]
         to: Option<String>,
@@ -48,17 +49,6 @@ pub(crate) enum LinkAction {
         /// Name of the link
         name: String,
     },
-}
-
-/// How connections are cut.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum CutHow {
-    /// A reset
-    Rst,
-    /// The end of the stream
-    Fin,
-    /// Nothing any more
-    Silent,
 }
 
 /// Does it.
@@ -76,15 +66,13 @@ pub(crate) fn link(action: &LinkAction, page: &mut Page) -> Result<(), Failure> 
             to,
             older,
         } => {
-            let how = match how {
-                CutHow::Rst => "rst",
-                CutHow::Fin => "fin",
-                CutHow::Silent => "silent",
-            };
             let request = json!({ "cut": { "how": how, "to": to, "older": older } });
             let answer = open(name)?.ask(&request).map_err(Failure::input)?;
             let count = answer["cut"].as_u64().unwrap_or(0);
-            page.line(format!("{name}: {} cut", counted(count, "connection")));
+            page.line(match how.as_str() {
+                "rst" | "fin" | "silent" => format!("{name}: {} cut", counted(count, "connection")),
+                how => format!("{name}: new connections from now on: {how}"),
+            });
             Ok(())
         }
         LinkAction::Stop { name } => open(name)?.stop().map_err(Failure::failed),

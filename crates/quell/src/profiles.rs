@@ -26,7 +26,7 @@ pub(crate) fn profiles(name: Option<&str>, page: &mut Page) -> Result<(), Failur
         ));
     }
     page.line("");
-    page.line("quell profiles NAME explains one; quell exec --profile NAME uses it, quell new --profile NAME prints a scenario with it.");
+    page.line("quell profiles NAME explains one; quell exec, run and compare --profile NAME use it, quell new --profile NAME prints a scenario with it.");
     Ok(())
 }
 

@@ -6,6 +6,7 @@ use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
+use quell_experiment::link_profile::LinkProfile;
 use quell_lab::scenario::{Loaded, Origin, Override, Problem, Problems, ReadFile, Scenario};
 use quell_lab::{World, find_program};
 use serde_json::{Value, json};
@@ -73,7 +74,16 @@ impl Text {
         first: Vec<Override>,
         world: Option<World>,
     ) -> Result<Loaded, Failure> {
-        let mut overrides = first;
+        let profile = changes.profile.as_deref().map(LinkProfile::named);
+        let profile = profile.transpose().map_err(Failure::input)?;
+        let mut overrides = match profile {
+            Some(profile) => profile.overrides(&self.text).ok_or_else(|| {
+                let why = "the links of the scenario have names, which its groups use; a profile takes the place of a single [link]";
+                Failure::input(format!("--profile {}: {why}", profile.name))
+            })?,
+            None => Vec::new(),
+        };
+        overrides.extend(first);
         for set in &changes.sets {
             overrides.push(Override::set(set).map_err(Failure::input)?);
         }

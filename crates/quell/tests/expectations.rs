@@ -111,6 +111,15 @@ fn what_is_expected_decides_the_exit_code_and_is_reported_line_by_line() {
         said.contains(expected) && said.contains("quell: 1 of 3 expectations failed"),
         "{said}"
     );
+    // What warns is shown as skipped.
+    let run = "run t.toml --out four --set run.seeds=[1] --junit w.xml";
+    assert_eq!(place.lines(run).0, Some(0));
+    let junit = place.file("w.xml");
+    let counted = junit.contains("failures=\"0\" errors=\"0\" skipped=\"1\"");
+    assert!(
+        counted && junit.contains("<skipped message=\"warning: "),
+        "{junit}"
+    );
     // With nothing to say nothing is said.
     assert_eq!(Place::new("").lines("run t.toml"), (Some(0), Vec::new()));
 }
@@ -177,6 +186,10 @@ fn what_cannot_be_judged_is_refused_before_anything_starts() {
             "is a folder; name a file in it",
         ),
         ("--junit x.xml", "nothing is expected; give --expect"),
+        (
+            "--expect jain>0~where~link.rate==2mbit",
+            "where link.rate==2mbit' is about nothing here: link.rate is 20mbit",
+        ),
     ] {
         place.refused(&format!("run t.toml {options}"), why);
     }
@@ -215,6 +228,26 @@ for suite in e.parse('t.xml').getroot():
 }
 
 #[test]
+fn the_figures_of_a_scenario_and_of_a_result_are_listed_for_expectations() {
+    let place = Place::new("");
+    let has = |said: &str, wanted: &str| {
+        let mut lines = said.lines().map(|line| line.split_whitespace());
+        assert!(
+            lines.any(|line| line.eq(wanted.split(' '))),
+            "{wanted}: {said}"
+        );
+    };
+    let p90 = "group.web.completion_ms.p90";
+    let said = place.said("explain --figures t.toml");
+    has(&said, &format!("{p90} a time: write s, ms or us"));
+    place.said("run t.toml --out r");
+    let said = place.said("explain --figures r");
+    has(&said, "link.rate_bps 20 Mbit/s, 20 Mbit/s, 20 Mbit/s");
+    has(&said, &format!("{p90} -, -, -"));
+    place.refused("explain --figures nowhere", "cannot read nowhere");
+}
+
+#[test]
 fn profiles_are_listed_explained_and_make_scenarios() {
     let place = Place::new("");
     assert!(
@@ -236,7 +269,23 @@ fn profiles_are_listed_explained_and_make_scenarios() {
         (&run["scenario"], &run["link"]["rate_bps"]),
         (&"3g".into(), &1_600_000.into())
     );
-    place.refused("profiles dls", "there is no profile dls; did you mean dsl?");
+    // In the place of the scenario's link, with single values from elsewhere.
+    let run = "run t.toml --set run.seeds=[1] --profile 3g --queue pie";
+    place.said(&format!("{run} --set link.reverse.rate=2mbit --out p"));
+    let scenario = place.file("p/scenario.toml");
+    let rates = ["rate = \"1.6mbit\"", "rate = \"2mbit\"", "kind = \"pie\""];
+    let has_all = rates.iter().all(|one| scenario.contains(one));
+    assert!(
+        has_all && scenario.matches("rtt = \"300ms\"").count() == 2,
+        "{scenario}"
+    );
+    let named = Place::new("");
+    let links = SCENARIO.replace("[link]", "[[link]]\nname = \"a\"");
+    fs::write(named.0.path().join("t.toml"), links).unwrap();
+    named.refused("run t.toml --profile dsl", "scenario have names");
+    let why = "there is no profile dls; did you mean dsl?";
+    named.refused("compare t.toml --profile dls", why);
+    named.refused("profiles dls", why);
     place.refused(
         "new --profile 4gg",
         "there is no profile 4gg; did you mean 4g?",
@@ -282,6 +331,10 @@ fn each_point_of_a_sweep_is_judged_by_its_seeds() {
         ),
         (4, 2)
     );
+    // Of half of the points.
+    fs::write(place.0.path().join("t.toml"), SCENARIO).unwrap();
+    let met = place.said("sweep s.toml --expect link.utilisation>50%~where~link.rate==10mbit");
+    assert!(met.contains("2 of 2 points are as expected"), "{met}");
     let output = place.output("sweep s.toml --expect queue.queue.dely~<~1ms --store new");
     assert_eq!(output.status.code(), Some(2));
     assert!(!place.0.path().join("new").exists(), "nothing starts");

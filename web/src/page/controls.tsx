@@ -3,6 +3,7 @@
 import { useState } from "preact/hooks";
 import { bitsPerSecond, EXTRAS, ITEMS, MOST, USERS, type Bench, type Extra, type User, type Who } from "../bench.js";
 import { range, read, slides, written, type Catalogue, type Parameter } from "../catalogue.js";
+import { PROFILES } from "../profiles.js";
 import type { Store } from "./store.js";
 import { USER_NAMES } from "./words.js";
 
@@ -107,6 +108,32 @@ function Queues({ name, value, catalogue, none, onPick }: { name: string; value:
                 {others.map((kind) => (
                     <option key={kind.name} value={kind.name}>
                         {kind.name}
+                    </option>
+                ))}
+            </select>
+        </label>
+    );
+}
+
+/** A choice of a link with a name: it sets the rate, the RTT and the first queue. */
+function Profiles({ store }: { store: Store }) {
+    const { bench } = store;
+    const chosen = PROFILES.find(({ rate, rtt, queue }) => rate === bench.rate && rtt === bench.rtt && queue === bench.queues[0]);
+    const pick = (name: string): void => {
+        const found = PROFILES.find((profile) => profile.name === name);
+        if (!found) return;
+        store.change((bench) => {
+            Object.assign(bench, { rate: found.rate, rtt: found.rtt, queues: [found.queue, ...bench.queues.slice(1)] });
+        });
+    };
+    return (
+        <label class="pick" title={chosen?.title}>
+            Profile{" "}
+            <select aria-label="Profile" value={chosen?.name ?? ""} onChange={(event) => pick(event.currentTarget.value)}>
+                {!chosen && <option value="">none</option>}
+                {PROFILES.map(({ name, title }) => (
+                    <option key={name} value={name} title={title}>
+                        {name}
                     </option>
                 ))}
             </select>
@@ -251,6 +278,7 @@ export function Controls({ store }: { store: Store }) {
             ))}
             <fieldset>
                 <legend>Link</legend>
+                <Profiles store={store} />
                 <Slide name="Rate" value={mbit(bench)} min={2} max={1000} log shown={`${mbit(bench)} Mbit/s`} onInput={(value) => store.change((bench) => (bench.rate = `${value}mbit`))} />
                 <Slide name="Base RTT" value={milliseconds(bench)} min={1} max={200} log shown={`${milliseconds(bench)} ms`} onInput={(value) => store.change((bench) => (bench.rtt = `${value}ms`))} />
                 <details class="parameters">

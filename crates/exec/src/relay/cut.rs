@@ -1,4 +1,4 @@
-//! What connections are cut while the program runs, and how.
+//! What connections are cut while the program runs, and how; and what happens to new ones.
 
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::OwnedFd;
@@ -6,14 +6,12 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 
-use quell_units::Time;
-use serde::Deserialize;
+use quell_units::{Time, notation};
 
 use crate::option_error::OptionError;
 
 /// How a connection is cut.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum How {
     /// Both ends get a reset.
     Rst,
@@ -21,6 +19,49 @@ pub enum How {
     Fin,
     /// Nothing comes any more, and what is sent is acknowledged until the buffers are full.
     Silent,
+    /// Nothing that is open is cut: this happens to what the program opens from now on.
+    New(Treatment),
+}
+
+/// What happens to a new connection of the program. The far edge has accepted it before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Treatment {
+    /// It is begun as ever.
+    Accept,
+    /// It is reset.
+    Refuse,
+    /// Nothing ever comes, and what is sent is acknowledged until the buffers are full.
+    Blackhole,
+    /// It is begun so much later.
+    Delay(Time),
+    /// It is reset when so many bytes have arrived, in both directions together.
+    Limit(u64),
+}
+
+impl FromStr for How {
+    type Err = OptionError;
+
+    fn from_str(text: &str) -> Result<Self, OptionError> {
+        let (word, value) = text.split_once('=').unwrap_or((text, ""));
+        let how = match (word, value) {
+            ("rst", "") => Some(Self::Rst),
+            ("fin", "") => Some(Self::Fin),
+            ("silent", "") => Some(Self::Silent),
+            ("accept", "") => Some(Self::New(Treatment::Accept)),
+            ("refuse", "") => Some(Self::New(Treatment::Refuse)),
+            ("blackhole", "") => Some(Self::New(Treatment::Blackhole)),
+            ("accept-delay", _) => notation::time(value)
+                .ok()
+                .map(Treatment::Delay)
+                .map(Self::New),
+            ("limit", _) => {
+                let bytes = notation::bytes(value).ok();
+                bytes.map(|bytes| Self::New(Treatment::Limit(bytes.get())))
+            }
+            _ => None,
+        };
+        how.ok_or_else(|| OptionError::How(text.to_owned()))
+    }
 }
 
 /// Which connections: those to this address, this port, or both.
@@ -127,5 +168,22 @@ mod tests {
             assert!(text.parse::<Filter>().is_err(), "{text}");
         }
         assert!(Filter::default().has(web));
+    }
+
+    #[test]
+    fn what_happens_to_connections_is_a_word_perhaps_with_a_value() {
+        let delay = Treatment::Delay(Time::from_secs(3));
+        for (text, expected) in [
+            ("rst", Some(How::Rst)),
+            ("refuse", Some(How::New(Treatment::Refuse))),
+            ("accept-delay=3s", Some(How::New(delay))),
+            ("limit=1MB", Some(How::New(Treatment::Limit(1_000_000)))),
+            ("reset", None),
+            ("refuse=1s", None),
+            ("accept-delay", None),
+            ("limit=3s", None),
+        ] {
+            assert_eq!(text.parse().ok(), expected, "{text}");
+        }
     }
 }

@@ -19,6 +19,10 @@ impl Work {
     }
 
     fn cut(&mut self, cut: Cut) -> usize {
+        if let How::New(treatment) = cut.how {
+            self.newcomers.treat(cut.filter, treatment);
+            return 0;
+        }
         let now = self.now();
         let is_meant = |pair: &Pair| {
             let age = now - Time::from_nanos(pair.began);
@@ -43,7 +47,7 @@ impl Work {
                         unfinished.fetch_sub(1, Ordering::Relaxed);
                     }
                 }
-                (_, None) => {}
+                (How::New(_), _) | (_, None) => {}
             }
         }
         Counts::add(&self.tally.counts.cut, places.len() as u64);

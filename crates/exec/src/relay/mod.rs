@@ -9,13 +9,13 @@ mod datagrams;
 mod doors;
 mod events;
 mod maker;
+mod newcomers;
 mod tally;
 pub mod targets;
 mod tcp;
 mod udp;
 
 use std::io;
-use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,7 +31,7 @@ use rustix::buffer::spare_capacity;
 use rustix::event::epoll::{self, CreateFlags, Event, EventFlags};
 use rustix::event::{EventfdFlags, Timespec, eventfd};
 use rustix::io::Errno;
-use rustix::net::{SocketFlags, acceptfrom_with, getsockname, sockopt};
+use rustix::net::sockopt;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::error::{Doing as _, Error, Result};
@@ -40,6 +40,7 @@ use crate::publish::Door;
 use cut::{Cuts, Scissors};
 use events::{CLIENT, DATAGRAMS, DOORS, FAR, NEAR, OF_PAIRS, SERVER, STREAMS, WAKE, watch};
 use maker::Maker;
+use newcomers::Newcomers;
 use tally::Tally;
 pub use tally::{Bin, Counts};
 use targets::Targets;
@@ -217,6 +218,7 @@ struct Work {
     /// Connections to the program that are to be begun again, and when.
     later: Vec<(Time, usize)>,
     cuts: Cuts,
+    newcomers: Newcomers,
     targets: Targets,
     epoch: Time,
     tally: Tally,
@@ -264,6 +266,7 @@ impl Work {
             doors: sockets.doors,
             later: Vec::new(),
             cuts,
+            newcomers: Newcomers::default(),
             targets: config.targets,
             epoch: config.epoch,
             tally: Tally::new(counts, config.bins, config.bin),
@@ -290,7 +293,7 @@ impl Work {
         let mut events: Vec<Event> = Vec::with_capacity(256);
         while !self.stop.load(Ordering::Relaxed) {
             let timeout = match self.turns.is_empty() {
-                true => Duration::from_millis(100),
+                true => self.newcomers.patience(self.now()),
                 false => Duration::ZERO,
             };
             let timeout = Timespec {
@@ -314,6 +317,7 @@ impl Work {
             self.tally.counts.rounds.fetch_add(1, Ordering::Release);
             let now = self.now();
             self.begin_again(now);
+            self.begin_held(now);
             if self.tally.ends_by(now) {
                 self.look_at_windows();
             }
@@ -321,6 +325,7 @@ impl Work {
             if now >= self.swept + SWEEP {
                 self.swept = now;
                 self.exchanges.forget_silent(now);
+                self.newcomers.forget_closed();
                 self.count_open(now);
                 // Pipes for the next burst; more would only hold memory.
                 self.spare.truncate(16);
@@ -365,56 +370,6 @@ impl Work {
                 self.cut_asked();
             }
         }
-    }
-
-    /// Accepts what waits at a listener, up to a batch.
-    fn accept(&mut self, index: usize) {
-        for _ in 0..64 {
-            let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-            let client = match acceptfrom_with(&self.streams[index], flags) {
-                Ok((client, _)) => client,
-                // Nothing waits; or no descriptor is left, and what waits goes on waiting.
-                Err(_) => return,
-            };
-            let begun = self.begin(client);
-            self.count(begun);
-        }
-    }
-
-    /// Counts a connection that was refused.
-    fn count(&self, begun: std::result::Result<(), Refusal>) {
-        let counts = &self.tally.counts;
-        let refused = match begun {
-            Ok(()) => return,
-            Err(Refusal::Full) => &counts.refused,
-            Err(Refusal::Forbidden) => &counts.forbidden,
-            Err(Refusal::Unreachable) => &counts.unreachable,
-        };
-        Counts::add(refused, 1);
-    }
-
-    fn begin(&mut self, client: OwnedFd) -> std::result::Result<(), Refusal> {
-        Counts::add(&self.tally.counts.connections, 1);
-        if !has_room(self.open, self.most) {
-            return Err(refuse(&client, Refusal::Full));
-        }
-        let to = getsockname(&client)
-            .ok()
-            .and_then(|to| SocketAddr::try_from(to).ok());
-        let Some((to, target)) = to.and_then(|to| Some((to, self.targets.of(to)?))) else {
-            return Err(refuse(&client, Refusal::Forbidden));
-        };
-        let mut other = targets::beside(target);
-        let server = relayed::stream_to(target).or_else(|error| match other.take() {
-            Some(other) => relayed::stream_to(other),
-            None => Err(error),
-        });
-        let Ok(server) = server else {
-            return Err(refuse(&client, Refusal::Unreachable));
-        };
-        let mut pair = Pair::new(client, server, to, self.now().as_nanos());
-        pair.other = other;
-        self.admit(pair)
     }
 
     /// Gives a connection its place.
@@ -515,6 +470,7 @@ impl Work {
             Next::Turn => self.turns.push(place),
             Next::Close => self.close(place, "closed"),
             Next::Reset => self.close(place, "reset"),
+            Next::Spent => _ = self.newcomers.spent.insert(place),
         }
     }
 
@@ -575,6 +531,7 @@ fn refuse(client: &OwnedFd, why: Refusal) -> Refusal {
 
 /// Why a connection was not begun.
 enum Refusal {
+    Asked,
     Full,
     Forbidden,
     Unreachable,

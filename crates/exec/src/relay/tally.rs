@@ -38,6 +38,8 @@ pub struct Counts {
     pub reset: AtomicU64,
     /// Connections that were cut because somebody asked.
     pub cut: AtomicU64,
+    /// New connections that were reset, left without an answer, begun later, and given a limit, because somebody asked.
+    pub treated: [AtomicU64; 4],
     /// Pairs of addresses that datagrams went between.
     pub exchanges: AtomicU64,
     /// Datagrams that a socket did not take.

@@ -79,6 +79,8 @@ pub(super) enum Next {
     Close,
     /// To be reset.
     Reset,
+    /// To be reset as soon as the other end has what was passed on.
+    Spent,
 }
 
 /// A connection; [`Direction::Forward`] is towards the program.
@@ -93,6 +95,8 @@ pub(super) struct Pair {
     pub(super) is_served: bool,
     /// Nothing is passed on any more.
     pub(super) is_silent: bool,
+    /// Bytes that are still passed on, in both directions together.
+    pub(super) left: u64,
     /// Where the program wanted to go, or the client that it serves.
     pub(super) to: SocketAddr,
     /// Where else its service may be, if it is refused; of one that is served, where the program serves.
@@ -126,7 +130,7 @@ pub struct Connection {
     pub retransmitted: u64,
     /// Last smoothed RTT of the far edge to the program, in milliseconds.
     pub rtt_ms: Option<f64>,
-    /// How it ended: `closed`, `reset`, `refused`, `cut` or `open` at the end of the run.
+    /// How it ended: `closed`, `reset`, `refused`, `cut`, at its `limit`, or `open` at the end of the run.
     pub end: &'static str,
 }
 
@@ -138,6 +142,7 @@ impl Pair {
             is_connected: false,
             is_served: false,
             is_silent: false,
+            left: u64::MAX,
             to,
             other: None,
             began,
@@ -189,7 +194,7 @@ impl Pair {
                 Direction::Forward => (&mut self.server, &mut self.client),
                 Direction::Reverse => (&mut self.client, &mut self.server),
             };
-            match self.flows[direction.index()].advance(source, sink, spare) {
+            match self.flows[direction.index()].advance(source, sink, spare, &mut self.left) {
                 Ok(true) => next = Next::Turn,
                 Ok(false) => {}
                 Err(_) => return Next::Reset,
@@ -198,7 +203,15 @@ impl Pair {
         if self.flows.iter().all(|flow| flow.told) {
             return Next::Close;
         }
+        if self.is_spent() {
+            return Next::Spent;
+        }
         next
+    }
+
+    /// Whether it has passed on as much as it may.
+    pub(super) fn is_spent(&self) -> bool {
+        self.left == 0 && self.flows.iter().all(|flow| flow.held == 0)
     }
 
     /// Nothing more is read of either side.
@@ -247,6 +260,7 @@ impl Flow {
         source: &mut Side,
         sink: &mut Side,
         spare: &mut Vec<Pipe>,
+        left: &mut u64,
     ) -> rustix::io::Result<bool> {
         const HOW: SpliceFlags = SpliceFlags::NONBLOCK.union(SpliceFlags::MOVE);
         let mut moved = 0;
@@ -281,14 +295,18 @@ impl Flow {
                     }
                 }
                 return Ok(false);
-            } else if source.readable {
+            } else if source.readable && *left > 0 {
+                let most = usize::try_from(*left).map_or(PIPE, |left| left.min(PIPE));
                 let pipe = match self.pipe.take().or_else(|| spare.pop()) {
                     Some(pipe) => pipe,
                     None => Pipe::new()?,
                 };
-                match splice(&source.socket, None, &pipe.write, None, PIPE, HOW) {
+                match splice(&source.socket, None, &pipe.write, None, most, HOW) {
                     Ok(0) => self.ended = true,
-                    Ok(read) => self.held = read,
+                    Ok(read) => {
+                        self.held = read;
+                        *left = left.saturating_sub(read as u64);
+                    }
                     Err(Errno::AGAIN) => source.readable = false,
                     Err(Errno::INTR) => {}
                     Err(errno) => return Err(errno),

@@ -4,14 +4,22 @@ use std::cmp::Ordering;
 
 use serde_json::Value as Json;
 
-use super::names::Kind;
-use super::{Fitted, Over, comparison};
+use super::names::{Kind, Names};
+use super::{Fitted, Over, column, comparison};
 use crate::evaluate::{Engine, Fault};
 use crate::expression::{Binary, Expression, Node, Unary, Value};
 use crate::file::Definition;
 
 /// So many seeds are named one by one.
 const MOST_NAMED: usize = 4;
+
+/// Values that a percentile needs: of fewer it is one of the last of them.
+const NEEDED: [(&str, f64); 3] = [("p90", 10.0), ("p99", 100.0), ("p999", 1_000.0)];
+
+/// What counts the values of a distribution by how the distribution's name begins.
+const COUNTED: &str = "completion_=completed normalised_=completed page_load_=pages_completed half_bytes_ms=pages_completed \
+    network_ms=pages_completed object_ms=objects_completed one_way_delay_ms=received mouth_to_ear_ms=received \
+    playout_delay_ms=received frame_delay_ms=complete delay_ms=packets";
 
 /// An expectation beside what came out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,6 +78,31 @@ impl Fitted {
     }
 }
 
+impl Names {
+    /// Every figure by its shortest name, with its value in each of these results; without any, with what it is and its units.
+    pub fn list(&self, results: &[Json]) -> Vec<[String; 2]> {
+        let definition = Definition::default();
+        let mut engine = Engine::new(&definition).ok();
+        if let Some(engine) = &mut engine {
+            engine.take_runs((0..).zip(results.iter().cloned()));
+        }
+        let value = |column: &Expression, run: usize| engine.as_ref()?.of_run(column, run).ok();
+        let listed = self.shortest().map(|(name, full, kind)| {
+            let column = column(&full);
+            let values = (0..results.len()).map(|run| match value(&column, run) {
+                None | Some(Value::None) => "-".to_owned(),
+                Some(value) => with_unit(&value, kind, false),
+            });
+            let values: Vec<String> = values.collect();
+            match values.is_empty() {
+                true => [name, kind.words().to_owned()],
+                false => [name, values.join(", ")],
+            }
+        });
+        listed.collect()
+    }
+}
+
 /// The results, and what is expected of them.
 struct Bench<'a> {
     engine: Engine<'a>,
@@ -84,9 +117,11 @@ impl Bench<'_> {
         }
         for figure in self.fitted.names.iter().filter(|figure| figure.is_needed) {
             for run in 0..self.seeds.len() {
-                if self.engine.of_run(&figure.column(), run)? == Value::None {
-                    let why = format!("{} has no value{}", figure.name, self.with_seed(run));
-                    return Ok((false, why));
+                let is_none = self.engine.of_run(&figure.column(), run)? == Value::None;
+                let few = self.few(&figure.name, run);
+                if is_none || few.is_some() {
+                    let (seed, few) = (self.with_seed(run), few.unwrap_or_default());
+                    return Ok((false, format!("{} has no value{seed}{few}", figure.name)));
                 }
             }
         }
@@ -153,6 +188,23 @@ impl Bench<'_> {
         Ok((is_met, format!("{value}{place}{off}{others}")))
     }
 
+    /// That a percentile is made of too few values, or a figure of none; nothing where there are enough, or nobody counted.
+    fn few(&self, name: &str, run: usize) -> Option<String> {
+        let (distribution, part) = name.rsplit_once('.')?;
+        let needed = NEEDED.iter().find(|(percentile, _)| *percentile == part);
+        let counted = counted(distribution)?;
+        let column = column(&counted);
+        let count = self.engine.of_run(&column, run).ok()?.number()?;
+        let counted = counted.rsplit('.').next().unwrap_or_default();
+        match needed {
+            Some((part, needed)) if count < *needed => {
+                let count = number(count);
+                Some(format!(": {counted} is {count}, a {part} needs {needed}"))
+            }
+            _ => None,
+        }
+    }
+
     /// The seeds that fail, one by one, and how many do not.
     fn each(&self, sides: &[Side], many: usize, one: impl Fn(&Side) -> String) -> String {
         let failed = sides.iter().filter(|side| !side.holds);
@@ -177,7 +229,7 @@ impl Bench<'_> {
         let mut words = Vec::new();
         for figure in &self.fitted.names {
             let value = self.value(&figure.column(), first)?;
-            let value = self.with_unit(&value, figure.kind);
+            let value = with_unit(&value, figure.kind, self.in_percent());
             words.push(format!("{} is {value}", figure.name));
         }
         let place = match first {
@@ -283,41 +335,57 @@ impl Bench<'_> {
         format!("{value}{against}{off}")
     }
 
-    /// A value of the left side in the unit of its figure.
-    fn text(&self, value: &Value) -> String {
-        self.with_unit(value, self.fitted.kind)
+    fn in_percent(&self) -> bool {
+        self.fitted.of.text.contains('%')
     }
 
-    fn with_unit(&self, value: &Value, kind: Kind) -> String {
-        let Value::Number(value) = value else {
-            return match value {
-                Value::None => "nothing".to_owned(),
-                value => value.plain(),
-            };
-        };
-        let scaled = |units: &[(f64, &str)]| {
-            let fits = |(size, _): &&(f64, &str)| value.abs() >= *size;
-            let (size, unit) = units.iter().find(fits).unwrap_or(&units[units.len() - 1]);
-            format!("{} {unit}", number(value / size))
-        };
-        match kind {
-            Kind::Time(1.0) => format!("{} s", number(*value)),
-            Kind::Time(1e-9) => format!("{} ns", number(*value)),
-            Kind::Time(_) => format!("{} ms", number(*value)),
-            Kind::Rate => scaled(&[
-                (1e9, "Gbit/s"),
-                (1e6, "Mbit/s"),
-                (1e3, "kbit/s"),
-                (1.0, "bit/s"),
-            ]),
-            Kind::Bytes => scaled(&[(1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")]),
-            Kind::Percent => format!("{} %", number(*value)),
-            Kind::Share if self.fitted.of.text.contains('%') => {
-                format!("{} %", number(value * 100.0))
-            }
-            _ => number(*value),
-        }
+    /// A value of the left side in the unit of its figure.
+    fn text(&self, value: &Value) -> String {
+        with_unit(value, self.fitted.kind, self.in_percent())
     }
+}
+
+/// A value in its unit; a share `in_percent` where it is one.
+fn with_unit(value: &Value, kind: Kind, in_percent: bool) -> String {
+    let Value::Number(value) = value else {
+        return match value {
+            Value::None => "nothing".to_owned(),
+            value => value.plain(),
+        };
+    };
+    let scaled = |units: &[(f64, &str)]| {
+        let fits = |(size, _): &&(f64, &str)| value.abs() >= *size;
+        let (size, unit) = units.iter().find(fits).unwrap_or(&units[units.len() - 1]);
+        format!("{} {unit}", number(value / size))
+    };
+    match kind {
+        Kind::Time(1.0) => format!("{} s", number(*value)),
+        Kind::Time(1e-9) => format!("{} ns", number(*value)),
+        Kind::Time(_) => format!("{} ms", number(*value)),
+        Kind::Rate => scaled(&[
+            (1e9, "Gbit/s"),
+            (1e6, "Mbit/s"),
+            (1e3, "kbit/s"),
+            (1.0, "bit/s"),
+        ]),
+        Kind::Bytes => scaled(&[(1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")]),
+        Kind::Percent => format!("{} %", number(*value)),
+        Kind::Share if in_percent => {
+            format!("{} %", number(value * 100.0))
+        }
+        _ => number(*value),
+    }
+}
+
+/// The column that counts the values of a distribution, or no fewer.
+fn counted(distribution: &str) -> Option<String> {
+    let (around, name) = distribution.rsplit_once('.')?;
+    let plain = name.strip_prefix("back_").unwrap_or(name);
+    let back = &name[..name.len() - plain.len()];
+    let mut all = COUNTED.split_whitespace();
+    let count = all.find_map(|one| plain.starts_with(one.split('=').next()?).then_some(one))?;
+    let (_, count) = count.split_once('=')?;
+    Some(format!("{around}.{back}{count}"))
 }
 
 fn constant(value: Value) -> Expression {

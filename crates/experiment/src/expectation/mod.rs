@@ -5,16 +5,20 @@
 
 mod judge;
 mod names;
+mod place;
 mod units;
 
 use std::fmt;
 
 use quell_lab::scenario::expect::{LEVELS, OVER};
-use quell_lab::scenario::{Expect, closest};
+use quell_lab::scenario::{Expect, Scenario, closest};
 
 use crate::expression::{Binary, Expression, Node, Unary, parse_with_units};
 pub use judge::Judged;
 pub use names::Names;
+
+/// What stands between a condition and the scenarios that it is about.
+const WHERE: &str = " where ";
 
 /// A condition, read but not yet checked against a scenario.
 #[derive(Debug, Clone)]
@@ -24,6 +28,8 @@ pub struct Expectation {
     why: String,
     is_error: bool,
     expression: Expression,
+    /// The scenarios that it is about; without, all.
+    place: Option<Expression>,
 }
 
 /// For which results of several seeds a condition has to hold.
@@ -57,9 +63,13 @@ struct Figure {
 
 impl Figure {
     fn column(&self) -> Expression {
-        let node = Node::Column(self.name.clone());
-        Expression { at: 0, node }
+        column(&self.name)
     }
+}
+
+fn column(name: &str) -> Expression {
+    let node = Node::Column(name.to_owned());
+    Expression { at: 0, node }
 }
 
 impl Over {
@@ -103,7 +113,7 @@ impl fmt::Display for ExpectationError {
 }
 
 impl Expectation {
-    /// Reads one of an option: a condition, perhaps with ` over mean` behind it.
+    /// Reads one of an option: a condition, perhaps with ` where link.rate == 10mbit` and ` over mean` behind it.
     ///
     /// # Errors
     ///
@@ -129,6 +139,18 @@ impl Expectation {
     }
 
     fn new(text: &str, over: Over, why: &str, is_error: bool) -> Result<Self, ExpectationError> {
+        let (text, place) = match text.split_once(WHERE) {
+            Some((text, place)) => (text, Some(place)),
+            None => (text, None),
+        };
+        let place = place.map(|text| match parse_with_units(text) {
+            Ok(read) if is_condition(&read) => Ok(read),
+            Ok(_) => Err(ExpectationError::NoComparison),
+            Err(error) => Err(ExpectationError::Wrong(format!(
+                "where: {}",
+                error.show(text)
+            ))),
+        });
         let expression = parse_with_units(text);
         let expression = expression.map_err(|error| ExpectationError::Wrong(error.show(text)))?;
         if !is_condition(&expression) {
@@ -140,7 +162,18 @@ impl Expectation {
             why: why.to_owned(),
             is_error,
             expression,
+            place: place.transpose()?,
         })
+    }
+
+    /// Whether it is about the runs of a scenario: it is about all unless it says `where`.
+    ///
+    /// # Errors
+    ///
+    /// It is not: which values the scenario has instead.
+    pub fn is_about(&self, scenario: &Scenario) -> Result<(), ExpectationError> {
+        let place = self.place.as_ref();
+        place.map_or(Ok(()), |place| place::is_met_by(place, scenario))
     }
 
     /// The same for runs whose results have these figures.

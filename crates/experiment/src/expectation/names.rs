@@ -46,6 +46,9 @@ pub struct Names {
 
 /// What a summary has in parts, or only says what ran.
 const APART: &str = "queues groups links phases fairness app name hop direction schema scenario world seed partial warmup_s";
+/// What packets of one kind waited, as `exec.json` has it, and shares of packets that were lost.
+const FELT_MS: &str = "longer_ms_median longer_ms_p99 longer_ms_max one_way_ms_down one_way_ms_up";
+const FELT_SHARES: &str = "lost_down lost_up lost_outside_down lost_outside_up";
 /// What a list of numbers becomes.
 const PARTS: [&str; 4] = ["mean", "min", "max", "total"];
 
@@ -137,9 +140,29 @@ impl Names {
             let of_queues: Vec<(String, Kind)> = of_queues.collect();
             names.known.extend(of_queues);
         }
+        names.put_felt(scenario);
         names.put("program.exit", Kind::Count);
         names.put("program.seconds", Kind::Time(1.0));
         names
+    }
+
+    /// What the user felt, where a queue divides packets also of each kind.
+    fn put_felt(&mut self, scenario: &Scenario) {
+        let sides = scenario
+            .sides()
+            .map(|side| queue_names(scenario.side(side)));
+        let kinds = sides.filter(|queues| queues.len() > 1).flatten();
+        let kinds: Vec<String> = kinds.map(|kind| format!("{kind}.")).collect();
+        for of in kinds.iter().map(String::as_str).chain([""]) {
+            for name in FELT_MS.split(' ') {
+                self.put(format!("felt.{of}{name}"), Kind::Time(1e-3));
+            }
+        }
+        for name in FELT_SHARES.split(' ') {
+            self.put(format!("felt.{name}"), Kind::Share);
+        }
+        self.put("felt.lost_outside", Kind::Count);
+        self.put("felt.state", Kind::Word);
     }
 
     fn put(&mut self, name: impl Into<String>, kind: Kind) {
@@ -199,6 +222,21 @@ impl Names {
         }
     }
 
+    /// Each figure once: its shortest name, its full one, and what it is.
+    pub(super) fn shortest(&self) -> impl Iterator<Item = (String, String, Kind)> {
+        let twice = |name: &str| {
+            let queue = name.strip_prefix("reverse.").unwrap_or(name);
+            name == "warnings" || self.is_of_program && queue.starts_with("queue.")
+        };
+        let known = self.known.iter().filter(move |(name, _)| !twice(name));
+        known.map(|(name, kind)| {
+            let short = name.replacen(".app.", ".", 1);
+            let is_taken = self.known.contains_key(&short);
+            let full = self.known(name).map_or(name.clone(), |(full, _)| full);
+            (if is_taken { name.clone() } else { short }, full, *kind)
+        })
+    }
+
     /// The full name of a figure, and what it is.
     ///
     /// # Errors
@@ -216,7 +254,7 @@ impl Names {
         let instead = match meant {
             Some(meant) => format!("; did you mean {phase}{meant}?"),
             None => format!(
-                "; figures have the names of sweep tables, such as {}",
+                "; quell explain --figures FILE lists them, such as {}",
                 self.examples().join(", ")
             ),
         };

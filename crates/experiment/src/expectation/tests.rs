@@ -123,6 +123,82 @@ fn what_has_no_value_never_passes() {
 }
 
 #[test]
+fn a_percentile_of_few_values_is_no_value() {
+    let p90 = "group.web.completion_ms.p90 < 1s";
+    let p99 = "queue.l4s.delay_ms.p99 < 10ms";
+    let p50 = "group.web.completion_ms.p50 < 1s";
+    for (count, text, found) in [
+        (
+            7,
+            p90,
+            "group.web.app.completion_ms.p90 has no value: completed is 7, a p90 needs 10",
+        ),
+        (10, p90, "900 ms"),
+        (7, p50, "700 ms"),
+        (
+            99,
+            p99,
+            "queue.l4s.delay_ms.p99 has no value: packets is 99, a p99 needs 100",
+        ),
+        (100, p99, "5 ms"),
+    ] {
+        let mut result = result(Some(900.0));
+        result["groups"][0]["app"]["completed"] = json!(count);
+        result["groups"][0]["app"]["completion_ms"]["p50"] = json!(700.0);
+        result["queues"][0]["packets"] = json!(count);
+        result["queues"][0]["delay_ms"] = json!({ "p99": 5.0 });
+        let judged = fit(text).unwrap().judge(&[(1, result)]);
+        assert_eq!(
+            (judged.is_met, &*judged.found),
+            (found.ends_with("ms"), found)
+        );
+    }
+}
+
+#[test]
+fn an_expectation_is_about_the_scenarios_that_its_place_names() {
+    let table = "
+        link.rate == 40mbit                             |
+        link.rate == 0.04gbit over mean                 |
+        link.rate > 9mbit and not link.rate > 50mbit    |
+        link.queue.kind in ['pie', 'dualpi2']           |
+        group.down-1.rtt <= 20ms                        |
+        group.web.app.size == 100kB                     |
+        link.queue.any_ect == false                     |
+        link.rate == 4mbit                              | link.rate is 40mbit
+        link.rat == 4mbit                               | the scenario has no link.rat; did you mean link.rate?
+        link.rate                                       | compares nothing
+        link.rate ==                                    | where: at character 13";
+    let scenario = Scenario::parse(TEXT).unwrap();
+    for [place, why] in rows(table) {
+        let read = Expectation::read(&format!("jain > 0 where {place}"));
+        let about = read.map_err(|why| why.to_string());
+        let about = about.and_then(|one| one.is_about(&scenario).map_err(|why| why.to_string()));
+        let found = about.err().unwrap_or_default();
+        assert!(
+            found.starts_with(why) && found.is_empty() == why.is_empty(),
+            "{place}: {found}"
+        );
+    }
+}
+
+#[test]
+fn every_figure_that_is_listed_can_be_named() {
+    let scenario = Scenario::parse(TEXT).unwrap();
+    for names in [Names::of(&scenario), Names::of_program(&scenario)] {
+        let listed = names.list(&[result(Some(1840.0)), result(None)]);
+        let full = listed.iter().map(|one| names.find(&one[0]).unwrap().0);
+        let full: std::collections::BTreeSet<String> = full.collect();
+        assert!(
+            full.len() == listed.len() && listed.len() > 100,
+            "none comes twice"
+        );
+        let p90 = ["group.web.completion_ms.p90", "1 840 ms, -"].map(str::to_owned);
+        assert!(listed.contains(&p90), "{listed:?}");
+    }
+}
+
+#[test]
 fn what_results_cannot_have_is_refused_with_what_was_meant() {
     let table = "
         group.web.completoin_ms.p90 < 1s       | at character 1: there is no figure group.web.completoin_ms.p90; did you mean group.web.completion_ms.p90?
@@ -181,6 +257,8 @@ fn a_program_has_directions_and_several_links_have_names() {
         ("down.l4s.delay_ms.p99", "queue.l4s.delay_ms.p99"),
         ("down.lost_percent", "down.lost_percent"),
         ("program.seconds", "program.seconds"),
+        ("felt.longer_ms_p99", "felt.longer_ms_p99"),
+        ("felt.classic.one_way_ms_up", "felt.classic.one_way_ms_up"),
     ] {
         assert_eq!(names.find(name).unwrap().0, full);
     }

@@ -28,7 +28,7 @@ impl Kind {
     }
 
     /// In words, with the units that fit.
-    fn words(self) -> &'static str {
+    pub(super) fn words(self) -> &'static str {
         match self {
             Self::Time(_) => "a time: write s, ms or us",
             Self::Rate => "a rate: write bit, kbit, mbit or gbit",
@@ -41,13 +41,11 @@ impl Kind {
     }
 }
 
-/// A value with its unit, as a number of a figure of this kind.
-fn quantity(text: &str, at: usize, kind: Option<Kind>) -> Result<f64, SyntaxError> {
-    let found = if let Some(percent) = text.strip_suffix('%') {
-        percent
-            .parse::<f64>()
-            .ok()
-            .map(|percent| (percent / 100.0, Kind::Share))
+/// A value with its unit, as a number and what it is of.
+pub(super) fn measured(text: &str) -> Option<(f64, Kind)> {
+    if let Some(percent) = text.strip_suffix('%') {
+        let percent = percent.parse::<f64>().ok();
+        percent.map(|percent| (percent / 100.0, Kind::Share))
     } else if let Ok(time) = notation::time(text) {
         Some((time.as_nanos() as f64 / 1e9, Kind::Time(1.0)))
     } else if let Ok(rate) = notation::rate(text) {
@@ -55,7 +53,12 @@ fn quantity(text: &str, at: usize, kind: Option<Kind>) -> Result<f64, SyntaxErro
     } else {
         let bytes = notation::bytes(text).ok();
         bytes.map(|bytes| (bytes.get() as f64, Kind::Bytes))
-    };
+    }
+}
+
+/// A value with its unit, as a number of a figure of this kind.
+fn quantity(text: &str, at: usize, kind: Option<Kind>) -> Result<f64, SyntaxError> {
+    let found = measured(text);
     match (found, kind) {
         (None, _) => Err(SyntaxError::new(
             at,

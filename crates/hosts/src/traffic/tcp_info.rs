@@ -20,6 +20,10 @@ const HAS_ECN: u8 = 8;
 /// The word of `counts` whose lower half is `tcpi_total_rto` (Linux 6.7).
 const TOTAL_RTO: usize = 6;
 
+/// The word of `words` with `tcpi_unacked`, and that of `last_words` with `tcpi_notsent_bytes`.
+const UNACKED: usize = 4;
+const NOT_SENT: usize = 2;
+
 /// The beginning of the kernel's structure, as far as `tcpi_received_ce_bytes` (Linux 6.18).
 #[repr(C)]
 #[derive(Default)]
@@ -144,6 +148,12 @@ impl TcpInfo {
     /// Bytes that a receiver reads in an RTT, as the kernel measures them to size its window.
     pub(super) fn received_per_rtt(socket: impl AsFd) -> io::Result<u64> {
         Ok(u64::from(Raw::of(socket)?.rcv_space))
+    }
+
+    /// Whether the other end has acknowledged all that was written to a connection, or the connection is gone.
+    pub fn is_delivered(socket: impl AsFd) -> bool {
+        let waits = |raw: Raw| raw.words[UNACKED] > 0 || raw.last_words[NOT_SENT] > 0;
+        !Raw::of(socket).is_ok_and(|raw| raw.bytes[0] != CLOSED && waits(raw))
     }
 
     /// Asks the kernel. Fails with `EINVAL` or `ENOPROTOOPT` if `socket` is not TCP.

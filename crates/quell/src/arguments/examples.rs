@@ -140,6 +140,11 @@ Examples:
   quell new access -o mine.toml && quell run mine.toml
   quell new satellite | quell run -";
 
+pub(crate) const EXPLAIN: &str = "\
+Examples:
+  quell explain --figures FILE
+  quell explain --figures results/one | grep delay";
+
 pub(crate) const KEYS: &str = "\
 Examples:
   quell keys

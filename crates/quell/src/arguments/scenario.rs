@@ -8,8 +8,12 @@ use super::queue_lists::one_queue;
 use super::world::LIVE;
 
 /// Changes to the scenario file.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(crate) struct Changes {
+    /// Take the link, and the base RTT of every group, from a profile, such as dsl or 3g (quell profiles lists them); other options
+    /// change single values
+    #[arg(long, value_name = "NAME")]
+    pub(crate) profile: Option<String>,
     /// Change a value: link.rate=20mbit, group.l4s.count=10, link.queue.target=5ms
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) sets: Vec<String>,

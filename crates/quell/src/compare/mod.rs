@@ -64,6 +64,11 @@ pub(crate) fn compare(arguments: &Compare, page: &mut Page) -> Result<(), Failur
             .fit(&arguments.file, &case.loaded.scenario, &case.label, &labels)
     };
     let expected: Vec<_> = cases.iter().map(fit).collect::<Result<_, _>>()?;
+    let places: Vec<_> = cases
+        .iter()
+        .map(|case| (&*case.label, &case.loaded.scenario))
+        .collect();
+    arguments.expected.check_places(&places)?;
     let started = Instant::now();
     let ran = side_by_side::run(&cases, &arguments.jobs, arguments.out.as_ref())?;
     if arguments.json {

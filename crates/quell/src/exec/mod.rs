@@ -5,7 +5,7 @@
 
 pub(crate) mod arguments;
 mod failure;
-mod figures;
+pub(crate) mod figures;
 mod page;
 pub(crate) mod text;
 mod virtual_run;
@@ -463,7 +463,8 @@ fn judge(
     if expected.is_empty() {
         return Ok(());
     }
-    let runs = [(outcome.summary.seed, figures(outcome)?)];
+    let summary = serde_json::to_value(&outcome.summary).map_err(Failure::failed)?;
+    let runs = [(outcome.summary.seed, figures(summary, &outcome.exec))];
     let suite = Suite {
         name: outcome.summary.scenario.clone(),
         label: String::new(),

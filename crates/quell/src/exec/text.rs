@@ -48,11 +48,15 @@ pub(crate) fn report(outcome: &Outcome) -> Vec<String> {
         // Whose TCP it is, nobody knows here.
         "attached" => None,
         "relay" => Some(format!(
-            "  TCP   {tcp}, by a relay: {}{}{}{}",
+            "  TCP   {tcp}, by a relay: {}{}{}{}{}{}{}{}",
             counted(relay("connections"), "connection"),
             others(relay("reset"), "reset"),
             others(relay("unreachable"), "unreachable"),
             others(relay("cut"), "cut"),
+            others(relay("turned_away"), "turned away"),
+            others(relay("unanswered"), "left without an answer"),
+            others(relay("delayed"), "begun late"),
+            others(relay("limited"), "limited"),
         )),
         _ => Some(format!("  TCP   {tcp}")),
     });

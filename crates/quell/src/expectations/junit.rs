@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use quell_experiment::expectation::Judged;
+
 use super::Suite;
 
 /// The document.
@@ -10,14 +12,16 @@ pub(super) fn document(suites: &[Suite]) -> String {
     let command = command.collect::<Vec<_>>().join(" ");
     let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n");
     for suite in suites {
-        let failed = |one: &&quell_experiment::expectation::Judged| !one.is_met && one.is_error;
+        let failed = |one: &&Judged| !one.is_met && one.is_error;
+        let warned = |one: &&Judged| !one.is_met && !one.is_error;
         // Writing to a String cannot fail.
         let _ = writeln!(
             out,
-            "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"0\" time=\"{:.3}\">",
+            "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"{}\" time=\"{:.3}\">",
             text(&suite.name),
             suite.judged.len(),
             suite.judged.iter().filter(failed).count(),
+            suite.judged.iter().filter(warned).count(),
             suite.seconds
         );
         for one in &suite.judged {
@@ -33,12 +37,12 @@ pub(super) fn document(suites: &[Suite]) -> String {
             } else {
                 format!(" ({})", one.why)
             };
+            let message = text(&format!("{}{why}", one.found));
             if failed(&one) {
-                let _ = writeln!(
-                    out,
-                    "      <failure message=\"{}\"/>",
-                    text(&format!("{}{why}", one.found))
-                );
+                let _ = writeln!(out, "      <failure message=\"{message}\"/>");
+            } else if warned(&one) {
+                // Readers show what was skipped with its message, and count it as no failure.
+                let _ = writeln!(out, "      <skipped message=\"warning: {message}\"/>");
             }
             let word = if one.is_met { "met" } else { "not met" };
             let _ = writeln!(

@@ -112,27 +112,64 @@ impl Expected {
         let names = Names::of(scenario);
         let mut all = Vec::new();
         for (index, expect) in scenario.expects.iter().enumerate() {
-            let read = Expectation::of(expect).and_then(|one| one.fit(&names));
-            all.push(read.map_err(|why| {
+            let wrong = |why| {
                 let key = format!("expect.{}.that = \"{}\"", index + 1, expect.that);
                 Failure::input(format!("{}: {key}: {why}", file.display()))
-            })?);
+            };
+            let read = Expectation::of(expect).map_err(wrong)?;
+            if read.is_about(scenario).is_ok() {
+                all.push(read.fit(&names).map_err(wrong)?);
+            }
         }
-        all.extend(self.fit_options(&names, label, labels)?);
-        self.check_file(!all.is_empty())?;
+        all.extend(self.fit_options(&names, scenario, label, labels)?);
+        self.check_file(!scenario.expects.is_empty() || self.has_any())?;
         Ok(all)
     }
 
     /// The same of a program behind the link of a scenario, whose own expectations count as little as its groups.
     pub(crate) fn fit_program(&self, scenario: &Scenario) -> Result<Vec<Fitted>, Failure> {
-        let all = self.fit_options(&Names::of_program(scenario), "", &[])?;
-        self.check_file(!all.is_empty())?;
+        let names = Names::of_program(scenario);
+        let all = self.fit_options(&names, scenario, "", &[])?;
+        self.check_places(&[("", scenario)])?;
+        self.check_file(self.has_any())?;
         Ok(all)
+    }
+
+    /// Refuses an option that is about none of these scenarios, each with its label, and says which `[[expect]]` is.
+    pub(crate) fn check_places(&self, all: &[(&str, &Scenario)]) -> Result<(), Failure> {
+        let labels = all.iter().map(|(label, _)| *label);
+        let labels: Vec<&str> = labels.filter(|label| !label.is_empty()).collect();
+        let nowhere = |read: Expectation, of: Option<&str>| {
+            let meant = all
+                .iter()
+                .filter(|(label, _)| of.is_none_or(|of| of == *label));
+            let elsewhere = meant.map(|(_, scenario)| read.is_about(scenario).err());
+            let elsewhere: Option<Vec<_>> = elsewhere.collect();
+            let why = elsewhere?.into_iter().next()?;
+            Some(format!("is about nothing here: {why}"))
+        };
+        for text in &self.expects {
+            let (of, condition) = split(text, &labels)?;
+            let read = Expectation::read(condition).ok();
+            if let Some(why) = read.and_then(|read| nowhere(read, of)) {
+                return Err(Failure::input(format!("--expect '{text}' {why}")));
+            }
+        }
+        // What one scenario leaves out may be about others.
+        let first = all.first().filter(|_| all.len() > 1);
+        for expect in first.iter().flat_map(|(_, scenario)| &scenario.expects) {
+            let read = Expectation::of(expect).ok();
+            if let Some(why) = read.and_then(|read| nowhere(read, None)) {
+                say(&format!("warning: '{}' {why}", expect.that));
+            }
+        }
+        Ok(())
     }
 
     fn fit_options(
         &self,
         names: &Names,
+        scenario: &Scenario,
         label: &str,
         labels: &[&str],
     ) -> Result<Vec<Fitted>, Failure> {
@@ -142,15 +179,17 @@ impl Expected {
             if of.is_some_and(|of| of != label) {
                 continue;
             }
-            let read = Expectation::read(condition).and_then(|one| one.fit(names));
-            all.push(read.map_err(|why| {
-                let queue = if label.is_empty() {
-                    String::new()
-                } else {
-                    format!(" with {label}")
+            let wrong = |why| {
+                let queue = match label {
+                    "" => String::new(),
+                    label => format!(" with {label}"),
                 };
                 Failure::input(format!("--expect '{condition}'{queue}: {why}"))
-            })?);
+            };
+            let read = Expectation::read(condition).map_err(wrong)?;
+            if read.is_about(scenario).is_ok() {
+                all.push(read.fit(names).map_err(wrong)?);
+            }
         }
         Ok(all)
     }

@@ -36,6 +36,7 @@ fn start(loaded: &Loaded, world: World, arguments: &Run, page: &mut Page) -> Res
     let expected = arguments
         .expected
         .fit(&arguments.file, &loaded.scenario, "", &[])?;
+    arguments.expected.check_places(&[("", &loaded.scenario)])?;
     arguments.several.check(loaded).map_err(Failure::input)?;
     let jobs = arguments.jobs.number(world).map_err(Failure::input)?;
     let of_live = [

@@ -131,11 +131,7 @@ fn show(arguments: &Serve) -> Result<Show, Failure> {
 
 /// A scenario for this world, and its text for a page: as a person wrote it, unless it names files, which a page cannot read.
 fn scenario(file: &Path, world: World) -> Result<(Loaded, String), Failure> {
-    let changes = Changes {
-        sets: Vec::new(),
-        seed: None,
-        duration: None,
-    };
+    let changes = Changes::default();
     let loaded = load(file, &changes, Vec::new(), Some(world))?;
     let why = "quell serve runs no programs of a scenario; quell run does, with --world virtual, or with --world live --allow-programs";
     let loaded = without_programs(loaded, why)?;

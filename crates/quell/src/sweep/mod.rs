@@ -97,6 +97,8 @@ fn fit(
         return arguments.expected.check_file(false).map(|()| Vec::new());
     }
     let points = plan.judged().map_err(Failure::run)?;
+    let places: Vec<_> = points.iter().map(|point| ("", &point.scenario)).collect();
+    arguments.expected.check_places(&places)?;
     let fitted = points.into_iter().map(|point| {
         let all = arguments.expected.fit(file, &point.scenario, "", &[])?;
         Ok((point, all))
@@ -113,7 +115,8 @@ fn judge_points(
     page: &mut Page,
 ) -> Result<(), Failure> {
     let stored = sweep::stored(plan, store).map_err(Failure::run)?;
-    let suites = expected.iter().map(|(point, all)| {
+    let about = expected.iter().filter(|(_, all)| !all.is_empty());
+    let suites = about.map(|(point, all)| {
         let summaries = point.cells.iter().filter_map(|(place, seed)| {
             let Some(Stored::Summary(summary)) = stored.get(*place) else {
                 return None;

@@ -4,12 +4,13 @@ use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use quell_fixture::Link;
 use serde_json::Value;
 
 use crate::Case;
-use crate::fixture::{Fake, OTHER, QUELL, SERVER, TRICKLE, read_json};
+use crate::fixture::{Fake, OTHER, QUELL, SERVER, SOURCE, TRICKLE, WHO, read_json};
 use crate::steering::path;
 
 pub(crate) const CASES: &[Case] = &[
@@ -22,7 +23,76 @@ pub(crate) const CASES: &[Case] = &[
         a_link_with_a_name_is_found_changed_and_stopped,
     ),
     ("a_test_in_rust_has_a_link", a_test_in_rust_has_a_link),
+    (
+        "new_connections_are_treated_as_somebody_asks_meanwhile",
+        new_connections_are_treated_as_somebody_asks_meanwhile,
+    ),
 ];
+
+fn new_connections_are_treated_as_somebody_asks_meanwhile(fake: &Fake) {
+    fake.run(|| {
+        let link = Link::start_by(QUELL, &["--rate", "20mbit", "--rtt", "20ms"]).unwrap();
+        let cut = |words: &[&str]| {
+            let mut command = Command::new(QUELL);
+            let command = command.args(["link", "cut", link.name()]).args(words);
+            let output = command.output().unwrap();
+            let said = [output.stdout, output.stderr].concat();
+            (output.status.code(), String::from_utf8(said).unwrap())
+        };
+        let own = std::env::current_exe().unwrap();
+        let play = |port: u16| {
+            let mut command = link.command("timeout");
+            let command = command
+                .arg("3")
+                .arg(&own)
+                .env(crate::clients::ROLE, "connect");
+            let command = command.env(crate::clients::WORDS, format!("{SERVER}:{port}"));
+            let began = Instant::now();
+            let output = command.output().unwrap();
+            let said = String::from_utf8(output.stdout).unwrap().trim().to_owned();
+            (output.status.code(), said, began.elapsed())
+        };
+        let who = || play(WHO);
+        let (_, answer, _) = who();
+        assert!(answer.contains(SERVER), "{answer}");
+
+        let to_who = format!(":{WHO}");
+        let (code, said) = cut(&["refuse", "--to", &to_who]);
+        let expected = ": new connections from now on: refuse\n";
+        assert!(code == Some(0) && said.ends_with(expected), "{said}");
+        assert_eq!(who().1, "ConnectionReset");
+        // Those to elsewhere are none of its business.
+        cut(&["limit=100kB", "--to", &format!("{SERVER}:{SOURCE}")]);
+        assert_eq!(play(SOURCE).1, "ConnectionReset");
+        cut(&["blackhole", "--to", &to_who]);
+        assert_eq!(who().0, Some(124), "nothing comes, and timeout ends it");
+        cut(&["accept"]);
+        assert_eq!(who().1, answer);
+        cut(&["accept-delay=1s"]);
+        let (_, said, took) = who();
+        assert!(
+            said == answer && took >= Duration::from_secs(1),
+            "{said} {took:?}"
+        );
+        assert!(cut(&["refuze"]).1.contains("must be rst, fin or silent"));
+        let (code, said) = cut(&["refuse", "--older", "1s"]);
+        assert!(
+            code == Some(2) && said.contains("which have no age"),
+            "{said}"
+        );
+        let report: Value = serde_json::from_str(&link.finish().unwrap()).unwrap();
+        let counted = ["turned_away", "unanswered", "delayed", "limited"];
+        let counted = counted.map(|name| report["exec"]["relay"][name].as_u64());
+        assert_eq!(counted, [Some(1); 4], "{report}");
+        let mut ended = report["exec"]["connections"].as_array().unwrap().iter();
+        let limited = ended.find(|one| one["end"] == "limit").unwrap();
+        let sum = ["down_bytes", "up_bytes"].map(|name| limited[name].as_u64().unwrap());
+        assert_eq!(sum.iter().sum::<u64>(), 100_000);
+        let made = &report["exec"]["changes"];
+        assert_eq!(made[0]["set"]["new"], format!("refuse to {to_who}"));
+        assert_eq!(made[4]["set"]["new"], "accept-delay=1s");
+    });
+}
 
 /// As a crate's own tests use it.
 fn a_test_in_rust_has_a_link(fake: &Fake) {

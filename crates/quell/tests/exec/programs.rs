@@ -94,7 +94,7 @@ fn what_is_expected_of_a_program_decides_the_exit_code_of_its_success(fake: &Fak
     let met = [
         "down.queue.packets > 100",
         "down.lost_percent < 100%",
-        "up.rate_bps == 1mbit",
+        "up.rate_bps == 1mbit and felt.longer_ms_max > 0 and felt.state != 'unused'",
     ];
     let failed = [
         "program.seconds < 10ms",
@@ -104,7 +104,7 @@ fn what_is_expected_of_a_program_decides_the_exit_code_of_its_success(fake: &Fak
     let expect = |all: [&'static str; 3]| all.map(|one| ["--expect", one]).concat();
     let (code, said) = run(&expect(met), "0");
     assert_eq!(code, Some(0), "{said}");
-    let expected = "expect  met     up.rate_bps == 1mbit: 1 Mbit/s\n";
+    let expected = "expect  met     up.rate_bps == 1mbit and felt.";
     assert!(
         said.contains("20mbit/1mbit 25ms fifo") && said.contains(expected),
         "{said}"
