@@ -335,6 +335,11 @@ fn each_point_of_a_sweep_is_judged_by_its_seeds() {
     fs::write(place.0.path().join("t.toml"), SCENARIO).unwrap();
     let met = place.said("sweep s.toml --expect link.utilisation>50%~where~link.rate==10mbit");
     assert!(met.contains("2 of 2 points are as expected"), "{met}");
+    let key = "[[expect]]\nthat = \"link.utilisation > 50%\"\nwhere = \"link.rate == 10mbit\"\n";
+    fs::write(place.0.path().join("t.toml"), format!("{SCENARIO}{key}")).unwrap();
+    let met = place.said("sweep s.toml");
+    assert!(met.contains("2 of 2 points are as expected"), "{met}");
+    fs::write(place.0.path().join("t.toml"), SCENARIO).unwrap();
     let output = place.output("sweep s.toml --expect queue.queue.dely~<~1ms --store new");
     assert_eq!(output.status.code(), Some(2));
     assert!(!place.0.path().join("new").exists(), "nothing starts");

@@ -26,6 +26,8 @@ keys! {
         that: String = { default: Required, domain: Domain::Text, example: r#"that = "group.web.completion_ms.p90 < 1s""#, }
         /// For which result of several seeds. each: for that of every seed. worst: the same, reported by the worst one. mean, median: for those of the figures.
         over: &'static str = { default: Is("each"), domain: Domain::Value(D::Word(OVER)), example: r#"over = "mean""#, }
+        /// A condition on keys of the scenario: which points of a sweep, or queues side by side, it is about.
+        place: String = { name: "where", default: Is(""), domain: Domain::Text, example: r#"where = "link.rate == 10mbit""#, }
         /// Its reason.
         why: String = { default: Is(""), domain: Domain::Text, example: r#"why = "the page is usable""#, }
         /// What follows if it does not hold. error: exit code 3. warn: only a line.
@@ -55,6 +57,7 @@ pub(super) fn read(reader: &mut Reader, node: &Node) -> Option<Vec<Expect>> {
         let read = Expect::finish(Expect::draft(reader, &view));
         for (key, text) in [
             ("that", read.as_ref().map(|read| &read.that)),
+            ("where", read.as_ref().map(|read| &read.place)),
             ("why", read.as_ref().map(|read| &read.why)),
         ] {
             let is_missing = key == "that" && text.is_some_and(|text| text.trim().is_empty());
@@ -76,7 +79,7 @@ mod tests {
 
     #[test]
     fn an_expectation_is_held_as_written_and_changes_no_result() {
-        let expects = "[[expect]]\nthat = \"link.utilisation > 90%\"\nover = \"mean\"\nwhy = \"it is full\"\n[[expect]]\nthat = \"jain > 0\"\nlevel = \"warn\"\n";
+        let expects = "[[expect]]\nthat = \"link.utilisation > 90%\"\nover = \"mean\"\nwhy = \"it is full\"\n[[expect]]\nthat = \"jain > 0\"\nlevel = \"warn\"\nwhere = \"link.rate == 4mbit\"\n";
         let plain = Scenario::parse(TEXT).unwrap();
         assert!(plain.expects.is_empty() && !plain.to_toml().contains("expect"));
         let scenario = Scenario::parse(&format!("{TEXT}{expects}")).unwrap();
@@ -88,6 +91,10 @@ mod tests {
             ("link.utilisation > 90%", "mean", "it is full", "error")
         );
         assert_eq!((fair.over, fair.level), ("each", "warn"));
+        assert_eq!(
+            (full.place.as_str(), fair.place.as_str()),
+            ("", "link.rate == 4mbit")
+        );
         assert_eq!(Scenario::parse(&scenario.to_toml()).unwrap(), scenario);
         assert_eq!(scenario.canonical(), plain.canonical());
     }

@@ -135,7 +135,11 @@ impl Expectation {
     pub fn of(expect: &Expect) -> Result<Self, ExpectationError> {
         let over = Over::of(expect.over).unwrap_or(Over::Each);
         let is_error = expect.level == LEVELS[0];
-        Self::new(&expect.that, over, &expect.why, is_error)
+        let text = match expect.place.as_str() {
+            "" => expect.that.clone(),
+            place => format!("{}{WHERE}{place}", expect.that),
+        };
+        Self::new(&text, over, &expect.why, is_error)
     }
 
     fn new(text: &str, over: Over, why: &str, is_error: bool) -> Result<Self, ExpectationError> {
