@@ -281,6 +281,9 @@ impl Guest {
                 (seen, moved) = (now, Instant::now());
                 machine.has_begun();
                 progress(now);
+            } else if program.is_some() {
+                // What it prints is shown while it computes, too.
+                progress(seen);
             }
             if stop.load(Ordering::Relaxed) && asked.is_none() {
                 control.ask_to_stop()?;

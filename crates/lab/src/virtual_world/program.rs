@@ -11,11 +11,12 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use quell_kernel::held::Held;
+use quell_link::become_realtime;
 use quell_units::{Bytes, Time};
 use rustix::fs::{CWD, FileType, Mode, OFlags, makedev, mknodat};
 use rustix::mount::{MountFlags, mount};
@@ -88,6 +89,7 @@ pub fn run_program(
             name,
             file: None,
             output,
+            stop,
         })
         .collect();
     let mut program = program.clone();
@@ -125,6 +127,8 @@ struct Copy<'a> {
     name: &'static str,
     file: Option<File>,
     output: &'a mut dyn Write,
+    /// Asks the guest to end.
+    stop: &'a AtomicBool,
 }
 
 impl Copy<'_> {
@@ -138,9 +142,13 @@ impl Copy<'_> {
         let Some(Ok(1..)) = self.file.as_mut().map(|file| file.read_to_end(&mut bytes)) else {
             return;
         };
-        // A reader that has gone is no error.
-        let _ = self.output.write_all(&bytes);
-        let _ = self.output.flush();
+        let written = self.output.write_all(&bytes);
+        if let Err(error) = written.and_then(|()| self.output.flush())
+            && error.kind() == io::ErrorKind::BrokenPipe
+        {
+            // Nobody reads any more, of which no signal tells a program in a guest.
+            self.stop.store(true, Ordering::Relaxed);
+        }
     }
 }
 
@@ -224,7 +232,11 @@ type Copier = JoinHandle<io::Result<u64>>;
 fn output(path: &Path) -> io::Result<(PipeWriter, Copier)> {
     let mut file = File::create_new(path)?;
     let (mut reader, writer) = io::pipe()?;
-    let copy = move || io::copy(&mut reader, &mut file);
+    let copy = move || {
+        // It runs when there is something, also while the program computes for ever.
+        become_realtime(1)?;
+        io::copy(&mut reader, &mut file)
+    };
     Ok((writer, thread::Builder::new().spawn(copy)?))
 }
 

@@ -172,12 +172,13 @@ fn a_program_that_computes_takes_no_time_and_ends_at_once_when_asked() {
         .unwrap();
     let nanoseconds: u64 = text(&took.stdout).trim().parse().unwrap();
     assert!(nanoseconds < 100_000, "{nanoseconds}");
-    let spin = ["--", "sh", "-c", "while :; do :; done"];
+    let spin = ["--", "sh", "-c", "echo begun; while :; do :; done"];
     let output = command(&stage, &[&["--guest-timeout", "1s"], &spin[..]].concat())
         .output()
         .unwrap();
     let errors = text(&output.stderr);
     assert_eq!(output.status.code(), Some(125), "{errors}");
+    assert_eq!(text(&output.stdout), "begun\n");
     assert_eq!(errors.lines().count(), 1, "{errors}");
     for part in [
         "clock stopped at 0s for 1 s",
@@ -206,6 +207,16 @@ fn a_program_that_computes_takes_no_time_and_ends_at_once_when_asked() {
         .unwrap();
     let _open = reading.stdin.take();
     interrupted(reading);
+    // Nobody reads what it prints any more.
+    let mut printing = command(&stage, &["--", "yes"]).spawn().unwrap();
+    drop(printing.stdout.take());
+    let began = Instant::now();
+    assert!(!printing.wait().unwrap().success());
+    assert!(
+        began.elapsed() < Duration::from_secs(10),
+        "{:?}",
+        began.elapsed()
+    );
 }
 
 /// Answers each datagram with the code point that it came with, and prints that.
