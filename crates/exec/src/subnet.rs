@@ -5,6 +5,7 @@
 
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::path::Path;
 
 use crate::error::{Doing as _, Error, Result};
 
@@ -95,6 +96,11 @@ impl Subnet {
 /// Whether this host has a default route for IPv6.
 pub fn has_ipv6() -> bool {
     fs::read_to_string("/proc/net/ipv6_route").is_ok_and(|text| text.lines().any(is_default_route))
+}
+
+/// Whether the kernel of this host has IPv6 at all.
+pub fn knows_ipv6() -> bool {
+    Path::new("/proc/net/if_inet6").exists()
 }
 
 /// A line of /proc/net/ipv6_route: destination, its prefix, four more, metric, two counters, flags, interface.

@@ -61,6 +61,8 @@ pub struct MachineConfig {
     pub launcher: (PathBuf, Vec<String>),
     /// The arguments of the kernel.
     pub arguments: Arguments,
+    /// Whether it has the standard input of this process, for what reads the device `quell_input` inside.
+    pub input: bool,
     /// Takes the kernel's messages; must not exist.
     pub log: PathBuf,
 }
@@ -110,7 +112,10 @@ impl Machine {
             .env_clear()
             .env("TMPDIR", memory.folder().named())
             .current_dir(&config.arguments.folder)
-            .stdin(Stdio::null())
+            .stdin(match config.input {
+                true => Stdio::inherit(),
+                false => Stdio::null(),
+            })
             .stdout(messages)
             .stderr(log)
             .spawn()
@@ -171,6 +176,14 @@ impl Machine {
     /// Processor time and memory that it had used when [`Machine::ended`] was last called.
     pub fn usage(&self) -> Usage {
         self.usage
+    }
+
+    /// Whether it, and everything in it, waits for standard input: it reads descriptor 0 (proc(5), `/proc/pid/syscall`). False where the host
+    /// does not tell.
+    pub fn waits_for_input(&self) -> bool {
+        let call = std::fs::read_to_string(format!("/proc/{}/syscall", self.child.id()));
+        let reads = format!("{} 0x0 ", libc::SYS_read);
+        call.is_ok_and(|call| call.starts_with(&reads))
     }
 
     /// Why the kernel ended although nobody inside asked for it, from its messages.

@@ -1,5 +1,5 @@
-//! quell's own files of a kernel: the congestion controls Prague, BBR v2 and v3, Compound (`bpf/kernel`, over `bpf/core`), and the time of day
-//! of a guest.
+//! quell's own files of a kernel: the congestion controls Prague, BBR v2 and v3, Compound (`bpf/kernel`, over `bpf/core`), the time of day
+//! and the input of a guest.
 //!
 //! They are added to a source that quell has unpacked itself, never to a tree of the user.
 
@@ -40,6 +40,7 @@ const FILES: &[(&str, &str)] = files! {
     "quell_bbr3.c" = "kernel/quell_bbr3.c",
     "quell_clock.c" = "kernel/quell_clock.c",
     "quell_compound.c" = "kernel/quell_compound.c",
+    "quell_input.c" = "kernel/quell_input.c",
     "quell_kernel.h" = "kernel/quell_kernel.h",
     "quell_prague.c" = "kernel/quell_prague.c",
     "core/bbr.h" = "core/bbr.h",

@@ -67,6 +67,12 @@ impl Kernel {
         controls::controls(&fs::read_to_string(self.config()).ok()?)
     }
 
+    /// Whether programs in it can read the standard input of the host; an earlier quell, and a tree of the user's, has no device for it.
+    pub fn has_input(&self) -> bool {
+        let config = fs::read_to_string(self.config());
+        config.is_ok_and(|text| text.lines().any(|line| line == "CONFIG_QUELL_INPUT=y"))
+    }
+
     /// Checks that it may be started: nobody else could have replaced it, and it has not changed since it was put into the store. A
     /// kernel of an earlier version of quell has no SHA-256, and is judged by its owner and mode alone.
     ///

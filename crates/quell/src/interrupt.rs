@@ -99,7 +99,7 @@ impl Interrupt {
     }
 
     /// The signal that has come.
-    fn signal(&self) -> Option<i32> {
+    pub(crate) fn signal(&self) -> Option<i32> {
         let signal = i32::try_from(self.signal.load(Ordering::Relaxed));
         signal.ok().filter(|&signal| signal != 0)
     }

@@ -119,11 +119,13 @@ pub fn replay(
             memory: LEAST_MEMORY,
             clock: CLOCK,
             seccomp: kernel.facts.seccomp,
+            ipv6: false,
             narrow_registers: must_be_narrow(&kernel.facts.version),
             folder: folder.path().to_owned(),
             init: PROGRAM.to_owned(),
             init_arguments: vec![GUEST.to_owned(), FOLDER.to_owned()],
         },
+        input: false,
         log: file(LOG),
     })?;
     let began = Instant::now();

@@ -226,6 +226,9 @@ fn environment(config: &Config, subnet: Subnet, ipv6: bool) -> Vec<(String, Stri
         ("QUELL_FAR".to_owned(), subnet.far()[0].to_string()),
         ("QUELL_DEPTH".to_owned(), (config.depth + 1).to_string()),
     ];
+    if ipv6 {
+        variables.push(("QUELL_FAR6".to_owned(), subnet.far()[1].to_string()));
+    }
     if config.net.stands_for_host() && config.loopback != Loopback::Closed {
         variables.push(("QUELL_HOST".to_owned(), subnet.host()[0].to_string()));
         if ipv6 {

@@ -25,6 +25,8 @@ pub struct Arguments {
     pub clock: u64,
     /// Whether it knows a faster way than ptrace(2) to run processes (`seccomp=`, Linux 6.16 and later).
     pub seccomp: bool,
+    /// Whether it has IPv6, where it was built with it. Without, no namespace starts it up for nothing.
+    pub ipv6: bool,
     /// Whether processes inside keep only the SSE part of their vector registers; see [`super::registers`].
     pub narrow_registers: bool,
     /// The folder of this machine: absolute and plain. The kernel is started in it, and its own files go there too.
@@ -62,6 +64,9 @@ impl Arguments {
         if self.seccomp {
             list.push("seccomp=auto".to_owned());
         }
+        if !self.ipv6 {
+            list.push("ipv6.disable=1".to_owned());
+        }
         if self.narrow_registers {
             list.push(NARROW_LIBRARY.to_owned());
         }
@@ -94,6 +99,7 @@ mod tests {
             memory: 200_000_000,
             clock: 5,
             seccomp: true,
+            ipv6: false,
             narrow_registers: false,
             folder: folder.into(),
             init: "init".to_owned(),
@@ -120,6 +126,12 @@ mod tests {
                 .iter()
                 .any(|word| word.starts_with("seccomp"))
         );
+        let with_ipv6 = Arguments {
+            ipv6: true,
+            ..arguments("/tmp/x")
+        };
+        let off = "ipv6.disable=1".to_owned();
+        assert!(list.contains(&off) && !with_ipv6.list().unwrap().contains(&off));
     }
 
     #[test]

@@ -23,7 +23,7 @@ use rustix::process::geteuid;
 use super::control::{self, Control};
 use super::guest_files::{KEPT, MEMORY_FILES};
 use super::memory::guest_memory;
-use super::task::{Done, End, Task};
+use super::task::{Done, End, GuestProgram, Task};
 use super::user;
 use crate::guest_day::{self, GuestDay};
 use crate::job::Order;
@@ -43,6 +43,8 @@ pub(super) const GUEST_KERNEL: &str = "guest-kernel";
 const LOOK: Duration = Duration::from_millis(4);
 /// The longest time that a guest may take to end when it was asked to.
 const FAREWELL: Duration = Duration::from_secs(20);
+/// The same for one whose clock stands still because a program computes, or waits for input.
+const STILL: Duration = Duration::from_secs(1);
 
 /// A kernel, ready to run scenarios.
 #[derive(Debug)]
@@ -174,6 +176,7 @@ impl Guest {
             GuestUserChoice::Caller => None,
         };
         task.user = user;
+        let program = task.program.clone();
         let user = match user {
             Some(id) => {
                 task.results = control.path_of_results();
@@ -209,15 +212,17 @@ impl Guest {
                 memory: task.memory,
                 clock: guest_day::START.as_nanos() as u64,
                 seccomp: self.kernel.facts.seccomp,
+                ipv6: program.as_ref().is_some_and(|program| program.ipv6),
                 narrow_registers: must_be_narrow(&self.kernel.facts.version),
                 folder: control.path().to_owned(),
                 init: control::PROGRAM.to_owned(),
                 init_arguments: vec![GUEST.to_owned(), FOLDER.to_owned()],
             },
+            input: program.as_ref().is_some_and(|program| program.input),
             log: held.path().join(KERNEL_LOG),
         })
         .map_err(broken)?;
-        let watched = self.watch(&mut machine, &control, progress, stop);
+        let watched = self.watch(&mut machine, &control, program.as_ref(), progress, stop);
         if taken_back {
             machine.kill();
             user::take_back(held).map_err(|error| RunError::Failed(error.to_string()))?;
@@ -258,11 +263,12 @@ impl Guest {
         done.map(|(done, _)| done.kernel.release)
     }
 
-    /// Waits until the guest has ended. A guest whose time stands still is killed.
+    /// Waits until the guest, in which `program` runs, has ended. A guest whose time stands still is killed, unless it waits for input.
     fn watch(
         &self,
         machine: &mut Machine,
         control: &Control,
+        program: Option<&GuestProgram>,
         progress: &mut dyn FnMut(Time),
         stop: &AtomicBool,
     ) -> Result<(), RunError> {
@@ -275,24 +281,36 @@ impl Guest {
                 (seen, moved) = (now, Instant::now());
                 machine.has_begun();
                 progress(now);
+            } else if program.is_some() {
+                // What it prints is shown while it computes, too.
+                progress(seen);
             }
             if stop.load(Ordering::Relaxed) && asked.is_none() {
                 control.ask_to_stop()?;
                 asked = Some(Instant::now());
             }
-            let late = asked.is_some_and(|asked| asked.elapsed() > FAREWELL);
+            let still = asked.is_some() && program.is_some() && moved.elapsed() > STILL;
+            let late = still || asked.is_some_and(|asked| asked.elapsed() > FAREWELL);
+            if asked.is_none()
+                && program.is_some_and(|program| program.input)
+                && machine.waits_for_input()
+            {
+                moved = Instant::now();
+            }
             if late || moved.elapsed() > self.options.patience {
                 machine.kill();
-                let said = machine.explain().to_string();
-                let why = if late {
-                    "the guest did not end when it was asked to".to_owned()
-                } else {
-                    format!(
-                        "the guest's clock stopped at {seen} for {} s (--guest-timeout)",
-                        self.options.patience.as_secs()
-                    )
-                };
-                return Err(RunError::Failed(format!("{why}\n{said}")));
+                let patience = self.options.patience.as_secs();
+                let stopped = format!("the guest's clock stopped at {seen} for {patience} s");
+                return Err(RunError::Failed(match (program, late) {
+                    (Some(program), _) => program.killed((!late).then_some(&stopped)),
+                    (None, true) => format!(
+                        "the guest did not end when it was asked to\n{}",
+                        machine.explain()
+                    ),
+                    (None, false) => {
+                        format!("{stopped} (--guest-timeout)\n{}", machine.explain())
+                    }
+                }));
             }
         }
         Ok(())

@@ -1,21 +1,25 @@
 //! A program in a guest, as its only task: both halves.
 //!
 //! The guest sees the host's files, so this is a program of the host. It is root in the guest and has the guest's network, which
-//! is empty; its clock stops while it computes. What it prints goes to two files of the folder, which the host shows as they grow.
+//! is empty; its clock stops while it computes. What it prints goes to two files of the folder, which the host shows as they grow; what
+//! it reads from standard input comes from the host, while time stands still.
 //! What it writes goes to the guest's memory, so that it needs no right over files of the host, and is copied to the folder at the end.
 
-use std::fs::File;
-use std::io::{self, Read as _, Write};
+use std::fs::{self, File};
+use std::io::{self, PipeWriter, Read as _, Write};
+use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::atomic::AtomicBool;
-use std::thread;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use quell_kernel::held::Held;
+use quell_link::become_realtime;
 use quell_units::{Bytes, Time};
-use rustix::fs::OFlags;
+use rustix::fs::{CWD, FileType, Mode, OFlags, makedev, mknodat};
+use rustix::mount::{MountFlags, mount};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::control::Control;
@@ -33,6 +37,15 @@ const LOOK: Duration = Duration::from_millis(5);
 /// From asking the program to end until it is killed, in the guest's time.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// From a program's end until its output counts as whole although somebody may still print, in the guest's time.
+const LEFT: Duration = Duration::from_secs(1);
+/// A home in the guest's memory.
+const HOME: &str = "/dev/shm/home";
+/// The device of the standard input, in the guest's memory.
+const INPUT: &str = "/dev/shm/quell-input";
+/// Major number of miscellaneous devices (include/uapi/linux/major.h).
+const MISCELLANEOUS: u32 = 10;
+
 /// The variable that tells a program in which folder is kept what it writes.
 pub const FOLDER: &str = "QUELL_GUEST_FOLDER";
 /// The variable that tells a program on which day the guest's clock began.
@@ -47,6 +60,8 @@ pub struct GuestProgramEnd {
     pub kernel: String,
     /// The day on which it began.
     pub day: GuestDay,
+    /// The kernel by its name, if it could not give the program the standard input that there was.
+    pub without_input: Option<String>,
 }
 
 /// Runs a program in a guest of its own, and copies what it prints to `outputs` while it runs. What it has kept is in `folder` when it
@@ -74,8 +89,12 @@ pub fn run_program(
             name,
             file: None,
             output,
+            stop,
         })
         .collect();
+    let mut program = program.clone();
+    let without_input = program.input && !guest.kernel.has_input();
+    program.input &= !without_input;
     let mut copy = || copies.iter_mut().for_each(Copy::go_on);
     let task = Task {
         scenario: None,
@@ -98,6 +117,7 @@ pub fn run_program(
         code: done.code.unwrap_or_default(),
         kernel: done.kernel.release,
         day,
+        without_input: without_input.then(|| guest.kernel.name.clone()),
     })
 }
 
@@ -107,6 +127,8 @@ struct Copy<'a> {
     name: &'static str,
     file: Option<File>,
     output: &'a mut dyn Write,
+    /// Asks the guest to end.
+    stop: &'a AtomicBool,
 }
 
 impl Copy<'_> {
@@ -120,9 +142,13 @@ impl Copy<'_> {
         let Some(Ok(1..)) = self.file.as_mut().map(|file| file.read_to_end(&mut bytes)) else {
             return;
         };
-        // A reader that has gone is no error.
-        let _ = self.output.write_all(&bytes);
-        let _ = self.output.flush();
+        let written = self.output.write_all(&bytes);
+        if let Err(error) = written.and_then(|()| self.output.flush())
+            && error.kind() == io::ErrorKind::BrokenPipe
+        {
+            // Nobody reads any more, of which no signal tells a program in a guest.
+            self.stop.store(true, Ordering::Relaxed);
+        }
     }
 }
 
@@ -134,7 +160,20 @@ pub(super) fn carry_out(
     control: &Control,
 ) -> io::Result<u8> {
     give_memory_to_files()?;
-    let [stdout, stderr] = OUTPUTS.map(|name| File::create_new(folder.join(name)));
+    // A kernel without terminals has no such file system.
+    let _ = mount(
+        "devpts",
+        "/dev/pts",
+        "devpts",
+        MountFlags::empty(),
+        c"ptmxmode=0666",
+    );
+    let input = match program.input {
+        true => Stdio::from(input()?),
+        false => Stdio::null(),
+    };
+    let [stdout, stderr] = OUTPUTS.map(|name| output(&folder.join(name)));
+    let ((stdout, copy), (stderr, other)) = (stdout?, stderr?);
     // By its own path this program may lie where the guest's kernel does not come.
     let mut command = Command::new("/proc/self/exe");
     command
@@ -143,18 +182,78 @@ pub(super) fn carry_out(
         .env_clear()
         .envs(program.variables.iter().cloned())
         .env("TMPDIR", MEMORY_FILES)
+        .envs(home(&program.variables)?)
         .env(FOLDER, KEPT)
         .env(DAY, day.to_string())
-        .stdin(Stdio::null())
-        .stdout(stdout?)
-        .stderr(stderr?)
+        .stdin(input)
+        .stdout(stdout)
+        .stderr(stderr)
         .process_group(0);
     let child = command.spawn()?;
+    // With it go this process's own ends of the pipes.
+    drop(command);
     let status = wait(child, control)?;
+    finish([copy, other])?;
     copy_all(Path::new(KEPT), folder)?;
     let code = status.code();
     let code = code.or_else(|| status.signal().map(|signal| 128 + signal));
     Ok(u8::try_from(code.unwrap_or(255)).unwrap_or(255))
+}
+
+/// Another home, which is empty, where the kernel may not read that of the caller, as root's.
+fn home(variables: &[(String, String)]) -> io::Result<Option<(&'static str, &'static str)>> {
+    let home = variables.iter().find(|(name, _)| name == "HOME");
+    if home.is_none_or(|(_, home)| fs::read_dir(home).is_ok()) {
+        return Ok(None);
+    }
+    fs::create_dir(HOME)?;
+    fs::set_permissions(HOME, fs::Permissions::from_mode(0o777))?;
+    Ok(Some(("HOME", HOME)))
+}
+
+/// The standard input of the host.
+fn input() -> io::Result<File> {
+    let numbers = fs::read_to_string("/sys/class/misc/quell_input/dev")?;
+    let minor = numbers.trim().rsplit(':').next().map(str::parse);
+    let minor = minor
+        .and_then(Result::ok)
+        .ok_or(io::ErrorKind::InvalidData)?;
+    let device = makedev(MISCELLANEOUS, minor);
+    mknodat(CWD, INPUT, FileType::CharacterDevice, Mode::empty(), device)?;
+    // Any program may open what it got: as /dev/stdin.
+    fs::set_permissions(INPUT, fs::Permissions::from_mode(0o444))?;
+    File::open(INPUT)
+}
+
+/// Who copies what a program prints.
+type Copier = JoinHandle<io::Result<u64>>;
+
+/// A pipe, which whoever prints may open again as /dev/stdout, other than a file of the host; and who copies from it to the file at `path`.
+fn output(path: &Path) -> io::Result<(PipeWriter, Copier)> {
+    let mut file = File::create_new(path)?;
+    let (mut reader, writer) = io::pipe()?;
+    let copy = move || {
+        // It runs when there is something, also while the program computes for ever.
+        become_realtime(1)?;
+        io::copy(&mut reader, &mut file)
+    };
+    Ok((writer, thread::Builder::new().spawn(copy)?))
+}
+
+/// Waits until everything is copied. A process that was left behind, and holds the pipe open, is not waited for.
+fn finish(copiers: [Copier; 2]) -> io::Result<()> {
+    let began = Instant::now();
+    for copier in copiers {
+        while !copier.is_finished() && began.elapsed() < LEFT {
+            thread::sleep(LOOK);
+        }
+        if copier.is_finished() {
+            copier
+                .join()
+                .map_err(|_| io::Error::other("a thread panicked"))??;
+        }
+    }
+    Ok(())
 }
 
 /// Waits for its end, and asks for it when the host does.

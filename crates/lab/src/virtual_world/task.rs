@@ -20,6 +20,28 @@ pub struct GuestProgram {
     pub variables: Vec<(String, String)>,
     /// Files that it needs.
     pub reaches: Vec<PathBuf>,
+    /// What people know it by.
+    pub name: String,
+    /// Whether it reads the standard input of this process; without, it finds the end of a file at once.
+    pub input: bool,
+    /// Whether its guest has IPv6, if the kernel knows it.
+    pub ipv6: bool,
+}
+
+impl GuestProgram {
+    /// What to say where its guest was killed: because the clock `stopped`, or because somebody asked for the end.
+    pub(super) fn killed(&self, stopped: Option<&String>) -> String {
+        let name = &self.name;
+        match stopped {
+            Some(stopped) => format!(
+                "{stopped}: {name}, or what it started, computes without a pause. Work takes no time in a guest, so a loop that waits without \
+                 sleeping never ends; --guest-timeout 10m gives a long computation more, --world live runs it in real time"
+            ),
+            None => format!(
+                "{name} was killed: it computed, or waited for input, and no guest can be asked to end then; what was measured is lost"
+            ),
+        }
+    }
 }
 
 /// The task of the guest.

@@ -20,8 +20,14 @@ pub(crate) struct ExecFailure {
 impl ExecFailure {
     /// quell itself has failed.
     pub(crate) fn own(why: impl Into<Cause>) -> Self {
+        Self::own_or_by(None, why)
+    }
+
+    /// quell itself has failed, or been ended by `signal`.
+    pub(crate) fn own_or_by(signal: Option<i32>, why: impl Into<Cause>) -> Self {
+        let code = signal.and_then(|signal| u8::try_from(128 + signal).ok());
         Self {
-            code: OWN_FAILURE,
+            code: code.unwrap_or(OWN_FAILURE),
             why: why.into(),
         }
     }

@@ -343,8 +343,8 @@ fn config(
             Some(ports) => Loopback::Ports(ports.to_vec()),
         },
         doors,
-        // The guest's kernels have no IPv6.
-        ipv4_only: arguments.ipv4_only || inside.is_some(),
+        // A guest's kernel may have none.
+        ipv4_only: arguments.ipv4_only || inside.is_some() && !quell_exec::subnet::knows_ipv6(),
         mtu: arguments.mtu,
         control: arguments.cc.clone(),
         far_control: arguments.far_cc.clone(),

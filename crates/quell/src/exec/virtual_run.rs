@@ -8,7 +8,7 @@ use std::error::Error;
 use std::ffi::OsString;
 use std::fmt;
 use std::fs;
-use std::io;
+use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 
 use quell_exec::{Found, LinkMemory, Plan};
@@ -18,6 +18,8 @@ use quell_lab::results::folder_lock::Claim;
 use quell_lab::virtual_world::{
     GUEST_DAY, GUEST_FOLDER, GuestProgram, program_memory, run_program,
 };
+
+use rustix::fs::{fstat, makedev};
 
 use crate::exec::arguments::{Behind, ExecWorld, NetArgument};
 use crate::exec::failure::{ExecFailure, NoEffect};
@@ -95,7 +97,7 @@ fn refuse(arguments: &Behind) -> Result<(), NoEffect> {
         ),
         (
             arguments.scenario.as_deref() == Some(Path::new("-")),
-            "--scenario -: a guest has no standard input: give a file",
+            "--scenario -: standard input is the program's: give a file",
         ),
     ])
 }
@@ -165,7 +167,12 @@ pub(crate) fn run(arguments: &Behind, plan: &Plan, programs: &[&Found]) -> Resul
         [&mut stdout, &mut stderr],
         interrupt.stop(),
     )
-    .map_err(ExecFailure::own)?;
+    .map_err(|error| ExecFailure::own_or_by(interrupt.signal(), error))?;
+    if let Some(kernel) = &ended.without_input {
+        page::say(&format!(
+            "warning: the kernel {kernel} has no device for standard input, so the program found none; quell kernel build makes one that has"
+        ));
+    }
     let report = folder.path().join(REPORT);
     if let Some(path) = arguments.json.as_ref().filter(|_| report.is_file()) {
         let text = fs::read_to_string(&report)
@@ -196,6 +203,7 @@ fn program(arguments: &Behind, programs: &[&Found]) -> Result<GuestProgram, Gues
     let place =
         |what, path: io::Result<PathBuf>| path.map_err(|error| GuestError::NotFound(what, error));
     let words = env::args_os().skip(1).map(text);
+    let names: Vec<String> = programs.iter().map(|program| program.name()).collect();
     let programs = programs.iter().map(|program| program.path());
     // Absolute: the first process of a guest stands elsewhere.
     let reaches = programs.chain(arguments.scenario.as_deref());
@@ -209,7 +217,17 @@ fn program(arguments: &Behind, programs: &[&Found]) -> Result<GuestProgram, Gues
         directory: place("the working folder", env::current_dir())?,
         variables: variables.collect(),
         reaches: reaches.collect::<Result<_, _>>()?,
+        name: names.join(", "),
+        input: has_input(),
+        ipv6: !arguments.ipv4_only,
     })
+}
+
+/// Whether there is something to read: a terminal's keys belong to whoever is in front of it, which a guest is not.
+fn has_input() -> bool {
+    let nothing = makedev(1, 3);
+    let input = io::stdin();
+    !input.is_terminal() && fstat(input).is_ok_and(|file| file.st_rdev != nothing)
 }
 
 /// The folder in which the guest writes.

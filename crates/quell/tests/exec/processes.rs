@@ -312,6 +312,7 @@ fn the_program_has_no_right_and_knows_its_link(fake: &Fake) {
         "NoNewPrivs:\t1",
         "QUELL_DEPTH=1",
         "QUELL_FAR=10.77.0.1",
+        "QUELL_FAR6=fd77::1",
         "QUELL_HOST=10.77.0.254",
         "QUELL_HOST6=fd77::fe",
         "QUELL_LINK=20mbit/5mbit 40ms fifo",

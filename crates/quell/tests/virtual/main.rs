@@ -37,6 +37,7 @@ mod signals;
 mod stage;
 mod starts;
 mod streaming;
+mod surroundings;
 mod sweeps;
 #[path = "../common/tshark.rs"]
 mod tshark;

@@ -28,11 +28,11 @@ while part := connection.recv(65536):
     count += len(part)
 print(count, time.monotonic() - begin, os.urandom(4).hex())
 ";
-const LINK: [&str; 9] = [
+pub(crate) const LINK: [&str; 9] = [
     "exec", "--world", "virtual", "--rate", "10mbit", "--rtt", "20ms", "--far-cc", "cubic",
 ];
 
-fn has_python() -> bool {
+pub(crate) fn has_python() -> bool {
     let mut command = Command::new("python3");
     let output = command.arg("--version").output();
     output.is_ok_and(|output| output.status.success())

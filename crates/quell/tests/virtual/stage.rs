@@ -72,8 +72,17 @@ impl Stage {
 
     /// Whether its kernel has quell's clock; an earlier quell built none.
     pub(crate) fn has_clock(&self) -> bool {
-        let config = fs::read_to_string(self.kernels().join("true/config"));
-        config.is_ok_and(|config| config.contains("CONFIG_QUELL_CLOCK=y"))
+        self.config().contains("CONFIG_QUELL_CLOCK=y")
+    }
+
+    /// The configuration of its kernel.
+    pub(crate) fn config(&self) -> String {
+        fs::read_to_string(self.config_file()).unwrap_or_default()
+    }
+
+    /// The file with it.
+    pub(crate) fn config_file(&self) -> PathBuf {
+        self.kernels().join("true/config")
     }
 
     /// Without a kernel.
