@@ -106,7 +106,6 @@ pub use self::printable::{OneLine, printable};
 pub use self::problem::{NamedLine, Origin, Problem, Problems, closest};
 pub use self::programs::{NamedProgram, programs};
 pub use self::queue::QueueSpec;
-pub use self::receiver::ReceiverSpec;
 pub use self::remark::passage;
 pub use self::template::Template;
 pub use self::value::{DEFAULT_FUNCTION, FunctionSpec, ValueSpec, uses_values};
@@ -274,6 +273,21 @@ keys! {
         initial_window: u32 = { default: Is("10"), domain: Domain::Value(D::Integer(1, 1_000)), source: "RFC 6928, Linux initcwnd", datagrams: Some("has no effect: datagrams have no window"), example: "initial-window = 3", }
         /// Maximum segment size of TCP. A full packet is 40 bytes longer, and 12 bytes of it are the timestamp.
         mss: Bytes = { default: Is("1460B"), domain: bytes(LEAST_MSS, MOST_MSS), source: "RFC 9293 section 3.7.1, Linux advmss", datagrams: Some("has no effect: the application says how long datagrams are"), example: r#"mss = "536B""#, }
+    }
+}
+
+keys! {
+    /// The keys of `receiver`.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct ReceiverSpec in Receiver {
+        /// Congestion control of the receiving host. It decides how marks are reported.
+        congestion_control: Option<ControlSpec> = by hand { default: Derived("the group's; cubic where that reports marks in a way that ecn or accecn forbids"), domain: Domain::Word, example: r#"receiver = { congestion-control = "cubic" }"#, }
+        /// Whether the receiving host takes part in ECN.
+        ecn: bool = { default: Is("true"), domain: Domain::Value(D::Flag), source: "RFC 3168, Linux tcp_ecn", example: "receiver = { ecn = false }", }
+        /// Whether it reports marks by AccECN to a sender that asks for it. Otherwise it does so as of RFC 3168.
+        accecn: bool = { default: Is("true"), domain: Domain::Value(D::Flag), source: "RFC 9768", example: "receiver = { accecn = false }", }
+        /// Whether an ACK waits for a second segment. Otherwise each segment is acknowledged at once.
+        delayed_ack: bool = { default: Is("true"), domain: Domain::Value(D::Flag), source: "RFC 5681 section 4.2, Linux quickack of a route", example: "receiver = { delayed-ack = false }", }
     }
 }
 

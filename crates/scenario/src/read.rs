@@ -8,12 +8,12 @@ use super::control::default_ecn;
 use super::domain::{Domain, scalar};
 use super::keys::{DEFAULT_CONTROL, Section, rows};
 use super::problem::Problems;
-use super::receiver::ReceiverSpec;
 use super::tree::{Node, TomlType, Tree};
 use super::value::read::Values;
 use super::view::{Keys as _, Reader, View, tables};
 use super::{
-    AppSpec, ControlSpec, Group, ReadFile, Run, Scenario, changes, expect, hops, remark, value,
+    AppSpec, ControlSpec, Group, ReadFile, ReceiverSpec, Run, Scenario, changes, expect, hops,
+    remark, value,
 };
 
 mod links;

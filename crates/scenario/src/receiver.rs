@@ -3,30 +3,13 @@
 use std::sync::LazyLock;
 
 use quell_tcp::{Codepoint, EcnMode};
-use quell_units::parameter::Domain as D;
 
 use super::control::ControlSpec;
-use super::domain::Domain;
 use super::keys::DEFAULT_CONTROL;
 use super::tree::Node;
 use super::view::{Keys, Reader, View};
 use super::written::{Field, Written};
-use crate::Group;
-
-keys! {
-    /// The keys of `receiver`.
-    #[derive(Debug, Clone, PartialEq, Eq)]
-    pub struct ReceiverSpec in Receiver {
-        /// Congestion control of the receiving host. It decides how marks are reported.
-        congestion_control: Option<ControlSpec> = by hand { default: Derived("the group's; cubic where that reports marks in a way that ecn or accecn forbids"), domain: Domain::Word, example: r#"receiver = { congestion-control = "cubic" }"#, }
-        /// Whether the receiving host takes part in ECN.
-        ecn: bool = { default: Is("true"), domain: Domain::Value(D::Flag), source: "RFC 3168, Linux tcp_ecn", example: "receiver = { ecn = false }", }
-        /// Whether it reports marks by AccECN to a sender that asks for it. Otherwise it does so as of RFC 3168.
-        accecn: bool = { default: Is("true"), domain: Domain::Value(D::Flag), source: "RFC 9768", example: "receiver = { accecn = false }", }
-        /// Whether an ACK waits for a second segment. Otherwise each segment is acknowledged at once.
-        delayed_ack: bool = { default: Is("true"), domain: Domain::Value(D::Flag), source: "RFC 5681 section 4.2, Linux quickack of a route", example: "receiver = { delayed-ack = false }", }
-    }
-}
+use crate::{Group, ReceiverSpec};
 
 /// The control of a host that has none of its own.
 static DEFAULT: LazyLock<ControlSpec> = LazyLock::new(|| ControlSpec::new(DEFAULT_CONTROL));

@@ -1,11 +1,11 @@
 //! `rules = [{ … }]` of `impair`: what happens to packets behind the queue by what they are.
 
+use quell_app::MAX_DATAGRAM;
 use quell_aqm::impair::rules::{Outcome, Rule};
 use quell_units::parameter::{Domain as D, Value};
 use quell_units::{Bytes, Ecn, Probability, Time};
 
 use super::domain::{Domain, Parsed, bytes, scalar, time};
-use super::keys::MTU;
 use super::path_course::PARTS;
 use super::problem::Origin;
 use super::tree::{Node, Table, TomlType, Tree};
@@ -39,7 +39,7 @@ keys! {
         /// DSCP that matches.
         dscp: Option<u32> = { default: Derived("any"), domain: DSCP, worlds: REAL, example: r#"impair = { rules = [{ name = "hole", dscp = 45, to = "drop" }] }"#, }
         /// Only packets of more bytes than this match, with their IP header. A hole for packets of an MTU that was.
-        longer: Option<Bytes> = { default: Derived("any"), domain: bytes(Bytes::ZERO, MTU), example: r#"impair = { rules = [{ name = "hole", longer = "1400B", to = "drop", probability = 0 }] }"#, }
+        longer: Option<Bytes> = { default: Derived("any"), domain: bytes(Bytes::ZERO, MAX_DATAGRAM), example: r#"impair = { rules = [{ name = "hole", longer = "1400B", to = "drop", probability = 0 }] }"#, }
         /// New ECN field; or the packet is dropped, or followed by a copy; or of a datagram a bit of the payload is flipped, with the right checksum.
         to: Outcome = { default: Derived("it stays"), domain: Domain::Value(D::Word(OUTCOMES)), example: EXAMPLE, }
         /// New DSCP.

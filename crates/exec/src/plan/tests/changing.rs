@@ -139,3 +139,29 @@ fn a_rule_is_one_of_both_directions_or_of_one_and_its_probability_may_change() {
     let twice = [("rule", "ect0>ce:name=x"), ("rule", "ect1>ce:name=x")];
     assert!(ruled(&twice, &[]).err().unwrap().contains("x is set twice"));
 }
+
+#[test]
+fn jitter_around_the_delay_needs_one() {
+    let wanted = |jitter: &str| LinkOptions {
+        delay: Some("20ms".to_owned()),
+        impairments: vec![("jitter".to_owned(), jitter.to_owned())],
+        ..options(Some("20mbit"), None)
+    };
+    for (jitter, shape) in [("around:9ms", "uniform"), ("around:9ms:pareto", "pareto")] {
+        let plan = Plan::new(&wanted(jitter)).unwrap();
+        for side in plan.scenario().sides() {
+            let impair = plan.scenario().side(side).impair.as_ref().unwrap();
+            assert_eq!(impair.spread, Time::from_millis(9));
+            assert_eq!(impair.shape.name(), shape);
+        }
+    }
+    for (jitter, part) in [
+        ("around:21ms", "must be at most 20ms"),
+        ("around:9ms:normal", "must be at most 8.333333ms"),
+        ("around", "spread"),
+        ("around:9ms:gauss", "uniform"),
+    ] {
+        let why = Plan::new(&wanted(jitter)).unwrap_err();
+        assert!(why.to_string().contains(part), "{why}");
+    }
+}
