@@ -216,7 +216,7 @@ rate = "40mbit"
 queue = "drop_min_value"
 [[group]]
 name = "downloads"
-rtt = "20ms"
+rtt = "40ms"
 app = "bulk"
 [[at]]
 time = "20s"
@@ -234,12 +234,22 @@ fn with(example: &str) -> String {
         .parse()
         .unwrap_or_else(|error| panic!("{example}: {error}"));
     // The application of datagrams has no control that `value` or `gso` would need; nothing else depends on another.
+    if example.contains("accecn") {
+        // Which nobody else asks for.
+        let mut prague = with_control("prague");
+        merge(&mut whole, &mut prague);
+    }
     merge(&mut whole, &mut part);
     if example.contains("kind = \"program\"") {
         // Of which there is always one.
         whole.remove("at");
     }
     whole.to_string()
+}
+
+fn with_control(name: &str) -> toml::Table {
+    let text = format!("group = [{{ congestion-control = \"{name}\" }}]");
+    text.parse().expect("TOML")
 }
 
 fn merge(whole: &mut toml::Table, part: &mut toml::Table) {
