@@ -51,7 +51,8 @@ impl SenderEcn {
             mode: config.ecn,
             scope: config.ect_scope.unwrap_or(config.ecn.scope()),
             usage: config.accecn_option,
-            needs_more: config.congestion_control.kind().scalable,
+            needs_more: config.congestion_control.kind().scalable
+                && matches!(config.ecn, EcnMode::Accurate(_)),
             agreed: FeedbackMode::Off,
             fields: Fields::NOT_ECT,
             syn: Ecn::NotEct,
