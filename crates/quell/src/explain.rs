@@ -19,7 +19,7 @@ use crate::scenario_file::load;
 /// `quell explain`.
 #[derive(Debug, Args)]
 pub(crate) struct Explain {
-    /// List every figure that --expect and [[expect]] can name, with its unit and, of a result, its value: a scenario, or the folder of a
+    /// List every figure that expectations can name, with its unit and, of a result, its value: a scenario, or the folder of a
     /// result of quell run or exec
     #[arg(long, value_name = "FILE", required = true)]
     figures: PathBuf,
