@@ -86,7 +86,7 @@ const HOST: &[Setting] = &[
 /// RFC 9768 in both directions.
 const ACCURATE_ECN: (&str, &str) = ("net.ipv4.tcp_ecn", "3");
 
-const NO_ECN: (&str, &str) = ("net.ipv4.tcp_ecn", "0");
+const NO_ECN: &[Setting] = &[("net.ipv4.tcp_ecn", "0", Without::Refused)];
 
 /// A router of IPv4 that sends nothing of its own. What it passes on leaves by another interface than it came by, so it redirects nobody.
 const ROUTER: &[Setting] = &[
@@ -191,8 +191,7 @@ pub fn request_accurate_ecn() -> Result<()> {
 
 /// Has no connection of the calling thread's namespace take part in ECN unless its route or its control wants it.
 pub fn refuse_ecn() -> Result<()> {
-    let (key, value) = NO_ECN;
-    write(key, value).doing(|| format!("set {key} = {value}"))
+    set_all(NO_ECN).map(drop)
 }
 
 /// What TCP does about ECN in the calling thread's namespace, as `net.ipv4.tcp_ecn` counts: 0 never, 1 asks, 2 answers, 3 AccECN. False

@@ -17,9 +17,19 @@ const MOST_NAMED: usize = 4;
 const NEEDED: [(&str, f64); 3] = [("p90", 10.0), ("p99", 100.0), ("p999", 1_000.0)];
 
 /// What counts the values of a distribution by how the distribution's name begins.
-const COUNTED: &str = "completion_=completed normalised_=completed page_load_=pages_completed half_bytes_ms=pages_completed \
-    network_ms=pages_completed object_ms=objects_completed one_way_delay_ms=received mouth_to_ear_ms=received \
-    playout_delay_ms=received frame_delay_ms=complete delay_ms=packets";
+const COUNTED: [(&str, &str); 11] = [
+    ("completion_", "completed"),
+    ("normalised_", "completed"),
+    ("page_load_", "pages_completed"),
+    ("half_bytes_ms", "pages_completed"),
+    ("network_ms", "pages_completed"),
+    ("object_ms", "objects_completed"),
+    ("one_way_delay_ms", "received"),
+    ("mouth_to_ear_ms", "received"),
+    ("playout_delay_ms", "received"),
+    ("frame_delay_ms", "complete"),
+    ("delay_ms", "packets"),
+];
 
 /// An expectation beside what came out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -382,9 +392,8 @@ fn counted(distribution: &str) -> Option<String> {
     let (around, name) = distribution.rsplit_once('.')?;
     let plain = name.strip_prefix("back_").unwrap_or(name);
     let back = &name[..name.len() - plain.len()];
-    let mut all = COUNTED.split_whitespace();
-    let count = all.find_map(|one| plain.starts_with(one.split('=').next()?).then_some(one))?;
-    let (_, count) = count.split_once('=')?;
+    let mut all = COUNTED.iter();
+    let (_, count) = all.find(|(begin, _)| plain.starts_with(begin))?;
     Some(format!("{around}.{back}{count}"))
 }
 

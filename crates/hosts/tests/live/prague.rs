@@ -215,7 +215,7 @@ fn check(acks: Acks, told: &Told, few: usize) {
 const SYN_ACK: usize = 0x12;
 const ECE: usize = 0x40;
 
-/// Marks of one turn of AccECN's counter, and of the turns that Linux may take wrongly in a transfer (one too many was seen, in one of 150).
+/// Marks of one turn of AccECN's counter, and of the turns that Linux may take wrongly in a transfer (one too many was seen twice).
 const TURN: usize = 8;
 const TURNS: usize = 2 * TURN;
 

@@ -85,7 +85,7 @@ impl<'a> Plan<'a> {
             .iter()
             .map(|group| controls(group, modules))
             .collect::<Result<_, _>>()?;
-        reports_can_be_less(&scenario)?;
+        refuse_less_feedback(&scenario)?;
         let run = &scenario.run;
         Ok(Self {
             seed,
@@ -392,7 +392,7 @@ fn controls(group: &Group, modules: Modules) -> Result<Option<[Control; 2]>, Liv
 }
 
 /// Before Linux 7.0 a control cannot say that RFC 3168's feedback is not enough for it, so Prague takes it for DCTCP's.
-fn reports_can_be_less(scenario: &Scenario) -> Result<(), LiveError> {
+fn refuse_less_feedback(scenario: &Scenario) -> Result<(), LiveError> {
     let lacking = scenario
         .groups
         .iter()

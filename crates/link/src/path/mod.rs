@@ -109,8 +109,10 @@ impl<O: Observer<Descriptor>> Path<O> {
         self.least_delay = self.least_delay.min(delay);
     }
     fn least_delay(&self) -> Time {
-        let early = self.behind.impairer.most_early();
-        self.least_delay - early
+        match self.behind.is_impaired {
+            true => self.least_delay - self.behind.impairer.most_early(),
+            false => self.least_delay,
+        }
     }
     /// The next packet that has arrived at the next link by `until`, with its arrival and the time that it has waited in all queues so far.
     fn pass_on(&mut self, until: Time) -> Option<(Time, Descriptor, Time)> {

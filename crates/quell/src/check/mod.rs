@@ -18,7 +18,7 @@ use crate::scenario_file::Text;
 /// Reports whether a scenario could run.
 pub(crate) fn check(arguments: &Check, page: &mut Page) -> Result<(), Failure> {
     let Some(file) = &arguments.file else {
-        return trace(arguments.trace.iter(), page);
+        return trace(arguments.trace.as_deref().unwrap_or_default(), page);
     };
     let text = Text::read(file)?;
     let queue = arguments.queue.overrides()?;
@@ -33,18 +33,20 @@ pub(crate) fn check(arguments: &Check, page: &mut Page) -> Result<(), Failure> {
     strict::check(arguments.strict, warnings, "")
 }
 
-/// Says what is understood of traces, as a link that follows them would.
-fn trace<'a>(traces: impl Iterator<Item = &'a String>, page: &mut Page) -> Result<(), Failure> {
-    for trace in traces {
-        let options = LinkOptions {
-            down_trace: Some(trace.clone()),
-            ..LinkOptions::default()
-        };
-        let plan = Plan::new(&options).map_err(|error| {
-            Failure::input(error.to_string().replace("--down-trace", "--trace"))
-        })?;
-        let lines = plan.traces().iter();
-        lines.for_each(|line| page.line(line.split_once(": ").map_or(&**line, |(_, line)| line)));
+/// Says what is understood of a trace, as a link that follows it would.
+fn trace(trace: &str, page: &mut Page) -> Result<(), Failure> {
+    let options = LinkOptions {
+        down_trace: Some(trace.to_owned()),
+        ..LinkOptions::default()
+    };
+    let wrong = |error: String| Failure::input(error.replace("--down-trace", "--trace"));
+    let plan = Plan::new(&options).map_err(|error| wrong(error.to_string()))?;
+    for line in plan.traces() {
+        // Without the key of the link.
+        page.line(
+            line.split_once(": ")
+                .map_or(line.as_str(), |(_, line)| line),
+        );
     }
     Ok(())
 }

@@ -6,6 +6,14 @@ use crate::in_a_row::{self, number};
 use crate::pcapng;
 use crate::stage::Stage;
 
+/// Runs a scenario of the stage, with its result in `out`.
+fn run(stage: &Stage, file: &str, world: &str, out: &str) {
+    let mut command = stage.quell(&["run", file, "--world", world, "--out", out]);
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+}
+
 #[test]
 fn real_tcp_crosses_two_links_as_simulated_tcp_does() {
     let Some(stage) = Stage::new("real_tcp_crosses_two_links_as_simulated_tcp_does") else {
@@ -132,10 +140,7 @@ fn paths_that_move_carry_as_much_in_the_simulator_as_with_the_real_tcp() {
         std::fs::write(stage.path().join("moving.toml"), text).unwrap();
         let runs = ["sim", "virtual"].map(|world| {
             let out = format!("{world}{place}");
-            let mut command = stage.quell(&["run", "moving.toml", "--world", world, "--out", &out]);
-            let output = command.output().unwrap();
-            let said = String::from_utf8_lossy(&output.stderr);
-            assert!(output.status.success(), "{said}");
+            run(&stage, "moving.toml", world, &out);
             [1, 2, 3, 4].map(|seed| {
                 let summary = stage.json(&format!("{out}/seed{seed}/summary.json"));
                 let group = &summary["groups"][0];
@@ -175,10 +180,7 @@ fn rules_decide_on_real_packets_as_on_simulated_ones() {
          set = { \"link.impair.rules.long.probability\" = 1 }\n[run]\nduration = \"4s\"\n";
     fs::write(stage.path().join("rules.toml"), text).unwrap();
     let [sim, real] = ["sim", "virtual"].map(|world| {
-        let mut command = stage.quell(&["run", "rules.toml", "--world", world, "--out", world]);
-        let output = command.output().unwrap();
-        let errors = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{errors}");
+        run(&stage, "rules.toml", world, world);
         stage.json(&format!("{world}/summary.json"))
     });
     assert_eq!(sim["rules"], real["rules"]);
@@ -236,11 +238,7 @@ fn a_receiver_of_its_own_is_the_same_host_in_the_simulator_and_in_linux() {
         fs::write(stage.path().join("receiver.toml"), text).unwrap();
         let runs = ["sim", "virtual"].map(|world| {
             let out = format!("{world}{place}");
-            let mut command =
-                stage.quell(&["run", "receiver.toml", "--world", world, "--out", &out]);
-            let output = command.output().unwrap();
-            let said = String::from_utf8_lossy(&output.stderr);
-            assert!(output.status.success(), "{said}");
+            run(&stage, "receiver.toml", world, &out);
             stage.json(&format!("{out}/summary.json"))
         });
         for summary in &runs {
