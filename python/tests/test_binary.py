@@ -11,11 +11,12 @@ import sysconfig
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import quell
 from conftest import ROOT, SCENARIO
-from quell import _binary
+from quell import _binary, _process
 
 Fake = Callable[..., Path]
 
@@ -210,3 +211,21 @@ def test_a_second_ctrl_c_ends_it_at_once(fake: Fake, tmp_path: Path, scenario: P
     program.send_signal(signal.SIGINT)
     assert program.wait(30) != 0
     assert not Path(f"/proc/{child}").exists()
+
+
+def test_a_ctrl_c_while_the_program_starts_leaves_no_child(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake("exec sleep 60")
+    children: list[subprocess.Popen[Any]] = []
+    start = subprocess.Popen
+
+    def interrupted(*arguments: Any, **named: Any) -> subprocess.Popen[Any]:
+        child = start(*arguments, **named)
+        if "pass_fds" in named:
+            children.append(child)
+            signal.raise_signal(signal.SIGINT)
+        return child
+
+    monkeypatch.setattr(subprocess, "Popen", interrupted)
+    assert _process.call([]).interrupted
+    assert children[0].returncode == -signal.SIGINT
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -13,7 +13,8 @@ import re
 import signal
 import subprocess
 import tempfile
-from collections.abc import Generator, Mapping, Sequence
+import threading
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
@@ -42,7 +43,7 @@ def call(arguments: Sequence[str], text: str | None = None) -> Ended:
         if text is not None:
             stdin.write(text.encode("utf-8", "surrogateescape"))
             stdin.seek(0)
-        with _parent_pipe() as pipe:
+        with _parent_pipe() as pipe, _interrupts_held() as let_through:
             try:
                 child = subprocess.Popen(
                     [binary, f"--parent-pipe={pipe}", *arguments],
@@ -55,7 +56,7 @@ def call(arguments: Sequence[str], text: str | None = None) -> Ended:
                 )
             except (OSError, ValueError) as failure:
                 raise BinaryError(f"{binary} cannot be started: {failure}") from failure
-            interrupted = _wait(child)
+            interrupted = _wait(child, let_through)
         out.seek(0)
         error.seek(0)
         return Ended(child.returncode, out.read(), error.read().decode("utf-8", "replace"), interrupted)
@@ -72,9 +73,38 @@ def _parent_pipe() -> Generator[int, None, None]:
         os.close(ours)
 
 
-def _wait(child: subprocess.Popen[bytes]) -> bool:
+@contextmanager
+def _interrupts_held() -> Generator[Callable[[], None], None, None]:
+    """Holds Ctrl-C back until the function is called: one in the middle of a start would leave a child that nobody knows."""
+    before = signal.getsignal(signal.SIGINT)
+    held = False
+
+    def hold(_number: int, _frame: object) -> None:
+        nonlocal held
+        held = True
+
+    def let_through() -> None:
+        nonlocal held
+        signal.signal(signal.SIGINT, before)
+        if held:
+            held = False
+            signal.raise_signal(signal.SIGINT)
+
+    # Only the main thread gets interrupts, and only a handler of Python's raises anything.
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield lambda: None
+        return
+    signal.signal(signal.SIGINT, hold)
+    try:
+        yield let_through
+    finally:
+        let_through()
+
+
+def _wait(child: subprocess.Popen[bytes], let_through: Callable[[], None]) -> bool:
     """Waits for the end; returns whether an interrupt brought it."""
     try:
+        let_through()
         child.wait()
         return False
     except KeyboardInterrupt:
