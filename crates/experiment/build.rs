@@ -28,7 +28,7 @@ fn main() {
     let own = std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo says where the crate is");
     let own = Path::new(&own);
     let out = std::env::var_os("OUT_DIR").expect("cargo says where to write");
-    for folder in ["scenarios", "profiles"] {
+    for folder in ["scenarios", "profiles", "clauses"] {
         let around = own.join("../..").join(folder);
         let around = around.canonicalize().expect("the project has the folder");
         let mut list = String::from("&[\n");

@@ -133,7 +133,7 @@ impl Cell {
     }
 
     /// The changes of the scenario in `world`.
-    fn sets_in(&self, world: World) -> Vec<String> {
+    pub(crate) fn sets_in(&self, world: World) -> Vec<String> {
         let mut sets = self.sets.clone();
         if world != World::Sim {
             sets.extend(self.over_linux.iter().cloned());

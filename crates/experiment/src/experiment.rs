@@ -13,6 +13,7 @@ use crate::cell::Cell;
 use crate::evaluate::{Engine, Estimates, Fault};
 use crate::file::{self, Definition};
 use crate::found::Found;
+use crate::judge::verdict::Verdict;
 use crate::reference::Compared;
 use crate::shipped;
 use crate::statement::{Checks, Expected, Statement};
@@ -35,7 +36,7 @@ pub struct Experiment {
     beside: BTreeMap<String, String>,
     /// Paths of the files that were read, each with the hash of its text.
     files: Vec<(String, Key)>,
-    folder: PathBuf,
+    pub(crate) folder: PathBuf,
 }
 
 /// Experiments that share a section of the book, which has their texts in this order.
@@ -259,6 +260,28 @@ impl Experiment {
         files.sort_unstable();
         files.dedup();
         files
+    }
+
+    /// The verdict on each statement that is a clause, from the results of [`Experiment::cells`] with this seed.
+    pub(crate) fn ruled(&self, results: &[Stored], seed: u64) -> Vec<(Verdict, String)> {
+        let own = self.cells.iter().zip(results);
+        let own = own.map(|(cell, stored)| match cell.own_seed() == seed {
+            true => stored.clone(),
+            false => Stored::Missing,
+        });
+        let own: Vec<Stored> = own.collect();
+        let engine = Engine::new(&self.definition).and_then(|mut engine| {
+            engine.take(&own)?;
+            Ok(engine)
+        });
+        let open = |fault: &Fault| (Verdict::Open(fault.why.clone()), String::new());
+        let all = self.definition.statements.iter();
+        let clauses = all.filter(|one| one.clause.is_some());
+        let ruled = |statement| match &engine {
+            Ok(engine) => engine.ruled(statement).unwrap_or_else(|fault| open(&fault)),
+            Err(fault) => open(fault),
+        };
+        clauses.map(ruled).collect()
     }
 
     /// What its file says of the results of [`Experiment::cells`].

@@ -32,6 +32,7 @@ mod findings;
 mod found;
 mod function;
 pub mod inputs;
+pub mod judge;
 pub mod link_profile;
 pub mod live;
 mod measure;

@@ -1,4 +1,4 @@
-//! The files of the folders `scenarios/` and `experiments/`, inside the program.
+//! The files of the folders `scenarios/`, `experiments/` and `clauses/`, inside the program.
 
 use quell_lab::Scenario;
 
@@ -6,6 +6,8 @@ use quell_lab::Scenario;
 const ALL: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/scenarios.rs"));
 /// Path below `experiments/`, and text.
 const EXPERIMENTS: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/experiments.rs"));
+/// Path below `clauses/`, and text.
+const CLAUSES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/clauses.rs"));
 
 fn text_of(all: &[(&str, &'static str)], path: &str) -> Option<&'static str> {
     let place = all.binary_search_by_key(&path, |(name, _)| name).ok()?;
@@ -20,6 +22,16 @@ pub fn experiment(path: &str) -> Option<&'static str> {
 /// The paths of all of them, in order.
 pub fn experiments() -> impl Iterator<Item = &'static str> {
     EXPERIMENTS.iter().map(|(name, _)| *name)
+}
+
+/// The text of the file at `path` below `clauses/`.
+pub(crate) fn clause(path: &str) -> Option<&'static str> {
+    text_of(CLAUSES, path)
+}
+
+/// The paths of all of them, in order.
+pub(crate) fn clauses() -> impl Iterator<Item = &'static str> {
+    CLAUSES.iter().map(|(name, _)| *name)
 }
 
 /// The text of the scenario at `path` below `scenarios/`.

@@ -63,6 +63,8 @@ pub struct LiveOptions {
     pub load_modules: bool,
     /// Whether the live world may run the programs that a scenario names; the virtual world always may.
     pub allow_programs: bool,
+    /// The folder in which these programs run; without it that of quell.
+    pub directory: Option<PathBuf>,
     /// What programs of the scenario find. A world that may run them fills it in; without it none starts.
     pub programs: Option<ProgramEnv>,
 }

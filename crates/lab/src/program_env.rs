@@ -10,7 +10,7 @@ use quell_scenario::{Group, Scenario, programs};
 use rustix::fs::{Access, access};
 use serde::{Deserialize, Serialize};
 
-use crate::RunError;
+use crate::{LiveOptions, RunError};
 
 /// The folder of a result that keeps what programs print and write.
 pub(crate) const FOLDER: &str = "programs";
@@ -32,8 +32,16 @@ pub struct ProgramEnv {
 
 impl ProgramEnv {
     /// Those of this process, for programs that write to `kept` and `temporary`.
-    pub(crate) fn here(kept: PathBuf, temporary: &str) -> Result<Self, RunError> {
-        let directory = env::current_dir().map_err(|error| {
+    pub(crate) fn here(
+        kept: PathBuf,
+        temporary: &str,
+        directory: Option<&Path>,
+    ) -> Result<Self, RunError> {
+        let directory = match directory {
+            Some(directory) => std::path::absolute(directory),
+            None => env::current_dir(),
+        };
+        let directory = directory.map_err(|error| {
             RunError::Failed(format!("cannot find the working folder: {error}"))
         })?;
         let text = |(name, value): (OsString, OsString)| {
@@ -53,16 +61,17 @@ impl ProgramEnv {
 /// What programs of `scenario` find in a live run that fills `folder`, if they may run.
 pub(crate) fn of_live(
     scenario: &Scenario,
-    may_run: bool,
+    options: &LiveOptions,
     folder: &Path,
 ) -> Result<Option<ProgramEnv>, RunError> {
-    if !may_run || !has_programs(scenario) {
+    if !options.allow_programs || !has_programs(scenario) {
         return Ok(None);
     }
     let folder = std::path::absolute(real(folder)).map_err(RunError::writing(folder))?;
     let kept = folder.join(FOLDER);
     let temporary = kept.join(TEMPORARY);
-    ProgramEnv::here(kept, &temporary.to_string_lossy()).map(Some)
+    let directory = options.directory.as_deref();
+    ProgramEnv::here(kept, &temporary.to_string_lossy(), directory).map(Some)
 }
 
 /// Whether a group of `scenario` is one of programs.

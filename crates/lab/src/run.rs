@@ -88,7 +88,7 @@ pub fn run_all(
             let options = options.live.clone();
             let mut world = |job: Job<'_>| {
                 let mut options = options.clone();
-                options.programs = of_live(job.scenario, options.allow_programs, job.folder)?;
+                options.programs = of_live(job.scenario, &options, job.folder)?;
                 live(job, World::Live, &options)
             };
             let mut one = |mut order: Order<'_>| match privilege_separation::order(&mut order) {

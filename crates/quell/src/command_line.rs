@@ -15,6 +15,7 @@ use crate::compare::arguments::Compare;
 use crate::demo::arguments::Demo;
 use crate::exec::arguments::{Exec, Shell as ShellBehind};
 use crate::explain::Explain;
+use crate::judge::arguments::Judge;
 use crate::kernel::arguments::KernelAction;
 use crate::link::LinkAction;
 use crate::new::New;
@@ -94,6 +95,9 @@ pub(crate) enum Command {
     /// Print the report card of a queue: what it does to each kind of traffic, by the scenarios of RFC 7928
     #[command(after_help = examples::CHARACTERIZE)]
     Characterize(Characterize),
+    /// Say whether a stack does what the standards of L4S and ECN ask, clause by clause
+    #[command(after_help = examples::JUDGE)]
+    Judge(Box<Judge>),
     /// Watch and change a run in a browser, or play a result there
     #[cfg(feature = "serve")]
     #[command(after_help = examples::SERVE)]

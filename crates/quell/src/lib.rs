@@ -21,6 +21,7 @@ mod extensions;
 mod failure;
 mod first_process;
 mod interrupt;
+mod judge;
 mod kernel;
 mod keys;
 mod link;
@@ -126,6 +127,7 @@ fn command() -> u8 {
         Command::Plot(arguments) => plot::plot(&arguments, &mut page),
         Command::Report(arguments) => report::report(&arguments, &mut page),
         Command::Characterize(arguments) => characterize::characterize(&arguments, &mut page),
+        Command::Judge(arguments) => judge::judge(&arguments, &mut page),
         Command::Sweep(arguments) => sweep::sweep(&arguments, &mut page),
         #[cfg(feature = "serve")]
         Command::Serve(arguments) => serve::serve(&arguments, &mut page),

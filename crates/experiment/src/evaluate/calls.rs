@@ -116,6 +116,7 @@ impl Engine<'_> {
         Ok(Value::Number(match name {
             "sqrt" => first.sqrt(),
             "cbrt" => first.cbrt(),
+            "ln" => first.ln(),
             "abs" => first.abs(),
             "floor" => first.floor(),
             "round" => first.round(),

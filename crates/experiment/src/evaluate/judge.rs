@@ -4,6 +4,7 @@ use super::Engine;
 use super::case::{Case, Fault, Frame, Mode};
 use crate::expression::{Expression, Piece, Template, Value};
 use crate::file::{Bound, Check, Form, Statement};
+use crate::judge::verdict::Verdict;
 use crate::statement::Checks;
 
 /// Bytes of two numbers in what is said of a check, at most.
@@ -42,6 +43,39 @@ impl Engine<'_> {
             checks.ours(self.render(shown, &of_statement)?);
         }
         Ok(())
+    }
+
+    /// What became of a clause, from the results that are there; with what came out in words.
+    pub(crate) fn ruled(&self, statement: &Statement) -> Result<(Verdict, String), Fault> {
+        let Some(clause) = &statement.clause else {
+            return Ok((Verdict::Note, String::new()));
+        };
+        let wide = Frame::at(Case::free(self.axes.len()));
+        for (why, condition) in &clause.not_applicable {
+            if self.value(condition, &wide)?.holds() {
+                return Ok((Verdict::NotApplicable(why.clone()), String::new()));
+            }
+        }
+        let mut checks = Checks::default();
+        self.judge(statement, &mut checks)?;
+        let shown = checks.shown();
+        for (why, condition) in &clause.open {
+            if self.value(condition, &wide)?.holds() {
+                return Ok((Verdict::Open(why.clone()), shown));
+            }
+        }
+        let may_fail = match &clause.fails {
+            Some(condition) => self.value(condition, &wide)?.holds(),
+            None => true,
+        };
+        let verdict = match (clause.is_note, checks.misses.is_empty(), may_fail) {
+            (true, ..) => Verdict::Note,
+            _ if checks.made == 0 => Verdict::Open("nothing was measured".to_owned()),
+            (_, true, _) => Verdict::Pass,
+            (_, false, true) => Verdict::Fail,
+            (_, false, false) => Verdict::Open("between the bounds of pass and fail".to_owned()),
+        };
+        Ok((verdict, shown))
     }
 
     fn check_at(

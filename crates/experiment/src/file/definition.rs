@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path};
 
 use crate::expression::{Expression, Template, Value};
+use crate::judge::verdict::Level;
 use crate::measure::Measure;
 use crate::reference::Beside;
 
@@ -38,6 +39,13 @@ pub(super) const PARTS: [(&str, Parts); 3] = [
 ];
 /// Whether a quick run is a slow one.
 pub(super) const QUICK: [(&str, bool); 2] = [("2s", false), ("20s", true)];
+/// How strongly a clause asks.
+pub(super) const LEVELS: [(&str, Level); 4] = [
+    ("MUST", Level::Must),
+    ("SHOULD", Level::Should),
+    ("MAY", Level::May),
+    ("none", Level::None),
+];
 /// Whether points are chosen so that they cover combinations.
 pub(super) const METHODS: [(&str, bool); 2] = [("grid", false), ("covering", true)];
 
@@ -193,6 +201,23 @@ pub(crate) struct Statement {
     pub(crate) differs: Option<String>,
     pub(crate) cannot: Option<String>,
     pub(crate) shown: Option<Template>,
+    pub(crate) clause: Option<Clause>,
+}
+
+/// What a standard asks for, beyond the checks of a statement.
+#[derive(Debug, Clone)]
+pub(crate) struct Clause {
+    /// Document and section.
+    pub(crate) by: String,
+    pub(crate) level: Level,
+    /// Reasons, each with its condition: it does not apply.
+    pub(crate) not_applicable: Vec<(String, Expression)>,
+    /// The same: nobody can say.
+    pub(crate) open: Vec<(String, Expression)>,
+    /// Where checks miss, it fails only if this holds.
+    pub(crate) fails: Option<Expression>,
+    pub(crate) is_note: bool,
+    pub(crate) is_quick: bool,
 }
 
 /// What has to hold.

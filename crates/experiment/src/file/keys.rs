@@ -1,6 +1,8 @@
 //! The keys of a file, table by table, with what each may hold and means: the reader knows no others, and the JSON Schema follows from them.
 
-use super::definition::{METHODS, MOST_SEEDS, MOST_STRENGTH, MOST_VALUES, Over, PARTS, QUICK};
+use super::definition::{
+    LEVELS, METHODS, MOST_SEEDS, MOST_STRENGTH, MOST_VALUES, Over, PARTS, QUICK,
+};
 use crate::measure::Measure;
 
 /// A key, what it may hold, and what it means.
@@ -162,7 +164,7 @@ pub(super) const FIGURE: [Key; 6] = [
 ];
 
 /// A statement.
-pub(super) const STATEMENT: [Key; 8] = [
+pub(super) const STATEMENT: [Key; 9] = [
     Key("published", Text, "what the source says"),
     Key("checked", Text, "what is checked, and why"),
     WHERE,
@@ -171,6 +173,22 @@ pub(super) const STATEMENT: [Key; 8] = [
     Key("differs", Text, "why a check fails, or {REASON}"),
     Key("cannot", Text, "why nothing is judged, or {REASON}"),
     Key("shown", Template, "what came out, in words"),
+    Key("clause", Table(&CLAUSE), "requirement of a standard"),
+];
+
+/// A requirement, for `quell judge`.
+pub(super) const CLAUSE: [Key; 7] = [
+    Key("by", Text, "document and section"),
+    Key("level", Word(|| words(&LEVELS)), "how strongly it asks"),
+    Key(
+        "na",
+        Named("formula"),
+        "conditions by why it does not apply",
+    ),
+    Key("open", Named("formula"), "conditions by why nobody can say"),
+    Key("fail", Formula, "fails if so; else what misses is open"),
+    Key("note", Flag, "whether it is measured alone"),
+    Key("quick", Flag, "whether a quick look judges it"),
 ];
 
 /// A check.

@@ -2,10 +2,11 @@
 
 use quell_lab::scenario::tree::{Node, Table, Tree};
 
-use super::definition::{Axis, Bound, Check, Figure, Form, Statement};
-use super::keys::{CHECK, STATEMENT};
+use super::definition::{Axis, Bound, Check, Clause, Figure, Form, LEVELS, Statement};
+use super::keys::{CHECK, CLAUSE, STATEMENT};
 use super::reader::Reader;
 use crate::expression::{Expression, Node as Part, Template};
+use crate::judge::verdict::Level;
 
 pub(super) const BOUNDS: [(&str, Bound); 7] = [
     ("from", Bound::AtLeast),
@@ -113,6 +114,41 @@ impl Reader<'_> {
             differs,
             cannot,
             shown: self.template_of(&key, table, "shown"),
+            clause: table
+                .get("clause")
+                .and_then(|node| self.clause(&format!("{key}.clause"), node)),
+        })
+    }
+
+    fn clause(&mut self, key: &str, node: &Node) -> Option<Clause> {
+        let table = self.table(key, node, &CLAUSE)?;
+        let by = self.needed(key, node, table, "by");
+        let level = table.get("level").map_or(Some(Level::None), |node| {
+            self.word(&format!("{key}.level"), node, &LEVELS)
+        })?;
+        let mut reasons = |name: &str| {
+            let node = table.get(name)?;
+            let key = format!("{key}.{name}");
+            let reasons = self.any_table(&key, node, "of reasons with conditions")?;
+            let read = reasons
+                .iter()
+                .filter_map(|(why, node)| Some((why.to_owned(), self.expression(&key, node)?)));
+            Some(read.collect::<Vec<_>>())
+        };
+        let (not_applicable, open) = (reasons("na"), reasons("open"));
+        let mut flag = |name: &str| {
+            let node = table.get(name);
+            node.and_then(|node| self.flag(&format!("{key}.{name}"), node)) == Some(true)
+        };
+        let (is_note, is_quick) = (flag("note"), flag("quick"));
+        Some(Clause {
+            by,
+            level,
+            not_applicable: not_applicable.unwrap_or_default(),
+            open: open.unwrap_or_default(),
+            fails: self.expression_of(key, table, "fail"),
+            is_note,
+            is_quick,
         })
     }
 

@@ -19,7 +19,7 @@ use crate::probe::path::PathResult;
 use crate::probe::sizes::QueueSizes;
 
 /// Functions of expressions, with how many values they take.
-const FUNCTIONS: [(&str, RangeInclusive<usize>); 31] = [
+const FUNCTIONS: [(&str, RangeInclusive<usize>); 32] = [
     ("mean", 1..=1),
     ("sum", 1..=1),
     ("min", 1..=2),
@@ -39,6 +39,7 @@ const FUNCTIONS: [(&str, RangeInclusive<usize>); 31] = [
     ("seeds", 1..=1),
     ("sqrt", 1..=1),
     ("cbrt", 1..=1),
+    ("ln", 1..=1),
     ("abs", 1..=1),
     ("floor", 1..=1),
     ("round", 1..=1),

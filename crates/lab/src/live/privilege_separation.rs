@@ -138,11 +138,8 @@ pub(crate) fn order(order: &mut Order<'_>) -> Option<Result<Summary, RunError>> 
 
 fn carry_out(broker: &mut Broker, order: &mut Order<'_>) -> Result<Summary, RunError> {
     let lost = |error: io::Error| RunError::Failed(format!("the live run was lost: {error}"));
-    let (allowed, mut live) = (
-        order.options.live.allow_programs,
-        order.options.live.clone(),
-    );
-    live.programs = of_live(order.scenario, allowed, order.folder)?;
+    let mut live = order.options.live.clone();
+    live.programs = of_live(order.scenario, &live, order.folder)?;
     let identity = Held::open(order.folder).and_then(|held| held.identity());
     let task = FillTask {
         scenario: order.resolved().to_toml(),

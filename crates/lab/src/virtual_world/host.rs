@@ -113,7 +113,7 @@ impl Guest {
         let mut reaches = Vec::new();
         if has_programs(&resolved) {
             reaches = find_programs(&resolved)?;
-            let here = ProgramEnv::here(KEPT.into(), MEMORY_FILES)?;
+            let here = ProgramEnv::here(KEPT.into(), MEMORY_FILES, live.directory.as_deref())?;
             live.programs = Some(here);
         }
         let held = Held::open(order.folder).map_err(RunError::writing(order.folder))?;

@@ -150,6 +150,14 @@ Examples:
   quell keys
   quell keys link.reverse";
 
+pub(crate) const JUDGE: &str = "\
+Examples:
+  quell judge list
+  quell judge explain law-scalable
+  quell judge stacks/prague.toml --quick
+  quell judge stacks/quinn.toml --claims l4s --clause response
+  quell judge matrix results/judge -o matrix.html";
+
 pub(crate) const PROFILES: &str = "\
 Examples:
   quell profiles

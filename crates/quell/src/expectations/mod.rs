@@ -201,28 +201,32 @@ impl Expected {
 
     /// Refuses a file that cannot be written, or would be empty.
     pub(crate) fn check_file(&self, has_any: bool) -> Result<(), Failure> {
-        let Some(file) = &self.junit else {
-            return Ok(());
-        };
-        let shown = file.display();
-        let around = file.parent().filter(|around| *around != Path::new(""));
-        if !around.unwrap_or(Path::new(".")).is_dir() {
-            return Err(Failure::input(format!(
-                "--junit {shown}: there is no such folder; make it first"
-            )));
-        }
-        if file.is_dir() || file.file_name().is_none() {
-            return Err(Failure::input(format!(
-                "--junit {shown}: is a folder; name a file in it"
-            )));
-        }
-        match has_any {
-            true => Ok(()),
-            false => Err(Failure::input(format!(
-                "--junit {shown}: nothing is expected; give --expect"
-            ))),
+        check_junit(self.junit.as_deref())?;
+        match &self.junit {
+            Some(file) if !has_any => {
+                let shown = file.display();
+                let why = format!("--junit {shown}: nothing is expected; give --expect");
+                Err(Failure::input(why))
+            }
+            _ => Ok(()),
         }
     }
+}
+
+/// Refuses a file of `--junit` that cannot be written.
+pub(crate) fn check_junit(file: Option<&Path>) -> Result<(), Failure> {
+    let Some(file) = file else {
+        return Ok(());
+    };
+    let around = file.parent().filter(|around| *around != Path::new(""));
+    let why = if !around.unwrap_or(Path::new(".")).is_dir() {
+        "there is no such folder; make it first"
+    } else if file.is_dir() || file.file_name().is_none() {
+        "is a folder; name a file in it"
+    } else {
+        return Ok(());
+    };
+    Err(Failure::input(format!("--junit {}: {why}", file.display())))
 }
 
 /// Where the lines about expectations go.
@@ -233,6 +237,8 @@ pub(crate) enum Lines<'p> {
     Besides,
     /// There, but for those about what holds.
     Unmet,
+    /// Nowhere.
+    None,
 }
 
 /// Prints the lines, and writes the file of `--junit`.
@@ -244,6 +250,7 @@ pub(crate) fn report(suites: &[Suite], junit: Option<&Path>, to: Lines<'_>) -> R
     let only_unmet = matches!(to, Lines::Unmet);
     let lines = suites.iter().flat_map(|suite| suite.lines(only_unmet));
     match to {
+        Lines::None => {}
         Lines::Page(page) => {
             page.gap();
             lines.for_each(|line| page.line(line));

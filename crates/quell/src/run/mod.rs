@@ -70,6 +70,7 @@ fn start(loaded: &Loaded, world: World, arguments: &Run, page: &mut Page) -> Res
             watch: arguments.watch,
             commands: arguments.guest.commands().map_err(Failure::input)?,
             load_modules: how.load_modules,
+            directory: None,
             allow_programs: arguments.consent.allow_programs,
             programs: None,
         },

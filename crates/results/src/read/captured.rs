@@ -32,6 +32,10 @@ pub struct Captured<'a> {
     pub sojourn: Time,
     /// What became of it.
     pub fate: Fate,
+    /// The discipline has marked it: its header says CE, whatever was sent.
+    pub marked: bool,
+    /// Its group, if it is of one.
+    pub group: Option<&'a str>,
 }
 
 /// What became of a packet.
@@ -136,6 +140,8 @@ fn captured<'a>(
         length: Bytes::new(u64::from(packet.origlen)),
         sojourn: milliseconds(says("sojourn_ms")?)?,
         fate,
+        marked: says("fate").is_some_and(|fate| fate.starts_with("marked:")),
+        group: says("group"),
     })
 }
 

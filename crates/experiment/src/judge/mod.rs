@@ -1,0 +1,20 @@
+//! `quell judge`: what standards ask of a stack, and whether it does so.
+//!
+//! A clause is a statement of an experiment file in `clauses/`, with the document that asks, how strongly, and when it does not apply. Its runs are
+//! those of any experiment; the group `stack` in them is what a [`Stack`] file says.
+//!
+//! * [`Clause`]: what is asked; [`clauses()`] has all of them.
+//! * [`Trial`]: stacks with the clauses that are judged, all of their runs, and the verdicts.
+
+mod clause;
+mod record;
+mod stack;
+mod traffic;
+mod trial;
+pub(crate) mod verdict;
+
+pub use clause::{Clause, NoClause, Wanted, clauses};
+pub use record::{Judgement, Record, Ruling};
+pub use stack::{Claims, Stack};
+pub use trial::{Judged, Run, Trial};
+pub use verdict::{Level, Verdict};

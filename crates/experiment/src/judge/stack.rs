@@ -1,0 +1,321 @@
+//! A stack file: how a server and a client start, and what they claim.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use quell_lab::scenario::tree::{self, Node, Table, Tree};
+use quell_lab::scenario::{Origin, Problem, Problems};
+use serde_json::Value as Json;
+
+use crate::experiment::{OpenError, text_of};
+use crate::file::reader::Reader;
+
+/// Keys of a stack file.
+const KEYS: [&str; 13] = [
+    "schema",
+    "name",
+    "version",
+    "licence",
+    "about",
+    "claims",
+    "sends",
+    "server",
+    "client",
+    "build",
+    "control",
+    "monitoring",
+    "classic",
+];
+/// Keys of its `classic`.
+const CLASSIC: [&str; 3] = ["server", "client", "control"];
+const SENDS: [(&str, &str); 2] = [("server", "server"), ("client", "client")];
+const MONITORING: [(&str, bool); 2] = [("off-line", true), ("none", false)];
+
+/// What a stack says of itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Claims {
+    /// It sends ECT(1), by RFC 9331.
+    L4s,
+    /// It sends ECT(0), by RFC 3168 or RFC 9000.
+    Classic,
+    /// It sends little and no bursts, with the DSCP of RFC 9956.
+    Nqb,
+    /// No ECN.
+    None,
+}
+
+impl Claims {
+    /// All by their names.
+    pub const ALL: [(&'static str, Self); 4] = [
+        ("l4s", Self::L4s),
+        ("classic", Self::Classic),
+        ("nqb", Self::Nqb),
+        ("none", Self::None),
+    ];
+
+    /// Its name in files.
+    pub fn name(self) -> &'static str {
+        let all = Self::ALL.iter();
+        let named = all.clone().find(|(_, claims)| *claims == self);
+        named.map_or("", |(name, _)| name)
+    }
+}
+
+/// A stack with one congestion control.
+#[derive(Debug, Clone)]
+pub struct Stack {
+    /// What rows of a matrix call it.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// What it is, in one line.
+    pub about: String,
+    /// What it claims.
+    pub claims: Claims,
+    /// The folder of its file, where its programs run.
+    pub folder: PathBuf,
+    programs: Programs,
+    /// How its programs come about.
+    build: Option<String>,
+    /// It says that its operators watch for Classic queues off line.
+    has_monitoring: bool,
+    /// The variant without L4S.
+    classic: Option<Programs>,
+}
+
+/// How it starts: programs, or flows of quell's with a control.
+#[derive(Debug, Clone, Default)]
+struct Programs {
+    sends: &'static str,
+    server: Vec<String>,
+    client: Vec<String>,
+    control: Option<String>,
+}
+
+impl Stack {
+    /// Reads the file at `path`.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be read, or everything that is wrong with it.
+    pub fn open(path: &Path) -> Result<Self, OpenError> {
+        let text = text_of(path).map_err(|error| OpenError::Unreadable(path.to_owned(), error))?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        Self::read(&path.display().to_string(), &text, folder).map_err(OpenError::Wrong)
+    }
+
+    fn read(file: &str, text: &str, folder: &Path) -> Result<Self, Problems> {
+        let root = tree::read(file, text).map_err(|problem| Problems::new(vec![problem]))?;
+        let mut reader = Reader::new(file, &|_| None);
+        let read = Self::of(&mut reader, &root, folder);
+        let mut problems = reader.problems;
+        match read {
+            Some(stack) if problems.is_empty() => {
+                problems.extend(stack.missing(file));
+                if problems.is_empty() {
+                    return Ok(stack);
+                }
+            }
+            _ => {}
+        }
+        Err(Problems::new(problems))
+    }
+
+    fn of(reader: &mut Reader<'_>, root: &Node, folder: &Path) -> Option<Self> {
+        let table = reader.table("", root, &KEYS)?;
+        match table.get("schema") {
+            Some(node) if node.found() != "1" => reader.wrong("schema", node, "must be 1"),
+            Some(_) => {}
+            None => reader.about("schema", root, "is missing; must be 1"),
+        }
+        let claims = match table.get("claims") {
+            Some(node) => reader.word("claims", node, &Claims::ALL),
+            None => Some(Claims::Classic),
+        };
+        let programs = programs(reader, "", root, table, "server");
+        let classic = table.get("classic").and_then(|node| {
+            let table = reader.table("classic", node, &CLASSIC)?;
+            Some(self::programs(
+                reader,
+                "classic",
+                node,
+                table,
+                programs.sends,
+            ))
+        });
+        let has_monitoring = table
+            .get("monitoring")
+            .and_then(|node| reader.word("monitoring", node, &MONITORING));
+        let _ = reader.text_of("", table, "licence");
+        Some(Self {
+            name: reader.needed("", root, table, "name"),
+            version: reader.text_of("", table, "version").unwrap_or_default(),
+            about: reader.text_of("", table, "about").unwrap_or_default(),
+            claims: claims?,
+            folder: folder.to_owned(),
+            programs,
+            build: reader.text_of("", table, "build"),
+            has_monitoring: has_monitoring.unwrap_or(true),
+            classic,
+        })
+    }
+
+    /// Flows with the usual control, for whoever asks what the clauses are.
+    pub(super) fn unknown() -> Self {
+        Self {
+            name: String::new(),
+            version: String::new(),
+            about: String::new(),
+            claims: Claims::Classic,
+            folder: PathBuf::new(),
+            programs: Programs {
+                control: Some("cubic".to_owned()),
+                ..Programs::default()
+            },
+            build: None,
+            has_monitoring: true,
+            classic: None,
+        }
+    }
+
+    /// A program named by its path that is not there.
+    fn missing(&self, file: &str) -> Option<Problem> {
+        let mut all = [&self.programs.server, &self.programs.client].into_iter();
+        let path = all.find_map(|words| {
+            let first = words.first().filter(|word| word.contains('/'))?;
+            (!self.folder.join(first).exists()).then_some(first)
+        })?;
+        let build = self.build.as_ref();
+        let build = build.map_or_else(
+            || "give the path of a program, seen from this file".to_owned(),
+            |build| format!("is not there; build it: {build}"),
+        );
+        Some(Problem {
+            file: file.to_owned(),
+            origin: Origin::Line(1),
+            key: "server".to_owned(),
+            found: Some(path.clone()),
+            allowed: build,
+        })
+    }
+
+    /// Whether it is made of programs, so that the simulator cannot run it.
+    pub fn has_programs(&self) -> bool {
+        self.programs.control.is_none() || !self.programs.client.is_empty()
+    }
+
+    /// Whether its file says how it starts without L4S.
+    pub fn has_classic(&self) -> bool {
+        self.classic.is_some()
+    }
+
+    /// The same with another claim.
+    #[must_use]
+    pub fn claiming(mut self, claims: Claims) -> Self {
+        self.claims = claims;
+        self
+    }
+
+    /// What it puts into the files of clauses: the group's keys, and names for conditions.
+    pub(super) fn keys(&self, is_classic: bool) -> String {
+        let programs = match (&self.classic, is_classic) {
+            (Some(classic), true) => classic,
+            _ => &self.programs,
+        };
+        let mut text = String::from("\n[set]\n");
+        let mut set = |key: &str, value: &str| {
+            let _ = writeln!(text, "\"group.stack.{key}\" = {value}");
+        };
+        let claims = if is_classic {
+            Claims::Classic
+        } else {
+            self.claims
+        };
+        if self.has_programs() {
+            set("app", &programs.app());
+        } else {
+            set(
+                "ecn",
+                match claims {
+                    Claims::L4s => "\"ect1\"",
+                    Claims::Classic => "\"ect0\"",
+                    Claims::Nqb | Claims::None => "\"off\"",
+                },
+            );
+        }
+        if let Some(control) = &programs.control {
+            set("congestion-control", &quoted(control));
+        }
+        let _ = write!(
+            text,
+            "\n[let]\nclaims = \"'{}'\"\nprograms = {}\nmonitoring = {}\nhas_classic = {}\nis_classic_variant = {is_classic}\n",
+            claims.name(),
+            self.has_programs(),
+            self.has_monitoring,
+            self.has_classic(),
+        );
+        text
+    }
+}
+
+impl Programs {
+    fn app(&self) -> String {
+        let list = |words: &[String]| {
+            let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+            format!("[{}]", words.join(", "))
+        };
+        let mut app = format!("{{ kind = \"program\", sends = \"{}\"", self.sends);
+        for (name, words) in [("server", &self.server), ("client", &self.client)] {
+            if !words.is_empty() {
+                let _ = write!(app, ", {name} = {}", list(words));
+            }
+        }
+        app + " }"
+    }
+}
+
+/// A text of TOML in which expressions stand in braces: these are doubled.
+fn quoted(text: &str) -> String {
+    let doubled = text.replace('{', "{{").replace('}', "}}");
+    Json::from(doubled).to_string()
+}
+
+fn programs(
+    reader: &mut Reader<'_>,
+    key: &str,
+    root: &Node,
+    table: &Table,
+    sends: &'static str,
+) -> Programs {
+    let mut words = |name: &str| match table.get(name) {
+        Some(node) if matches!(node.value, Tree::Array(_)) => reader.texts(name, node),
+        Some(node) => {
+            reader.wrong(
+                name,
+                node,
+                "must be a list of words: [\"program\", \"$SERVER\"]",
+            );
+            Vec::new()
+        }
+        None => Vec::new(),
+    };
+    let (server, client) = (words("server"), words("client"));
+    let sends = match table.get("sends") {
+        Some(node) => reader.word("sends", node, &SENDS).unwrap_or(sends),
+        None => sends,
+    };
+    let control = reader.text_of(key, table, "control");
+    if control.is_none() && client.is_empty() {
+        reader.about(
+            "client",
+            root,
+            "is missing; give server and client, or control = the congestion control of quell's own flows",
+        );
+    }
+    Programs {
+        sends,
+        server,
+        client,
+        control,
+    }
+}

@@ -1,0 +1,364 @@
+//! What the packets of a stack say: code points as sent, trains, the longest silence, and what its receiver reported.
+//!
+//! Packets are those of the group `stack` at the first queue of their way, so its sender alone decides when they come and, unless that queue
+//! marked them, with which code. A queue that marks changes CE alone.
+
+use std::path::Path;
+
+use quell_lab::results::read::captured::{Captured, Fate, packets};
+use quell_lab::results::read::{self, LONGEST};
+use quell_lab::{RunError, Scenario};
+use quell_measure::{Direction, Hop, Hops};
+use quell_units::Time;
+use serde::Serialize;
+use serde_json::{Value as Json, json};
+
+/// The group that is judged.
+pub(super) const GROUP: &str = "stack";
+/// Packets that come within this time of the first one are a train: the burst that RFC 9331 section 4.3 tolerates.
+const TRAIN: Time = Time::from_micros(250);
+/// Bytes of an IP packet from which on it carries data rather than feedback.
+const DATA: u64 = 300;
+/// Kinds of the AccECN option (RFC 9768 section 3.2.3): E0B first, E1B first.
+const ACCECN: [u8; 2] = [172, 174];
+
+/// What the packets of a stack say, both ways.
+#[derive(Debug, Default, Serialize)]
+struct Traffic {
+    /// From the sender of the data.
+    forward: Way,
+    /// From its receiver.
+    reverse: Way,
+    /// What a receiver of TCP reported.
+    feedback: Feedback,
+}
+
+/// One direction.
+#[derive(Debug, Default, Serialize)]
+struct Way {
+    packets: u64,
+    /// Packets that carry data, by code, as sent.
+    data: Codes,
+    /// The others.
+    control: Codes,
+    /// Of TCP, with data that was sent before.
+    again: Codes,
+    syn: Codes,
+    /// ECT packets since the first one that the receiver can have answered, and when the last one came.
+    ect: u64,
+    last_ect_s: Option<f64>,
+    first_s: Option<f64>,
+    last_s: Option<f64>,
+    /// The longest time without a packet, in seconds; to the end of the run.
+    silence_s: f64,
+    /// Packets of the longest train, and of that which one in a hundred exceeds.
+    train_max: u64,
+    train_p99: u64,
+    #[serde(skip)]
+    trains: Vec<u64>,
+    #[serde(skip)]
+    train: Option<(Time, u64)>,
+    /// Of TCP: behind the highest byte sent.
+    #[serde(skip)]
+    sent: Option<u32>,
+    /// Bytes of packets with the DSCP of NQB (45) beyond a bucket of 500 kbit/s that holds one packet (RFC 9956 section 4).
+    nqb: u64,
+    nqb_beyond: u64,
+    #[serde(skip)]
+    bucket: (Time, f64),
+}
+
+/// Packets by code point. What the queue marked was ECT(0) or ECT(1), whichever that sender uses.
+#[derive(Debug, Default, Serialize)]
+struct Codes {
+    not_ect: u64,
+    ect0: u64,
+    ect1: u64,
+    ce: u64,
+    marked: u64,
+}
+
+impl Codes {
+    fn count(&mut self, code: u8, marked: bool) {
+        *match (marked, code) {
+            (true, _) => &mut self.marked,
+            (_, 0) => &mut self.not_ect,
+            (_, 1) => &mut self.ect1,
+            (_, 2) => &mut self.ect0,
+            _ => &mut self.ce,
+        } += 1;
+    }
+}
+
+/// What the receiver of TCP reported (RFC 9768), beside what reached it.
+#[derive(Debug, Default, Serialize)]
+struct Feedback {
+    /// AE, CWR and ECE of the SYN as one number, and of the SYN/ACK.
+    syn: Option<u8>,
+    syn_ack: Option<u8>,
+    /// CE packets by the counter of three bits, which begins with 5.
+    ace: u64,
+    #[serde(skip)]
+    last_ace: Option<u8>,
+    /// The largest step between two acknowledgements.
+    ace_step_max: u64,
+    /// CE packets that the receiver got before its last acknowledgement left, or so.
+    ce: u64,
+    /// ACKs, and of them those with ECE.
+    acks: u64,
+    ece: u64,
+    /// ACKs with the option, and the bytes that the last one reports: ECT(0), CE, ECT(1), from which their beginnings are taken.
+    options: u64,
+    option_e0: u64,
+    option_ce: u64,
+    option_e1: u64,
+    /// Bytes of payload that the receiver got with these codes.
+    bytes_e0: u64,
+    bytes_ce: u64,
+    bytes_e1: u64,
+}
+
+/// The headers of a packet, as far as they are kept.
+struct Header<'a>(&'a [u8]);
+
+impl Header<'_> {
+    fn byte(&self, at: usize) -> u8 {
+        self.0.get(at).copied().unwrap_or(0)
+    }
+    fn is_6(&self) -> bool {
+        self.byte(0) >> 4 == 6
+    }
+    /// Traffic class, or type of service.
+    fn tos(&self) -> u8 {
+        match self.is_6() {
+            true => self.byte(0) << 4 | self.byte(1) >> 4,
+            false => self.byte(1),
+        }
+    }
+    /// Where TCP begins, if it is TCP.
+    fn tcp(&self) -> Option<usize> {
+        let (protocol, begin) = match self.is_6() {
+            true => (self.byte(6), 40),
+            false => (self.byte(9), usize::from(self.byte(0) & 15) * 4),
+        };
+        (protocol == 6).then_some(begin)
+    }
+    fn number(&self, at: usize, bytes: usize) -> u64 {
+        (at..at + bytes).fold(0, |sum, at| sum << 8 | u64::from(self.byte(at)))
+    }
+}
+
+impl Way {
+    fn see(&mut self, packet: &Captured<'_>, header: &Header<'_>) {
+        let at = packet.arrival;
+        let seconds = seconds(at);
+        if let Some(last) = self.last_s {
+            self.silence_s = self.silence_s.max(seconds - last);
+        }
+        self.packets += 1;
+        self.first_s.get_or_insert(seconds);
+        self.last_s = Some(seconds);
+        let (tos, length) = (header.tos(), packet.length.get());
+        let code = tos & 3;
+        if packet.marked || code == 1 || code == 2 {
+            self.ect += 1;
+            self.last_ect_s = Some(seconds);
+        }
+        match (self.segment(header, length), length >= DATA) {
+            (Some(Segment::Syn), _) => &mut self.syn,
+            (Some(Segment::Again), _) => &mut self.again,
+            (Some(Segment::Data), _) | (None, true) => &mut self.data,
+            (Some(Segment::Acknowledgement), _) | (None, false) => &mut self.control,
+        }
+        .count(code, packet.marked);
+        match &mut self.train {
+            Some((begin, packets)) if at < *begin + TRAIN => *packets += 1,
+            _ => self
+                .trains
+                .extend(self.train.replace((at, 1)).map(|(_, packets)| packets)),
+        }
+        if tos >> 2 == 45 {
+            self.nqb += length;
+            let (before, held) = self.bucket;
+            // Half a megabit a second and one packet of full size.
+            let passed = (at.as_nanos() - before.as_nanos()) as f64 * 500_000.0 / 8e9;
+            let room = (held + passed).min(1_500.0) - length as f64;
+            if room < 0.0 {
+                self.nqb_beyond += length;
+            }
+            self.bucket = (at, room.max(0.0));
+        }
+    }
+
+    /// What a packet of TCP is.
+    fn segment(&mut self, header: &Header<'_>, length: u64) -> Option<Segment> {
+        let begin = header.tcp()?;
+        let flags = header.byte(begin + 13);
+        let headers = begin + usize::from(header.byte(begin + 12) >> 4) * 4;
+        let payload = length.saturating_sub(headers as u64);
+        if flags & 2 != 0 {
+            return Some(Segment::Syn);
+        }
+        if payload == 0 {
+            return Some(Segment::Acknowledgement);
+        }
+        let first = header.number(begin + 4, 4) as u32;
+        let sent = self.sent.get_or_insert(first);
+        if (first.wrapping_sub(*sent) as i32) < 0 {
+            return Some(Segment::Again);
+        }
+        *sent = first.wrapping_add(payload as u32);
+        Some(Segment::Data)
+    }
+
+    fn finish(&mut self, end: Time) {
+        self.silence_s = self
+            .silence_s
+            .max(seconds(end) - self.last_s.unwrap_or(0.0));
+        self.trains
+            .extend(self.train.take().map(|(_, packets)| packets));
+        self.trains.sort_unstable();
+        self.train_max = self.trains.last().copied().unwrap_or(0);
+        let place = self.trains.len() * 99 / 100;
+        self.train_p99 = self.trains.get(place).copied().unwrap_or(0);
+    }
+}
+
+enum Segment {
+    Syn,
+    Acknowledgement,
+    Data,
+    Again,
+}
+
+impl Feedback {
+    fn sent(&mut self, packet: &Captured<'_>, header: &Header<'_>) {
+        let Some(begin) = header.tcp() else { return };
+        if header.byte(begin + 13) & 2 != 0 {
+            self.note_handshake(header, begin);
+            return;
+        }
+        if packet.fate != Fate::Delivered {
+            return;
+        }
+        let headers = begin + usize::from(header.byte(begin + 12) >> 4) * 4;
+        let payload = packet.length.get().saturating_sub(headers as u64);
+        match header.tos() & 3 {
+            0 => {}
+            1 => self.bytes_e1 += payload,
+            2 => self.bytes_e0 += payload,
+            _ => {
+                self.ce += 1;
+                self.bytes_ce += payload;
+            }
+        }
+    }
+
+    fn note_handshake(&mut self, header: &Header<'_>, begin: usize) {
+        let place = match header.byte(begin + 13) & 16 {
+            0 => &mut self.syn,
+            _ => &mut self.syn_ack,
+        };
+        *place = place.or(Some(ace(header, begin)));
+    }
+
+    fn received(&mut self, header: &Header<'_>) {
+        let Some(begin) = header.tcp() else { return };
+        let flags = header.byte(begin + 13);
+        if flags & 2 != 0 {
+            self.note_handshake(header, begin);
+            return;
+        }
+        self.acks += 1;
+        self.ece += u64::from(flags & 64 != 0);
+        let now = ace(header, begin);
+        let before = self.last_ace.replace(now).unwrap_or(5);
+        let step = u64::from(now.wrapping_sub(before) & 7);
+        self.ace += step;
+        self.ace_step_max = self.ace_step_max.max(step);
+        self.options(header, begin);
+    }
+
+    /// The AccECN option, with one to three counters of 24 bits.
+    fn options(&mut self, header: &Header<'_>, begin: usize) {
+        let end = begin + usize::from(header.byte(begin + 12) >> 4) * 4;
+        let mut at = begin + 20;
+        while at < end {
+            let (kind, length) = (header.byte(at), usize::from(header.byte(at + 1)));
+            match kind {
+                0 => return,
+                1 => at += 1,
+                _ if length < 2 => return,
+                _ => {
+                    if ACCECN.contains(&kind) {
+                        self.options += 1;
+                        let counter = |place: usize, least: u64| {
+                            let at = at + 2 + place * 3;
+                            (length >= 5 + place * 3)
+                                .then(|| header.number(at, 3).wrapping_sub(least) & 0xff_ffff)
+                        };
+                        // In the second kind the two codes of ECT change places.
+                        let (e0, e1) = if kind == ACCECN[0] { (0, 2) } else { (2, 0) };
+                        self.option_e0 = counter(e0, 1).unwrap_or(self.option_e0);
+                        self.option_ce = counter(1, 0).unwrap_or(self.option_ce);
+                        self.option_e1 = counter(e1, 1).unwrap_or(self.option_e1);
+                    }
+                    at += length;
+                }
+            }
+        }
+    }
+}
+
+/// AE, CWR and ECE as one number.
+fn ace(header: &Header<'_>, begin: usize) -> u8 {
+    (header.byte(begin + 12) & 1) << 2 | header.byte(begin + 13) >> 6
+}
+
+fn seconds(time: Time) -> f64 {
+    time.as_nanos() as f64 / 1e9
+}
+
+/// The summary of a run in `folder`, with what its packets say as `traffic`.
+pub(super) fn figures(scenario: &Scenario, folder: &Path) -> Result<String, RunError> {
+    let failed = |error: &dyn ToString| RunError::Failed(error.to_string());
+    let text = read::text(&folder.join("summary.json"), LONGEST).map_err(|error| failed(&error))?;
+    let mut summary: Json = serde_json::from_str(&text).map_err(|error| failed(&error))?;
+    let group = scenario.groups.iter().find(|group| group.name == GROUP);
+    let way = group.map_or(Direction::Forward, |group| group.direction);
+    let back = match way {
+        Direction::Forward => Direction::Reverse,
+        Direction::Reverse => Direction::Forward,
+    };
+    let links = scenario.links();
+    let path = group.map_or_else(|| Hops::all(links.len()), |group| group.path);
+    let interface = |hop: Hop, way: Direction| match links.len() {
+        1 => way.name().to_owned(),
+        _ => format!("{}.{}", links[hop.index()].name(), way.name()),
+    };
+    let to = interface(path.entry(way), way);
+    let arrives = interface(path.exit(way), way);
+    let from = interface(path.entry(back), back);
+    let mut traffic = Traffic::default();
+    let see = |packet: Captured<'_>| {
+        if packet.group != Some(GROUP) {
+            return;
+        }
+        let header = Header(packet.header);
+        if packet.interface == to {
+            traffic.forward.see(&packet, &header);
+        }
+        if packet.interface == arrives {
+            traffic.feedback.sent(&packet, &header);
+        } else if packet.interface == from {
+            traffic.reverse.see(&packet, &header);
+            traffic.feedback.received(&header);
+        }
+    };
+    packets(&folder.join("packets.pcapng"), see).map_err(|error| failed(&error))?;
+    for way in [&mut traffic.forward, &mut traffic.reverse] {
+        way.finish(scenario.run.duration);
+    }
+    summary["traffic"] = json!(traffic);
+    Ok(summary.to_string())
+}

@@ -1,0 +1,260 @@
+//! A stack with the clauses that are judged: its runs, and the verdicts.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use quell_lab::scenario::{Override, Problems};
+use quell_lab::sweep::Stored;
+use quell_lab::{GuestOptions, LiveOptions, Options, RunError, Scenario, World, run};
+use serde_json::Value as Json;
+
+use super::clause::{self, Clause, Wanted};
+use super::stack::Stack;
+use super::traffic;
+use super::verdict::Verdict;
+use crate::cell::Cell;
+use crate::experiment::Experiment;
+
+/// Packets that a stack sends at least, or it sends nothing.
+const LEAST: u64 = 20;
+/// The group in which a stack may end early: what breaks its path is what it is judged by.
+const MAY_END: &str = "broken-paths";
+
+/// A stack with the clauses that are judged.
+#[derive(Debug)]
+pub struct Trial {
+    /// The stack.
+    pub stack: Stack,
+    world: World,
+    guest: GuestOptions,
+    seeds: u64,
+    clauses: Vec<Clause>,
+    experiments: Vec<Experiment>,
+}
+
+/// A run of a trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Run {
+    /// The place of its experiment, and its own in that.
+    experiment: usize,
+    cell: usize,
+}
+
+/// A verdict on a clause.
+#[derive(Debug, Clone)]
+pub struct Judged {
+    /// The clause.
+    pub clause: Clause,
+    /// What became of it.
+    pub verdict: Verdict,
+    /// The figure that decides, in words.
+    pub figure: String,
+}
+
+impl Trial {
+    /// What there is to run.
+    ///
+    /// # Errors
+    ///
+    /// What the stack says is too long for a scenario.
+    pub fn new(
+        stack: Stack,
+        wanted: &Wanted,
+        seeds: u64,
+        world: World,
+        guest: &GuestOptions,
+    ) -> Result<Self, Problems> {
+        let all = clause::clauses().into_iter();
+        let clauses: Vec<Clause> = all.filter(|one| wanted.has(one)).collect();
+        let groups = clause::groups();
+        let groups = groups.filter(|group| clauses.iter().any(|one| one.group == *group));
+        let experiments = groups.map(|group| {
+            let is_classic = group == clause::CLASSIC && stack.has_classic();
+            clause::experiment(group, Some(&stack), is_classic, seeds)
+        });
+        Ok(Self {
+            experiments: experiments.collect::<Result<_, _>>()?,
+            world,
+            guest: guest.clone(),
+            seeds,
+            stack,
+            clauses,
+        })
+    }
+
+    /// All runs.
+    pub fn runs(&self) -> Vec<Run> {
+        let all = self.experiments.iter().enumerate();
+        all.flat_map(|(experiment, one)| {
+            (0..one.cells().len()).map(move |cell| Run { experiment, cell })
+        })
+        .collect()
+    }
+
+    fn cell(&self, run: Run) -> (&Experiment, &Cell) {
+        let experiment = &self.experiments[run.experiment];
+        (experiment, &experiment.cells()[run.cell])
+    }
+
+    /// The folder of a run below that of the stack.
+    pub fn folder(&self, run: Run) -> PathBuf {
+        let (experiment, cell) = self.cell(run);
+        let point = run.cell as u64 / self.seeds + 1;
+        Path::new(&experiment.id).join(format!("{point}-seed{}", cell.own_seed()))
+    }
+
+    /// The clauses that a run is for.
+    pub fn group(&self, run: Run) -> &str {
+        &self.experiments[run.experiment].id
+    }
+
+    /// The scenario of a run.
+    ///
+    /// # Errors
+    ///
+    /// The stack cannot run in this world.
+    pub fn scenario(&self, run: Run) -> Result<Scenario, RunError> {
+        let (experiment, cell) = self.cell(run);
+        let sets = cell.sets_in(self.world);
+        let sets = sets.iter().map(|set| Override::set(set));
+        let sets: Vec<Override> = sets
+            .collect::<Result<_, _>>()
+            .map_err(|why| RunError::refused(why.to_string()))?;
+        let text = experiment.scenario(cell.file()).unwrap_or_default();
+        let loaded = Scenario::load(cell.file(), text, &sets, Some(self.world));
+        let mut scenario = loaded
+            .map_err(|why| RunError::refused(why.to_string()))?
+            .scenario;
+        scenario.run.seeds = vec![cell.own_seed()];
+        Ok(scenario)
+    }
+
+    /// Carries a run out, into a folder that must not exist; what came out, or why nothing did.
+    pub fn carry_out(&self, run: Run, folder: &Path, stop: &AtomicBool) -> Stored {
+        let done = || -> Result<String, RunError> {
+            let scenario = self.scenario(run)?;
+            let options = Options {
+                out: Some(folder.to_owned()),
+                packets: true,
+                guest: self.guest.clone(),
+                live: LiveOptions {
+                    allow_programs: true,
+                    directory: Some(self.stack.folder.clone()),
+                    ..LiveOptions::default()
+                },
+                ..Options::new(self.world, stop)
+            };
+            self::run(&scenario, options, &mut |_| {})?;
+            traffic::figures(&scenario, folder)
+        };
+        match done() {
+            Ok(figures) => Stored::Figures(figures),
+            Err(error) => Stored::Failed(error.to_string()),
+        }
+    }
+
+    /// The verdicts, from the results of [`Trial::runs`].
+    pub fn judged(&self, results: &[Stored], folder: &Path) -> Vec<Judged> {
+        let mut rest = results;
+        let mut all = Vec::new();
+        let dead = results.iter().all(|one| packets(one) < LEAST);
+        let dead = dead.then(|| self.silence(results, folder));
+        for (place, experiment) in self.experiments.iter().enumerate() {
+            let (own, others) = rest.split_at(experiment.cells().len());
+            rest = others;
+            let why = dead.clone().or_else(|| self.unusable(place, own));
+            all.extend(self.of(experiment, own, why));
+        }
+        all
+    }
+
+    /// Why nothing can be said of these results.
+    fn unusable(&self, place: usize, results: &[Stored]) -> Option<String> {
+        results.iter().enumerate().find_map(|(cell, one)| {
+            let run = Run { experiment: place, cell };
+            let figures = match one {
+                Stored::Failed(why) => return Some(format!("a run failed: {why}")),
+                Stored::Figures(text) => serde_json::from_str::<Json>(text).ok()?,
+                _ => return Some("it did not run".to_owned()),
+            };
+            let ran = group(&figures)?["app"]["client_ran_s"].as_f64()?;
+            let scenario = self.scenario(run).ok()?;
+            let until = scenario.run.duration.as_nanos() as f64 / 1e9;
+            let is_early = ran < 0.9 * until && self.group(run) != MAY_END;
+            is_early.then(|| {
+                format!("its client ended after {ran:.1} s of {until:.0}; it has to go on until it is ended")
+            })
+        })
+    }
+
+    /// Why a stack sent nothing at all.
+    fn silence(&self, results: &[Stored], folder: &Path) -> String {
+        let failed = results.iter().find_map(|one| match one {
+            Stored::Failed(why) => Some(format!("no run was possible: {why}")),
+            _ => None,
+        });
+        let said = || {
+            let runs = self.runs();
+            let programs = folder.join(self.folder(*runs.first()?)).join("programs");
+            let ends = ["client.err", "server.err", "client.out", "server.out"];
+            let texts = ends.iter().map(|end| {
+                let text = fs::read_to_string(programs.join(format!("{}-{end}", traffic::GROUP)));
+                let line = text
+                    .ok()?
+                    .lines()
+                    .rfind(|line| !line.trim().is_empty())?
+                    .to_owned();
+                Some(format!(
+                    "; {}: {line}",
+                    end.replace(['.'], " ")
+                        .replace(" err", "")
+                        .replace(" out", "")
+                ))
+            });
+            texts.flatten().next()
+        };
+        failed.unwrap_or_else(|| format!("it sent nothing{}", said().unwrap_or_default()))
+    }
+
+    fn of(&self, experiment: &Experiment, results: &[Stored], why: Option<String>) -> Vec<Judged> {
+        let seeds: Vec<_> = (1..=self.seeds)
+            .map(|seed| experiment.ruled(results, seed))
+            .collect();
+        let clauses = clause::of(experiment, &experiment.id);
+        let judged = clauses
+            .into_iter()
+            .enumerate()
+            .filter_map(|(place, clause)| {
+                let of_seeds = seeds.iter().filter_map(|all| all.get(place));
+                let (verdicts, figures): (Vec<Verdict>, Vec<String>) = of_seeds.cloned().unzip();
+                let (verdict, figure) = match (&why, Verdict::of_seeds(&verdicts)) {
+                    (Some(why), _) => (Verdict::Open(why.clone()), String::new()),
+                    (None, verdict) => (verdict, figures.into_iter().next().unwrap_or_default()),
+                };
+                let is_wanted = self.clauses.iter().any(|one| one.id == clause.id);
+                is_wanted.then_some(Judged {
+                    clause,
+                    verdict,
+                    figure,
+                })
+            });
+        judged.collect()
+    }
+}
+
+/// The judged group of a result.
+fn group(figures: &Json) -> Option<&Json> {
+    let groups = figures["groups"].as_array()?;
+    groups.iter().find(|one| one["name"] == traffic::GROUP)
+}
+
+fn packets(result: &Stored) -> u64 {
+    match result {
+        Stored::Figures(text) => serde_json::from_str::<Json>(text)
+            .ok()
+            .and_then(|figures| group(&figures)?["packets"].as_u64())
+            .unwrap_or(0),
+        _ => 0,
+    }
+}

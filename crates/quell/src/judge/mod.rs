@@ -1,0 +1,300 @@
+//! `quell judge`: whether a stack does what the standards of L4S and ECN ask.
+
+pub(crate) mod arguments;
+mod document;
+mod record;
+
+use std::fs;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use quell_experiment::judge::{Judgement, Level, Record, Stack, Trial, Verdict, Wanted, clauses};
+use quell_lab::results::present;
+use quell_lab::sweep::{Progress, Stored};
+use quell_lab::{World, printable};
+
+use crate::expectations::{Lines, check_junit, report};
+use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+use crate::judge::arguments::{Judge, JudgeAction};
+use crate::output::files::{folder as folder_name, write};
+use crate::output::page::{Page, complain, say};
+use crate::sweep::Shown;
+
+/// The file with the verdicts.
+pub(crate) const RECORD: &str = "judge.json";
+const PAGE: &str = "judge.html";
+/// Exit codes: a MUST is not met, or nothing could be judged; with `--strict` something is open.
+const NOT_MET: u8 = 3;
+const OPEN: u8 = 4;
+
+/// Judges stacks, or says what would be judged.
+pub(crate) fn judge(arguments: &Judge, page: &mut Page) -> Result<(), Failure> {
+    match &arguments.action {
+        Some(JudgeAction::List) => {
+            page.blocks(&document::list(&clauses()));
+            page.line(
+                "quell judge explain CLAUSE says what is measured, and where the bound comes from.",
+            );
+            Ok(())
+        }
+        Some(JudgeAction::Explain { clause }) => explain(clause, page),
+        Some(JudgeAction::Matrix { folders, out }) => matrix(folders, out, page),
+        None => judge_all(arguments, page),
+    }
+}
+
+fn explain(name: &str, page: &mut Page) -> Result<(), Failure> {
+    Wanted::named(&[name.to_owned()]).map_err(Failure::input)?;
+    let own = clauses()
+        .into_iter()
+        .filter(|one| one.id == name || one.group == name);
+    for clause in own {
+        page.line(&clause.id);
+        page.blocks(&document::explain(&clause));
+    }
+    Ok(())
+}
+
+fn matrix(folders: &[PathBuf], out: &Path, page: &mut Page) -> Result<(), Failure> {
+    let all = folders.iter().map(|folder| read(&folder.join(RECORD)));
+    let mut all = all.collect::<Result<Vec<_>, _>>()?.into_iter();
+    let Some(mut whole) = all.next() else {
+        return Ok(());
+    };
+    all.for_each(|one| whole.stacks.extend(one.stacks));
+    write(
+        out,
+        present::page(&document::page(&whole, &|_, _| Vec::new())).as_bytes(),
+    )?;
+    page.blocks(&document::matrix(&whole));
+    page.line(format_args!("the page is {}", out.display()));
+    Ok(())
+}
+
+fn read(path: &Path) -> Result<Record, Failure> {
+    let refused = |error| {
+        Failure::input(format!(
+            "{}: no record of quell judge: {error}",
+            path.display()
+        ))
+    };
+    Record::read(path).map_err(refused)
+}
+
+fn judge_all(arguments: &Judge, page: &mut Page) -> Result<(), Failure> {
+    let wanted = arguments.wanted().map_err(Failure::input)?;
+    let world = World::from(arguments.world);
+    let jobs = arguments.jobs.number(world).map_err(Failure::input)?;
+    let guest = arguments.patience.options(arguments.kernel.clone());
+    let guest = guest.map_err(Failure::input)?;
+    let baseline = arguments.baseline.as_deref().map(read).transpose()?;
+    check_junit(arguments.junit.as_deref())?;
+    let mut record = Record::new(world, arguments.seeds());
+    let mut trials = Vec::new();
+    let mut refused = Vec::new();
+    for file in &arguments.stacks {
+        match stack(arguments, file, world) {
+            Ok(stack) => {
+                let trial = Trial::new(stack, &wanted, arguments.seeds(), world, &guest);
+                trials.push(trial.map_err(Failure::input)?);
+            }
+            Err(failure) => refused.push(failure),
+        }
+    }
+    if trials.is_empty()
+        && let Some(first) = refused.pop()
+    {
+        return Err(first);
+    }
+    refused.iter().for_each(|failure| say(&failure.message));
+    prepare(&arguments.out)?;
+    let interrupt = Interrupt::listen()?;
+    for trial in &trials {
+        let folder = arguments.out.join(folder_name(&trial.stack.name));
+        let results = carry_out(trial, &folder, jobs, interrupt.stop());
+        if interrupt.stop().load(Ordering::Relaxed) {
+            let why = "interrupted: what ended is not enough for verdicts".to_owned();
+            let _ = fs::remove_dir_all(&arguments.out);
+            return Err(interrupt.explain(Failure::failed(why)));
+        }
+        let judged = Judgement::of(trial, trial.judged(&results, &folder), arguments.quick);
+        tidy(trial, &judged, &folder)?;
+        if !arguments.json {
+            page.blocks(&document::stack(&judged));
+            page.gap();
+        }
+        record.stacks.push(judged);
+    }
+    finish(arguments, &record, baseline.as_ref(), refused.len(), page)
+}
+
+/// Reads a stack file, for this world.
+fn stack(arguments: &Judge, file: &Path, world: World) -> Result<Stack, Failure> {
+    let stack = Stack::open(file).map_err(Failure::input)?;
+    let why = match (world, stack.has_programs()) {
+        (World::Sim, true) => "--world sim has no programs; --world virtual runs them",
+        (World::Live, true) if !arguments.allow_programs => {
+            "--world live would run its programs as you; read them, and give --allow-programs"
+        }
+        _ => {
+            return Ok(match arguments.claims() {
+                Some(claims) => stack.claiming(claims),
+                None => stack,
+            });
+        }
+    };
+    Err(Failure::input(format!("{}: {why}", file.display())))
+}
+
+/// Makes the folder of the results, in place of one that quell judge made.
+fn prepare(out: &Path) -> Result<(), Failure> {
+    let mut entries = fs::read_dir(out).into_iter().flatten();
+    if entries.next().is_some() {
+        if !out.join(RECORD).is_file() {
+            let shown = out.display();
+            return Err(Failure::input(format!(
+                "--out {shown}: is a folder with other things in it; name a new one"
+            )));
+        }
+        fs::remove_dir_all(out).map_err(Failure::failed)?;
+    }
+    fs::create_dir_all(out).map_err(Failure::failed)?;
+    // Whatever ends this, the folder can be replaced.
+    write(&out.join(RECORD), b"{}\n")
+}
+
+/// All runs of a trial, so many at once; a run that fails is a result too.
+fn carry_out(trial: &Trial, folder: &Path, jobs: NonZeroUsize, stop: &AtomicBool) -> Vec<Stored> {
+    let runs = trial.runs();
+    let results = Mutex::new(vec![Stored::Missing; runs.len()]);
+    let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let shown = Mutex::new(Shown::new());
+    let work = || {
+        while let Some(&run) = runs.get(next.fetch_add(1, Ordering::Relaxed)) {
+            if stop.load(Ordering::Relaxed) {
+                return;
+            }
+            let place = runs.iter().position(|one| *one == run).unwrap_or_default();
+            let result = trial.carry_out(run, &folder.join(trial.folder(run)), stop);
+            results.lock().unwrap_or_else(PoisonError::into_inner)[place] = result;
+            let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+            shown
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .tell(&Progress {
+                    done,
+                    cells: runs.len(),
+                    share: done as f64 / runs.len() as f64,
+                });
+        }
+    };
+    if jobs == NonZeroUsize::MIN {
+        work();
+    } else {
+        std::thread::scope(|scope| {
+            (0..jobs.get()).for_each(|_| drop(scope.spawn(work)));
+        });
+    }
+    shown
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner)
+        .end();
+    results.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Removes the runs of clauses that are met: only what somebody may argue with stays.
+fn tidy(trial: &Trial, judged: &Judgement, folder: &Path) -> Result<(), Failure> {
+    let mut groups: Vec<&str> = trial
+        .runs()
+        .into_iter()
+        .map(|run| trial.group(run))
+        .collect();
+    groups.dedup();
+    for group in groups {
+        let mut own = judged.clauses.iter().filter(|one| one.group == group);
+        if !own.any(|one| ["FAIL", "open"].contains(&one.verdict.as_str())) {
+            fs::remove_dir_all(folder.join(group)).map_err(Failure::failed)?;
+        }
+    }
+    // Empty if nothing stays.
+    let _ = fs::remove_dir(folder);
+    Ok(())
+}
+
+/// Writes the files, and says how it ends.
+fn finish(
+    arguments: &Judge,
+    record: &Record,
+    baseline: Option<&Record>,
+    refused: usize,
+    page: &mut Page,
+) -> Result<(), Failure> {
+    let out = &arguments.out;
+    let text = serde_json::to_string_pretty(record).map_err(Failure::failed)? + "\n";
+    write(&out.join(RECORD), text.as_bytes())?;
+    let pictures =
+        |stack: &str, group: &str| document::pictures(&out.join(folder_name(stack)).join(group));
+    write(
+        &out.join(PAGE),
+        present::page(&document::page(record, &pictures)).as_bytes(),
+    )?;
+    if arguments.json {
+        page.line(text.trim_end());
+    } else {
+        if record.stacks.len() > 1 {
+            page.blocks(&document::matrix(record));
+        }
+        let shown = out.display().to_string();
+        let shown = printable(&shown);
+        page.line(format_args!(
+            "{PAGE}, {RECORD} and the runs of what is not met are in {shown}"
+        ));
+    }
+    let suites = record::suites(record, out);
+    if let Some(junit) = &arguments.junit {
+        // What is not met is said below, in other words.
+        let _ = report(&suites, Some(junit), Lines::None);
+    }
+    let all = record
+        .stacks
+        .iter()
+        .flat_map(|stack| stack.clauses.iter().map(move |one| (stack, one)));
+    let is_worse = |stack: &Judgement, id: &str| {
+        baseline.is_none_or(|baseline| !baseline.has(&stack.name, id, Verdict::Fail.name()))
+    };
+    let of = |name: &'static str| all.clone().filter(move |(_, one)| one.verdict == name);
+    let must = of("FAIL")
+        .filter(|(stack, one)| one.level == Level::Must.name() && is_worse(stack, &one.id));
+    let failed: Vec<String> = must
+        .map(|(stack, one)| format!("{} of {}", one.id, stack.name))
+        .collect();
+    let dead: Vec<&str> = record.dead().collect();
+    if !failed.is_empty() {
+        return Err(ended(
+            NOT_MET,
+            format!("a MUST is not met: {}", failed.join(", ")),
+        ));
+    }
+    if !dead.is_empty() || refused > 0 {
+        for name in &dead {
+            complain(&format!("{name}: nothing could be judged"));
+        }
+        return Err(ended(NOT_MET, "not every stack could be judged".to_owned()));
+    }
+    match of("open").count() {
+        count if count > 0 && arguments.strict => {
+            Err(ended(OPEN, format!("{count} clauses are open")))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn ended(code: u8, message: String) -> Failure {
+    Failure {
+        code,
+        ..Failure::failed(message)
+    }
+}
