@@ -51,19 +51,29 @@ impl Engine<'_> {
             return Ok((Verdict::Note, String::new()));
         };
         let wide = Frame::at(Case::free(self.axes.len()));
-        for (why, condition) in &clause.not_applicable {
-            if self.value(condition, &wide)?.holds() {
-                return Ok((Verdict::NotApplicable(why.clone()), String::new()));
+        // What is known without results decides, whatever the others would say.
+        let first = |reasons: &[(String, Expression)]| {
+            let mut unknown = None;
+            for (why, condition) in reasons {
+                match self.value(condition, &wide) {
+                    Ok(value) if value.holds() => return Ok(Some(why.clone())),
+                    Ok(_) => {}
+                    Err(fault) => unknown = Some(fault),
+                }
             }
+            unknown.map_or(Ok(None), Err)
+        };
+        if let Some(why) = first(&clause.not_applicable)? {
+            return Ok((Verdict::NotApplicable(why), String::new()));
         }
+        let open = first(&clause.open)?;
         let mut checks = Checks::default();
-        self.judge(statement, &mut checks)?;
+        let judged = self.judge(statement, &mut checks);
         let shown = checks.shown();
-        for (why, condition) in &clause.open {
-            if self.value(condition, &wide)?.holds() {
-                return Ok((Verdict::Open(why.clone()), shown));
-            }
+        if let Some(why) = open {
+            return Ok((Verdict::Open(why), shown));
         }
+        judged?;
         let may_fail = match &clause.fails {
             Some(condition) => self.value(condition, &wide)?.holds(),
             None => true,

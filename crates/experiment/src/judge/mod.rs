@@ -18,3 +18,6 @@ pub use record::{Judgement, Record, Ruling};
 pub use stack::{Claims, Stack};
 pub use trial::{Judged, Run, Trial};
 pub use verdict::{Level, Verdict};
+
+#[cfg(test)]
+mod tests;

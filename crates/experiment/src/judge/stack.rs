@@ -81,6 +81,8 @@ pub struct Stack {
     has_monitoring: bool,
     /// The variant without L4S.
     classic: Option<Programs>,
+    /// It is judged by a claim of ECT(1), which it does not send: links around the queue relabel it.
+    is_relabelled: bool,
 }
 
 /// How it starts: programs, or flows of quell's with a control.
@@ -157,6 +159,7 @@ impl Stack {
             build: reader.text_of("", table, "build"),
             has_monitoring: has_monitoring.unwrap_or(true),
             classic,
+            is_relabelled: false,
         })
     }
 
@@ -175,6 +178,7 @@ impl Stack {
             build: None,
             has_monitoring: true,
             classic: None,
+            is_relabelled: false,
         }
     }
 
@@ -212,6 +216,8 @@ impl Stack {
     /// The same with another claim.
     #[must_use]
     pub fn claiming(mut self, claims: Claims) -> Self {
+        self.is_relabelled =
+            claims == Claims::L4s && self.claims == Claims::Classic && self.has_programs();
         self.claims = claims;
         self
     }
@@ -248,11 +254,13 @@ impl Stack {
         }
         let _ = write!(
             text,
-            "\n[let]\nclaims = \"'{}'\"\nprograms = {}\nmonitoring = {}\nhas_classic = {}\nis_classic_variant = {is_classic}\n",
+            "\n[let]\nclaims = \"'{}'\"\nprograms = {}\nmonitoring = {}\nhas_classic = {}\nrelabel = {}\nsends_ect1 = {}\n",
             claims.name(),
             self.has_programs(),
             self.has_monitoring,
             self.has_classic(),
+            self.is_relabelled,
+            claims == Claims::L4s && !self.is_relabelled,
         );
         text
     }

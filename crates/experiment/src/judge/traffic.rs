@@ -149,7 +149,7 @@ impl Header<'_> {
 }
 
 impl Way {
-    fn see(&mut self, packet: &Captured<'_>, header: &Header<'_>) {
+    fn see(&mut self, packet: &Captured<'_>, header: &Header<'_>, warmup: Time) {
         let at = packet.arrival;
         let seconds = seconds(at);
         if let Some(last) = self.last_s {
@@ -171,11 +171,11 @@ impl Way {
             (Some(Segment::Acknowledgement), _) | (None, false) => &mut self.control,
         }
         .count(code, packet.marked);
-        match &mut self.train {
-            Some((begin, packets)) if at < *begin + TRAIN => *packets += 1,
-            _ => self
-                .trains
-                .extend(self.train.replace((at, 1)).map(|(_, packets)| packets)),
+        if at >= warmup {
+            match &mut self.train {
+                Some((begin, packets)) if at < *begin + TRAIN => *packets += 1,
+                _ => self.end_train(Some((at, 1))),
+            }
         }
         if tos >> 2 == 45 {
             self.nqb += length;
@@ -211,12 +211,16 @@ impl Way {
         Some(Segment::Data)
     }
 
+    fn end_train(&mut self, next: Option<(Time, u64)>) {
+        let ended = std::mem::replace(&mut self.train, next);
+        self.trains.extend(ended.map(|(_, packets)| packets));
+    }
+
     fn finish(&mut self, end: Time) {
         self.silence_s = self
             .silence_s
             .max(seconds(end) - self.last_s.unwrap_or(0.0));
-        self.trains
-            .extend(self.train.take().map(|(_, packets)| packets));
+        self.end_train(None);
         self.trains.sort_unstable();
         self.train_max = self.trains.last().copied().unwrap_or(0);
         let place = self.trains.len() * 99 / 100;
@@ -319,46 +323,72 @@ fn seconds(time: Time) -> f64 {
     time.as_nanos() as f64 / 1e9
 }
 
+/// Takes in the packets of a run.
+pub(super) struct Watch {
+    traffic: Traffic,
+    /// The queues that data reaches first and last, and its acknowledgements first.
+    to: String,
+    arrives: String,
+    from: String,
+    warmup: Time,
+}
+
+impl Watch {
+    pub(super) fn new(scenario: &Scenario) -> Self {
+        let group = scenario.groups.iter().find(|group| group.name == GROUP);
+        let way = group.map_or(Direction::Forward, |group| group.direction);
+        let back = match way {
+            Direction::Forward => Direction::Reverse,
+            Direction::Reverse => Direction::Forward,
+        };
+        let links = scenario.links();
+        let path = group.map_or_else(|| Hops::all(links.len()), |group| group.path);
+        let interface = |hop: Hop, way: Direction| match links.len() {
+            1 => way.name().to_owned(),
+            _ => format!("{}.{}", links[hop.index()].name(), way.name()),
+        };
+        Self {
+            traffic: Traffic::default(),
+            to: interface(path.entry(way), way),
+            arrives: interface(path.exit(way), way),
+            from: interface(path.entry(back), back),
+            warmup: scenario.run.warmup,
+        }
+    }
+
+    pub(super) fn see(&mut self, packet: &Captured<'_>) {
+        if packet.group != Some(GROUP) {
+            return;
+        }
+        let header = Header(packet.header);
+        if packet.interface == self.to {
+            self.traffic.forward.see(packet, &header, self.warmup);
+        }
+        if packet.interface == self.arrives {
+            self.traffic.feedback.sent(packet, &header);
+        } else if packet.interface == self.from {
+            self.traffic.reverse.see(packet, &header, self.warmup);
+            self.traffic.feedback.received(&header);
+        }
+    }
+
+    /// What they said, at the end of the run.
+    pub(super) fn finish(mut self, end: Time) -> Json {
+        for way in [&mut self.traffic.forward, &mut self.traffic.reverse] {
+            way.finish(end);
+        }
+        json!(self.traffic)
+    }
+}
+
 /// The summary of a run in `folder`, with what its packets say as `traffic`.
 pub(super) fn figures(scenario: &Scenario, folder: &Path) -> Result<String, RunError> {
     let failed = |error: &dyn ToString| RunError::Failed(error.to_string());
     let text = read::text(&folder.join("summary.json"), LONGEST).map_err(|error| failed(&error))?;
     let mut summary: Json = serde_json::from_str(&text).map_err(|error| failed(&error))?;
-    let group = scenario.groups.iter().find(|group| group.name == GROUP);
-    let way = group.map_or(Direction::Forward, |group| group.direction);
-    let back = match way {
-        Direction::Forward => Direction::Reverse,
-        Direction::Reverse => Direction::Forward,
-    };
-    let links = scenario.links();
-    let path = group.map_or_else(|| Hops::all(links.len()), |group| group.path);
-    let interface = |hop: Hop, way: Direction| match links.len() {
-        1 => way.name().to_owned(),
-        _ => format!("{}.{}", links[hop.index()].name(), way.name()),
-    };
-    let to = interface(path.entry(way), way);
-    let arrives = interface(path.exit(way), way);
-    let from = interface(path.entry(back), back);
-    let mut traffic = Traffic::default();
-    let see = |packet: Captured<'_>| {
-        if packet.group != Some(GROUP) {
-            return;
-        }
-        let header = Header(packet.header);
-        if packet.interface == to {
-            traffic.forward.see(&packet, &header);
-        }
-        if packet.interface == arrives {
-            traffic.feedback.sent(&packet, &header);
-        } else if packet.interface == from {
-            traffic.reverse.see(&packet, &header);
-            traffic.feedback.received(&header);
-        }
-    };
-    packets(&folder.join("packets.pcapng"), see).map_err(|error| failed(&error))?;
-    for way in [&mut traffic.forward, &mut traffic.reverse] {
-        way.finish(scenario.run.duration);
-    }
-    summary["traffic"] = json!(traffic);
+    let mut watch = Watch::new(scenario);
+    let file = folder.join("packets.pcapng");
+    packets(&file, |packet| watch.see(&packet)).map_err(|error| failed(&error))?;
+    summary["traffic"] = watch.finish(scenario.run.duration);
     Ok(summary.to_string())
 }

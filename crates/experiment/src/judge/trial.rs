@@ -83,13 +83,29 @@ impl Trial {
         })
     }
 
-    /// All runs.
+    /// All runs but those of clauses that do not apply, or are open, whatever comes out.
     pub fn runs(&self) -> Vec<Run> {
         let all = self.experiments.iter().enumerate();
+        let all = all.filter(|(_, one)| self.is_needed(one));
         all.flat_map(|(experiment, one)| {
             (0..one.cells().len()).map(move |cell| Run { experiment, cell })
         })
         .collect()
+    }
+
+    fn is_needed(&self, experiment: &Experiment) -> bool {
+        let nothing = vec![Stored::Missing; experiment.cells().len()];
+        let clauses = clause::of(experiment, &experiment.id).into_iter();
+        let mut ruled = clauses.zip(experiment.ruled(&nothing, 1));
+        ruled.any(|(clause, (verdict, _))| {
+            let is_wanted = self.clauses.iter().any(|one| one.id == clause.id);
+            let is_known = match &verdict {
+                Verdict::NotApplicable(_) => true,
+                Verdict::Open(why) => clause.open.contains(why),
+                _ => false,
+            };
+            is_wanted && !is_known
+        })
     }
 
     fn cell(&self, run: Run) -> (&Experiment, &Cell) {
@@ -161,6 +177,11 @@ impl Trial {
         let dead = results.iter().all(|one| packets(one) < LEAST);
         let dead = dead.then(|| self.silence(results, folder));
         for (place, experiment) in self.experiments.iter().enumerate() {
+            if !self.is_needed(experiment) {
+                let nothing = vec![Stored::Missing; experiment.cells().len()];
+                all.extend(self.of(experiment, &nothing, None));
+                continue;
+            }
             let (own, others) = rest.split_at(experiment.cells().len());
             rest = others;
             let why = dead.clone().or_else(|| self.unusable(place, own));

@@ -6,45 +6,77 @@ use quell_experiment::judge::{Clause, Judgement, Record, Ruling};
 use quell_lab::results::plot::{self, Figure};
 use quell_lab::results::present::{Block, Cell, Document, Mark, Role, Table};
 
-/// Pictures of a clause that is not met: how packets waited, and how fast they went.
+use crate::output::page::Page;
+
+/// Pictures of a clause that is not met: how fast packets went, and how long they waited.
 const PICTURES: [&str; 2] = ["rates", "delay"];
 
 /// The clauses.
-pub(super) fn list(all: &[Clause]) -> Vec<Block> {
-    let mut table = Table::new([
-        ("clause", Role::Label),
-        ("asks", Role::Word),
-        ("by", Role::Word),
-        ("what", Role::Word),
-    ]);
+pub(super) fn list(all: &[Clause], page: &mut Page) {
+    let width = all.iter().map(|one| one.id.len()).max().unwrap_or_default();
+    let mut group = "";
     for one in all {
-        table.row([one.id.as_str(), one.level.name(), &one.by, &one.text]);
+        if one.group != group {
+            group = &one.group;
+            page.line(format_args!("{group}: {}", one.bed));
+        }
+        let level = one.level.name();
+        let begin = format!("  {:width$}  {level:6}  ", one.id);
+        page.hanging(&begin, &format!("{} ({})", one.text, one.by));
     }
-    vec![Block::Table(table)]
 }
 
 /// A clause in full.
-pub(super) fn explain(clause: &Clause) -> Vec<Block> {
-    let mut terms = vec![
-        ("asked", clause.text.clone()),
-        (
-            "by",
-            format!("{} {}", clause.by, clause.level.name())
-                .trim()
-                .to_owned(),
-        ),
-        ("bed", clause.bed.clone()),
-        ("judged", clause.bound.clone()),
-    ];
-    for (name, reasons) in [("n/a", &clause.not_applicable), ("open", &clause.open)] {
-        if !reasons.is_empty() {
-            terms.push((name, format!("where {}", reasons.join("; where "))));
+pub(super) fn explain(clause: &Clause, page: &mut Page) {
+    let by = format!("{} {}", clause.by, clause.level.name());
+    page.line(&clause.id);
+    page.hanging("  asked   ", &clause.text);
+    page.hanging("  by      ", by.trim());
+    page.hanging("  bed     ", &clause.bed);
+    page.hanging("  judged  ", &clause.bound);
+    for (begin, reasons) in [
+        ("  n/a     ", &clause.not_applicable),
+        ("  open    ", &clause.open),
+    ] {
+        for reason in reasons {
+            page.hanging(begin, reason);
         }
     }
-    let terms = terms
-        .into_iter()
-        .map(|(name, text)| (name.to_owned(), text));
-    vec![Block::Terms(terms.collect())]
+}
+
+/// A line for each clause of a stack, the worst first.
+pub(super) fn lines(judged: &Judgement, page: &mut Page) {
+    page.paragraph(0, &head(judged));
+    let width = judged.clauses.iter().map(|one| one.id.len()).max();
+    let width = width.unwrap_or_default();
+    for one in &judged.clauses {
+        let begin = format!("  {:width$}  {:4}  ", one.id, one.verdict);
+        let by = format!("{} {}", one.by, one.level);
+        page.hanging(&begin, &format!("{} ({})", one.found(), by.trim()));
+    }
+}
+
+fn head(judged: &Judgement) -> String {
+    let count = |name: &str| {
+        judged
+            .clauses
+            .iter()
+            .filter(|one| one.verdict == name)
+            .count()
+    };
+    let counts = ["FAIL", "open", "pass", "note", "n/a"];
+    let counts = counts
+        .map(|name| format!("{} {name}", count(name)))
+        .join(", ");
+    let Judgement {
+        name,
+        version,
+        about,
+        claims,
+        ..
+    } = judged;
+    let named = format!("{name} {version}");
+    format!("{}: {about}; claims {claims}. {counts}", named.trim())
 }
 
 fn verdict(one: &Ruling) -> Cell {
@@ -58,72 +90,30 @@ fn verdict(one: &Ruling) -> Cell {
     }
 }
 
-/// A line for each clause of a stack, the worst first.
-pub(super) fn stack(judged: &Judgement) -> Vec<Block> {
-    let mut table = Table::new([
-        ("clause", Role::Label),
-        ("verdict", Role::Word),
-        ("by", Role::Word),
-        ("what decides", Role::Word),
-    ]);
-    for one in &judged.clauses {
-        let by = format!("{} {}", one.by, one.level);
-        table.row([
-            one.id.as_str().into(),
-            verdict(one),
-            by.trim().into(),
-            one.found().into(),
-        ]);
-    }
-    let count = |name: &str| {
-        judged
-            .clauses
-            .iter()
-            .filter(|one| one.verdict == name)
-            .count()
-    };
-    let counts =
-        ["FAIL", "open", "pass", "note", "n/a"].map(|name| format!("{} {name}", count(name)));
-    let head = format!(
-        "{} {}: {}; claims {}. {}",
-        judged.name,
-        judged.version,
-        judged.about,
-        judged.claims,
-        counts.join(", ")
-    );
-    vec![Block::Text(head), Block::Table(table)]
-}
-
 /// Each clause with the verdicts on all stacks.
-pub(super) fn matrix(record: &Record) -> Vec<Block> {
-    let names: Vec<&str> = record.stacks.iter().map(|one| one.name.as_str()).collect();
-    let heads = names.iter().map(|name| (*name, Role::Word));
-    let mut table = Table::new(
-        [("clause", Role::Label), ("asks", Role::Word)]
-            .into_iter()
-            .chain(heads),
-    );
+pub(super) fn matrix(record: &Record) -> Block {
+    let heads = record
+        .stacks
+        .iter()
+        .map(|one| (one.name.as_str(), Role::Word));
+    let first = [("clause", Role::Label), ("asks", Role::Word)];
+    let mut table = Table::new(first.into_iter().chain(heads));
     let mut known: Vec<&Ruling> = Vec::new();
     for one in record.stacks.iter().flat_map(|stack| &stack.clauses) {
         if known.iter().all(|other| other.id != one.id) {
             known.push(one);
         }
     }
-    known.sort_by(|one, other| one.group.cmp(&other.group).then(one.id.cmp(&other.id)));
+    known.sort_by_key(|one| (&one.group, &one.id));
     for clause in known {
-        let of = |stack: &Judgement| {
+        let cells = record.stacks.iter().map(|stack| {
             let own = stack.clauses.iter().find(|one| one.id == clause.id);
             own.map_or_else(Cell::default, verdict)
-        };
-        let cells = record.stacks.iter().map(of);
-        table.row(
-            [clause.id.as_str().into(), clause.level.as_str().into()]
-                .into_iter()
-                .chain(cells),
-        );
+        });
+        let first = [clause.id.as_str().into(), clause.level.as_str().into()];
+        table.row(first.into_iter().chain(cells));
     }
-    vec![Block::Table(table)]
+    Block::Table(table)
 }
 
 /// The page; `pictures` has those of the runs of a stack for a group of clauses.
@@ -131,33 +121,33 @@ pub(super) fn page(
     record: &Record,
     pictures: &dyn Fn(&str, &str) -> Vec<(Figure, PathBuf)>,
 ) -> Document {
-    let mut blocks = vec![Block::Text(format!(
-        "{} world, {} seeds. FAIL: a bound is missed with every seed. open: nobody can say, and why. n/a: it does not apply.",
-        record.world, record.seeds
-    ))];
-    blocks.extend(matrix(record));
+    let mut blocks = vec![
+        Block::Text(format!(
+            "{} world, seeds {}. FAIL: a bound is missed with every seed. open: nobody can say, and why. n/a: it does not apply. note: measured alone.",
+            record.world, record.seeds
+        )),
+        matrix(record),
+    ];
     for (place, judged) in record.stacks.iter().enumerate() {
-        let mut own = stack(judged);
+        let mut own = vec![Block::Text(head(judged))];
         let mut shown: Vec<&str> = Vec::new();
         for (number, one) in judged.clauses.iter().enumerate() {
-            let mut inner = vec![Block::Terms(
-                [
-                    ("asked", format!("{} ({} {})", one.text, one.by, one.level)),
-                    ("judged", one.bound.clone()),
-                    ("bed", one.bed.clone()),
-                    ("found", one.found()),
-                ]
-                .map(|(name, text)| (name.to_owned(), text))
-                .to_vec(),
-            )];
+            let asked = format!("{} ({} {})", one.text, one.by, one.level);
+            let terms = [
+                ("asked", asked),
+                ("judged", one.bound.clone()),
+                ("bed", one.bed.clone()),
+                ("found", one.found()),
+            ];
+            let terms = terms.map(|(name, text)| (name.to_owned(), text));
+            let mut inner = vec![Block::Terms(terms.to_vec())];
             if one.verdict == "FAIL" && !shown.contains(&one.group.as_str()) {
                 shown.push(&one.group);
-                for (picture, (figure, folder)) in
-                    pictures(&judged.name, &one.group).into_iter().enumerate()
-                {
+                let all = pictures(&judged.name, &one.group).into_iter().enumerate();
+                for (picture, (figure, packets)) in all {
                     inner.push(Block::Explanation(format!(
-                        "Its packets are in {}.",
-                        folder.display()
+                        "Packets: {}",
+                        packets.display()
                     )));
                     inner.push(Block::Picture(
                         figure,
@@ -165,7 +155,8 @@ pub(super) fn page(
                     ));
                 }
             }
-            own.push(Block::Folded(format!("{}: {}", one.id, one.verdict), inner));
+            let title = format!("{}: {}: {}", one.id, one.verdict, one.found());
+            own.push(Block::Folded(title, inner));
         }
         blocks.push(Block::Section(judged.name.clone(), own));
     }

@@ -34,7 +34,7 @@ const OPEN: u8 = 4;
 pub(crate) fn judge(arguments: &Judge, page: &mut Page) -> Result<(), Failure> {
     match &arguments.action {
         Some(JudgeAction::List) => {
-            page.blocks(&document::list(&clauses()));
+            document::list(&clauses(), page);
             page.line(
                 "quell judge explain CLAUSE says what is measured, and where the bound comes from.",
             );
@@ -52,8 +52,7 @@ fn explain(name: &str, page: &mut Page) -> Result<(), Failure> {
         .into_iter()
         .filter(|one| one.id == name || one.group == name);
     for clause in own {
-        page.line(&clause.id);
-        page.blocks(&document::explain(&clause));
+        document::explain(&clause, page);
     }
     Ok(())
 }
@@ -69,7 +68,7 @@ fn matrix(folders: &[PathBuf], out: &Path, page: &mut Page) -> Result<(), Failur
         out,
         present::page(&document::page(&whole, &|_, _| Vec::new())).as_bytes(),
     )?;
-    page.blocks(&document::matrix(&whole));
+    page.blocks(&[document::matrix(&whole)]);
     page.line(format_args!("the page is {}", out.display()));
     Ok(())
 }
@@ -116,14 +115,16 @@ fn judge_all(arguments: &Judge, page: &mut Page) -> Result<(), Failure> {
         let folder = arguments.out.join(folder_name(&trial.stack.name));
         let results = carry_out(trial, &folder, jobs, interrupt.stop());
         if interrupt.stop().load(Ordering::Relaxed) {
-            let why = "interrupted: what ended is not enough for verdicts".to_owned();
-            let _ = fs::remove_dir_all(&arguments.out);
+            let _ = fs::remove_dir_all(&folder);
+            let done = record.stacks.len();
+            let why = format!("interrupted: {done} of {} stacks are judged", trials.len());
+            let _ = finish(arguments, &record, baseline.as_ref(), refused.len(), page);
             return Err(interrupt.explain(Failure::failed(why)));
         }
         let judged = Judgement::of(trial, trial.judged(&results, &folder), arguments.quick);
         tidy(trial, &judged, &folder)?;
         if !arguments.json {
-            page.blocks(&document::stack(&judged));
+            document::lines(&judged, page);
             page.gap();
         }
         record.stacks.push(judged);
@@ -245,7 +246,7 @@ fn finish(
         page.line(text.trim_end());
     } else {
         if record.stacks.len() > 1 {
-            page.blocks(&document::matrix(record));
+            page.blocks(&[document::matrix(record)]);
         }
         let shown = out.display().to_string();
         let shown = printable(&shown);

@@ -20,6 +20,7 @@ mod folders;
 mod idle_items;
 #[path = "../common/in_a_row.rs"]
 mod in_a_row;
+mod judge;
 mod links;
 mod networks;
 mod own_controls;

@@ -1,0 +1,304 @@
+use quell_lab::results::read::captured::{Captured, Fate};
+use quell_lab::sweep::Stored;
+use quell_lab::{GuestOptions, Scenario, World};
+use quell_units::{Bytes, Time};
+use serde_json::{Value as Json, json};
+
+use super::*;
+use crate::experiment::Experiment;
+
+fn read(text: &str) -> Result<Stack, String> {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("s.toml");
+    std::fs::write(&file, text).unwrap();
+    Stack::open(&file).map_err(|error| error.to_string())
+}
+
+#[test]
+fn each_clause_says_who_asks_what_is_measured_and_has_a_name_of_its_own() {
+    let all = clauses();
+    assert!(all.len() >= 40, "{}", all.len());
+    for one in &all {
+        let same = all.iter().filter(|other| other.id == one.id);
+        assert_eq!(same.count(), 1, "{}", one.id);
+        assert!(one.by.contains("RFC"), "{}: {}", one.id, one.by);
+        assert!(
+            one.text.ends_with('.') && one.bound.ends_with('.'),
+            "{}",
+            one.id
+        );
+    }
+    // Every file that is there is read.
+    let groups = clause::groups().filter(|group| all.iter().any(|one| one.group == *group));
+    assert_eq!(groups.count(), clause::groups().count());
+    assert!(all.iter().filter(|one| one.is_quick).count() >= 10);
+    assert!(Wanted::named(&["response".to_owned(), "coex-fq".to_owned()]).is_ok());
+    let near = Wanted::named(&["law-scalabel".to_owned()]).unwrap_err();
+    assert!(
+        near.to_string().contains("did you mean law-scalable?"),
+        "{near}"
+    );
+}
+
+#[test]
+fn what_is_wrong_with_a_stack_is_one_line_with_the_remedy() {
+    const GOOD: &str = "schema = 1\nname = \"a\"\nclient = [\"true\"]\n";
+    assert!(read(GOOD).is_ok());
+    for (text, why) in [
+        (
+            "name = \"a\"\nclient = [\"true\"]\n",
+            "schema: is missing; must be 1",
+        ),
+        (
+            "schema = 2\nname = \"a\"\nclient = [\"true\"]\n",
+            "must be 1",
+        ),
+        ("schema = 1\nclient = [\"true\"]\n", "name: is missing"),
+        (
+            "schema = 1\nname = \"a\"\n",
+            "control = the congestion control of quell's own flows",
+        ),
+        (
+            "schema = 1\nname = \"a\"\nclient = \"true\"\n",
+            "must be a list of words",
+        ),
+        (
+            "schema = 1\nname = \"a\"\nclient = [\"true\"]\nclaims = \"l5s\"\n",
+            "must be one of l4s, classic",
+        ),
+        (
+            "schema = 1\nname = \"a\"\nclient = [\"true\"]\nsend = \"server\"\n",
+            "did you mean sends?",
+        ),
+        (
+            "schema = 1\nname = \"a\"\nclient = [\"./no-such\"]\nbuild = \"make x\"\n",
+            "is not there; build it: make x",
+        ),
+        (
+            "schema = 1\nname = \"a\"\nclient = [\"./no-such\"]\n",
+            "give the path of a program",
+        ),
+        ("schema = 1\nname = ", "s.toml:2"),
+    ] {
+        let error = read(text).unwrap_err();
+        assert!(error.contains(why), "{text}: {error}");
+    }
+}
+
+/// A command line reaches the scenario as it was written, whatever is in it.
+#[test]
+fn the_words_of_a_stack_are_those_of_its_group() {
+    let words = [
+        "sh",
+        "-c",
+        "for x in {a,b}; do echo \"$x\" 'y\\n'; done",
+        "é\t$SERVER",
+        "{{",
+    ];
+    let text = format!(
+        "schema = 1\nname = \"a\"\nsends = \"server\"\nserver = {0}\nclient = {0}\n",
+        json!(words)
+    );
+    let stack = read(&text).unwrap();
+    assert!(stack.has_programs());
+    let trial = Trial::new(
+        stack,
+        &Wanted::All,
+        2,
+        World::Virtual,
+        &GuestOptions::default(),
+    )
+    .unwrap();
+    for run in trial.runs() {
+        let scenario = trial.scenario(run).unwrap();
+        let group = scenario
+            .groups
+            .iter()
+            .find(|group| group.name == "stack")
+            .unwrap();
+        let quell_app::AppConfig::Program(program) = group.app.config() else {
+            panic!("no program")
+        };
+        for part in quell_app::kinds::program::Part::BOTH {
+            let own: Vec<&str> = program.line(part).unwrap().words().collect();
+            assert_eq!(own, words);
+        }
+    }
+    // A program is named by its path from the file.
+    let path = read("schema = 1\nname = \"a\"\nclient = [\"../../bin/true\"]\n");
+    assert!(path.is_err() || path.unwrap().has_programs());
+}
+
+#[test]
+fn controls_of_quell_run_with_the_code_that_they_claim() {
+    for (claims, code) in [("l4s", "ect1"), ("classic", "ect0"), ("none", "off")] {
+        let text =
+            format!("schema = 1\nname = \"a\"\ncontrol = \"cubic\"\nclaims = \"{claims}\"\n");
+        let stack = read(&text).unwrap();
+        assert!(!stack.has_programs());
+        let trial = Trial::new(
+            stack,
+            &Wanted::Quick,
+            1,
+            World::Sim,
+            &GuestOptions::default(),
+        )
+        .unwrap();
+        let scenario = trial.scenario(trial.runs()[0]).unwrap();
+        assert!(
+            scenario.to_toml().contains(&format!("ecn = \"{code}\"")),
+            "{}",
+            scenario.to_toml()
+        );
+    }
+}
+
+#[test]
+fn seeds_that_do_not_agree_leave_a_clause_open() {
+    let of = Verdict::of_seeds;
+    assert_eq!(of(&[Verdict::Pass, Verdict::Pass]), Verdict::Pass);
+    assert_eq!(of(&[Verdict::Fail]), Verdict::Fail);
+    let open = of(&[Verdict::Pass, Verdict::Fail, Verdict::Pass]);
+    assert_eq!(open.why(), Some("it passes with 2 of 3 seeds"));
+    assert_eq!(of(&[]).name(), "open");
+}
+
+/// A clause over one figure, with everything that a clause may say.
+const CLAUSE: &str = r#"schema = 1
+title = "t"
+source = "s"
+scenario = "rfc7928/s5-1-mild.toml"
+seeds = 2
+[axis]
+x = [1, 2]
+[statement.one]
+published = "p"
+checked = "c"
+check = { each = [], holds = "max(f) <= 1" }
+shown = "f up to {max(f):.1}"
+clause = { by = "RFC 1", level = "MUST", fail = "max(f) >= 2", na = { "it has none" = "min(f) < 0" }, open = { "it is far" = "max(f) > 9" } }
+[figure]
+f = "value_of"
+"#;
+
+#[test]
+fn a_clause_passes_fails_stays_open_or_does_not_apply() {
+    let scenario = crate::shipped::paths().next().unwrap();
+    let text = CLAUSE.replace("rfc7928/s5-1-mild.toml", scenario);
+    let experiment = Experiment::read("e", &text.replace("value_of", "group.value"), &|_| None);
+    let experiment = Experiment::read("e", &text.replace("value_of", "run.value"), &|_| None)
+        .or(experiment)
+        .unwrap();
+    let ruled = |values: [f64; 4]| {
+        let stored = values.map(|value| Stored::Figures(json!({ "value": value }).to_string()));
+        [1, 2].map(|seed| experiment.ruled(&stored, seed).remove(0))
+    };
+    // Seeds are innermost, and each is judged by itself.
+    let [first, second] = ruled([0.5, 1.0, 1.0, 2.5]);
+    assert_eq!(first, (Verdict::Pass, "f up to 1.0".to_owned()));
+    assert_eq!(second, (Verdict::Fail, "f up to 2.5".to_owned()));
+    let [between, absent] = ruled([1.5, -1.0, 1.0, 5.0]);
+    assert_eq!(
+        between.0,
+        Verdict::Open("between the bounds of pass and fail".to_owned())
+    );
+    assert_eq!(absent.0, Verdict::NotApplicable("it has none".to_owned()));
+    let [far, _] = ruled([10.0, 0.0, 1.0, 0.0]);
+    assert_eq!(far.0, Verdict::Open("it is far".to_owned()));
+    // What failed and what has another form is open, and says why.
+    let broken = Stored::Failed("no".to_owned());
+    let judged = experiment.ruled(&[broken.clone(), broken.clone(), broken.clone(), broken], 1);
+    assert_eq!(judged[0].0.name(), "open");
+}
+
+/// What the packets of a modelled Prague say, beside what its own summary counts.
+#[test]
+fn packets_say_what_was_sent_and_how_long_its_trains_were() {
+    let folder = tempfile::tempdir().unwrap();
+    let stack = read("schema = 1\nname = \"a\"\ncontrol = \"prague\"\nclaims = \"l4s\"\n").unwrap();
+    let named = Wanted::named(&["identification".to_owned()]).unwrap();
+    let trial = Trial::new(stack, &named, 1, World::Sim, &GuestOptions::default()).unwrap();
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    let runs = trial.runs();
+    let results: Vec<Stored> = runs
+        .iter()
+        .map(|run| trial.carry_out(*run, &folder.path().join(trial.folder(*run)), &stop))
+        .collect();
+    let Stored::Figures(text) = &results[0] else {
+        panic!("{results:?}")
+    };
+    let figures: Json = serde_json::from_str(text).unwrap();
+    let data = &figures["traffic"]["forward"]["data"];
+    let count = |name: &str| data[name].as_u64().unwrap();
+    assert_eq!(
+        (count("ect0"), count("not_ect"), count("ce")),
+        (0, 0, 0),
+        "{data}"
+    );
+    assert!(count("ect1") > 10_000, "{data}");
+    // A fair queue in front of the link, so that packets leave one by one.
+    assert!(
+        figures["traffic"]["forward"]["train_p99"].as_u64().unwrap() <= 3,
+        "{figures}"
+    );
+    let judged = trial.judged(&results, folder.path());
+    let of = |id: &str| judged.iter().find(|one| one.clause.id == id).unwrap();
+    assert_eq!(of("id-ect1").verdict, Verdict::Pass, "{:?}", of("id-ect1"));
+    assert_eq!(of("fb-quic").verdict.name(), "n/a", "{:?}", of("fb-quic"));
+}
+
+/// The counters of AccECN are those of RFC 9768 section 3.2.
+#[test]
+fn the_counters_of_a_receiver_are_read_from_its_acknowledgements() {
+    let text = "schema = 1\nname = \"t\"\n[link]\nrate = \"4mbit\"\nqueue = \"fifo\"\n[run]\nduration = \"3s\"\n[[group]]\nname = \"stack\"\nrtt = \"20ms\"\napp = \"bulk\"\n";
+    let scenario = Scenario::load("t.toml", text, &[], None).unwrap().scenario;
+    let mut watch = traffic::Watch::new(&scenario);
+    let mut see = |interface, millis, code: u8, flags: [u8; 2], options: &[u8], length, marked| {
+        let mut header = vec![0_u8; 40];
+        (header[0], header[1], header[9]) = (0x45, code, 6);
+        header[32] = (5 + options.len() as u8 / 4) << 4 | flags[0];
+        header[33] = flags[1];
+        header.extend_from_slice(options);
+        watch.see(&Captured {
+            interface,
+            arrival: Time::from_millis(millis),
+            header: &header,
+            length: Bytes::new(length),
+            sojourn: Time::ZERO,
+            fate: Fate::Delivered,
+            marked,
+            group: Some("stack"),
+        });
+    };
+    let option = [172, 11, 0, 0, 1, 0, 5, 0xb4, 0, 0x0b, 0x69, 1];
+    see("forward", 0, 1, [1, 0xc2], &[], 40, false);
+    see("reverse", 10, 0, [0, 0xd2], &[], 40, false);
+    see("forward", 20, 1, [0, 0x10], &[], 1_500, false);
+    see("forward", 20, 3, [0, 0x10], &[], 1_500, true);
+    see("reverse", 30, 0, [1, 0x90], &option, 52, false);
+    see("forward", 1_500, 2, [0, 0x10], &[], 1_500, false);
+    let traffic = watch.finish(scenario.run.duration);
+    let (feedback, forward) = (&traffic["feedback"], &traffic["forward"]);
+    let of = |part: &Json, names: [&str; 2]| names.map(|name| part[name].as_f64().unwrap());
+    assert_eq!(of(feedback, ["syn", "syn_ack"]), [7.0, 3.0]);
+    assert_eq!(of(feedback, ["ace", "ce"]), [1.0, 1.0], "{feedback}");
+    assert_eq!(of(feedback, ["option_ce", "bytes_ce"]), [1_460.0, 1_460.0]);
+    assert_eq!(of(feedback, ["option_e0", "option_e1"]), [0.0, 2_920.0]);
+    assert_eq!(of(&forward["syn"], ["ect1", "ce"]), [1.0, 0.0]);
+    // The same bytes come three times.
+    assert_eq!(
+        of(&forward["data"], ["ect1", "marked"]),
+        [1.0, 0.0],
+        "{forward}"
+    );
+    assert_eq!(
+        of(&forward["again"], ["ect0", "marked"]),
+        [1.0, 1.0],
+        "{forward}"
+    );
+    assert_eq!(
+        of(forward, ["train_max", "silence_s"]),
+        [2.0, 1.5],
+        "{forward}"
+    );
+}

@@ -1,0 +1,188 @@
+//! `quell judge` with the TCP of Linux, with programs, and with what is wrong.
+
+use std::fs;
+use std::process::Output;
+
+use serde_json::Value;
+
+use crate::stage::Stage;
+
+/// A stage with these stack files, if this host can run them.
+fn stage(test: &str, stacks: &[(&str, &str)]) -> Option<Stage> {
+    let stage = Stage::new(test)?;
+    for (name, text) in stacks {
+        let text = format!("schema = 1\nname = \"{name}\"\n{text}\n");
+        fs::write(stage.path().join(format!("{name}.toml")), text).unwrap();
+    }
+    Some(stage)
+}
+
+fn judge(stage: &Stage, arguments: &[&str]) -> (i32, String, String) {
+    let mut command = stage.quell(&[&["judge"], arguments].concat());
+    let Output {
+        status,
+        stdout,
+        stderr,
+    } = command.env("PATH", "/usr/bin:/bin").output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (status.code().unwrap(), text(stdout), text(stderr))
+}
+
+/// Verdict, and what decides it, of each clause of a stack.
+fn verdicts(json: &str, stack: &str) -> Vec<(String, String, String)> {
+    let record: Value = serde_json::from_str(json).unwrap();
+    let stacks = record["stacks"].as_array().unwrap();
+    let own = stacks.iter().find(|one| one["name"] == stack).unwrap();
+    let text = |one: &Value, key: &str| one[key].as_str().unwrap_or_default().to_owned();
+    let all = own["clauses"].as_array().unwrap().iter();
+    all.map(|one| {
+        let found = text(one, "figure") + &text(one, "why");
+        (text(one, "id"), text(one, "verdict"), found)
+    })
+    .collect()
+}
+
+fn verdict<'v>(all: &'v [(String, String, String)], id: &str) -> &'v str {
+    let found = all.iter().find(|(own, ..)| own == id);
+    &found.unwrap_or_else(|| panic!("no {id} in {all:?}")).1
+}
+
+#[test]
+fn prague_answers_marks_as_it_claims_and_reports_each_of_them_and_repeats() {
+    let test = "virtual judge of Prague";
+    let stacks = [("prague", "control = \"prague\"\nclaims = \"l4s\"")];
+    let Some(stage) = stage(test, &stacks) else {
+        return;
+    };
+    let only = [
+        "prague.toml",
+        "--clause",
+        "identification,rtt-independence",
+        "--seeds",
+        "1",
+        "--json",
+        "--out",
+    ];
+    let (code, one, errors) = judge(&stage, &[&only[..], &["one"]].concat());
+    assert_eq!(code, 0, "{one}{errors}");
+    let all = verdicts(&one, "prague");
+    for id in [
+        "id-ect1",
+        "fb-nego",
+        "fb-ace",
+        "fb-option",
+        "burst-pace",
+        "rtt-independent",
+    ] {
+        assert_eq!(verdict(&all, id), "pass", "{all:?}");
+    }
+    assert_eq!(verdict(&all, "fb-quic"), "n/a", "{all:?}");
+    // The second time with one run after the other.
+    let (_, two, _) = judge(&stage, &[&only[..], &["two", "--jobs", "1"]].concat());
+    assert_eq!(one, two);
+    // What is met leaves no packets behind.
+    assert!(!stage.path().join("one/prague").exists());
+    let page = fs::read_to_string(stage.path().join("one/judge.html")).unwrap();
+    assert!(page.contains("rtt-independent") && page.contains("CE packets reported"));
+}
+
+#[test]
+fn a_control_that_is_not_scalable_is_found_and_its_packets_stay() {
+    let test = "virtual judge of DCTCP";
+    let stacks = [(
+        "dctcp",
+        "control = \"dctcp\"\nclaims = \"l4s\"\nmonitoring = \"none\"",
+    )];
+    let Some(stage) = stage(test, &stacks) else {
+        return;
+    };
+    let only = [
+        "dctcp.toml",
+        "--clause",
+        "rtt-independence",
+        "--seeds",
+        "1",
+        "--junit",
+        "junit.xml",
+    ];
+    let (code, shown, errors) = judge(&stage, &[&only[..], &["--out", "o"]].concat());
+    assert_eq!(code, 3, "{shown}{errors}");
+    assert!(
+        errors.contains("a MUST is not met: rtt-independent of dctcp"),
+        "{errors}"
+    );
+    let rate = shown.find("RTT^-").map(|at| &shown[at + 4..at + 9]);
+    let exponent: f64 = rate.unwrap().trim().parse().unwrap();
+    assert!((-1.1..=-0.7).contains(&exponent), "{shown}");
+    let packets = stage
+        .path()
+        .join("o/dctcp/rtt-independence/1-seed1/packets.pcapng");
+    assert!(packets.is_file());
+    let junit = fs::read_to_string(stage.path().join("junit.xml")).unwrap();
+    assert!(junit.contains("failures=\"1\""), "{junit}");
+    // What was so before is no failure beside a baseline.
+    fs::copy(
+        stage.path().join("o/judge.json"),
+        stage.path().join("before.json"),
+    )
+    .unwrap();
+    let beside = [&only[..], &["--out", "o", "--baseline", "before.json"]].concat();
+    assert_eq!(judge(&stage, &beside).0, 0);
+}
+
+#[test]
+fn what_cannot_be_judged_says_why_and_the_others_go_on() {
+    let test = "virtual judge of what does not run";
+    let stacks = [
+        ("silent", "client = [\"sleep\", \"1000\"]"),
+        (
+            "dies",
+            "client = [\"sh\", \"-c\", \"echo no such certificate >&2; exit 7\"]",
+        ),
+        ("gone", "client = [\"./nowhere\"]\nbuild = \"make nowhere\""),
+        ("cubic", "control = \"cubic\""),
+    ];
+    let Some(stage) = stage(test, &stacks) else {
+        return;
+    };
+    let files = ["silent.toml", "dies.toml", "gone.toml", "cubic.toml"];
+    let only = ["--clause", "id-ecn", "--seeds", "1", "--json", "--out", "o"];
+    let (code, json, errors) = judge(&stage, &[&files[..], &only].concat());
+    assert_eq!(code, 3, "{json}{errors}");
+    assert!(errors.contains("build it: make nowhere"), "{errors}");
+    assert!(
+        errors.contains("silent: nothing could be judged"),
+        "{errors}"
+    );
+    let of = |stack: &str| verdicts(&json, stack).remove(0);
+    assert_eq!(of("silent").1, "open");
+    assert!(
+        of("silent").2.contains("it sent nothing"),
+        "{:?}",
+        of("silent")
+    );
+    assert!(
+        of("dies").2.contains("no such certificate"),
+        "{:?}",
+        of("dies")
+    );
+    assert_eq!(of("cubic").1, "pass", "{:?}", of("cubic"));
+    // A folder of somebody else's is left alone; a wrong clause, and a world without programs, are refused before anything runs.
+    fs::create_dir(stage.path().join("mine")).unwrap();
+    fs::write(stage.path().join("mine/letter"), "dear").unwrap();
+    for (arguments, why) in [
+        (["cubic.toml", "--out", "mine"], "name a new one"),
+        (["cubic.toml", "--clause", "id-ecm"], "did you mean id-ecn?"),
+        (
+            ["silent.toml", "--world", "sim"],
+            "--world virtual runs them",
+        ),
+        (["silent.toml", "--world", "live"], "--allow-programs"),
+        (["gone.toml", "--out", "x"], "build it"),
+    ] {
+        let (code, _, errors) = judge(&stage, &arguments);
+        assert_eq!(code, 2, "{errors}");
+        assert!(errors.contains(why), "{errors}");
+    }
+    assert!(stage.path().join("mine/letter").is_file());
+}
