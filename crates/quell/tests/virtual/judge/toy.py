@@ -1,49 +1,43 @@
 """A sender and a receiver over UDP with a known congestion control, and defects to switch on: the known truth for `quell judge`.
 
-The client says hello to port 4433 of the server, which sends to it until killed. A datagram has a number, and whether the receiver shall
-acknowledge at once; else it acknowledges every second one. An acknowledgement, Not-ECT, has its counts of packets, ECT(0), ECT(1) and CE,
-and the numbers of one or two packets. Nothing is encrypted and nothing sent again: the stream has no content. Nothing is random.
+The server waits for a hello at port 4433, then sends until killed. A datagram has a number, and whether the receiver shall acknowledge at
+once; else it acknowledges every second one. An acknowledgement, Not-ECT, has its counts of packets, ECT(0), ECT(1) and CE, and the numbers
+of one or two packets. Nothing is encrypted, nothing sent again, nothing random.
 
-With ECT(1) the control is scalable, after TCP Prague (draft-briscoe-iccrg-prague-congestion-control): once a virtual round trip, which is at
-least 25 ms, alpha follows the share of CE with a gain of 1/16, and at most once the window falls by alpha / 2; growth is that of a flow with
-this round trip. With ECT(0) CE reduces to 0.7, at most once a round trip. Losses, found by time, halve. Validation is that of RFC 9000,
-13.4.2, but any failure ends the use of ECN for good. Below one packet the window is the share of round trips that carry one.
+With ECT(1) the control is scalable, after TCP Prague (draft-briscoe-iccrg-prague-congestion-control): once a virtual round trip, at least
+25 ms, alpha follows the share of CE with a gain of 1/16, and at most once the window falls by alpha / 2; growth is that of a flow with this
+round trip. With ECT(0) CE reduces to 0.7, at most once a round trip. Losses, found by time, halve. Validation is that of RFC 9000, 13.4.2,
+but one failure ends the use of ECN. Below one packet the window is the share of round trips that carry one. Defects:
 
-Defects:
-  ignore-ce       reduces for CE only where all packets carry it     accept-remark  accepts counts of the other ECT code
-  classic-law     reduces to 0.7 with ECT(1) as well                 no-fallback    does not detect a Classic queue: the toy as it is
-  every-mark      halves at each acknowledgement that reports CE     ect-stall      keeps ECT when all packets vanish
-  half-counts     the receiver counts every second CE as ECT(1)      idle-growth    grows the window while --limit holds
-  miscount        the receiver counts ECT(1) as ECT(0)               start-ce       ignores CE in slow start
-  burst           sends 32 packets at once                           alpha0         alpha starts at 0 and stays there for a second
-  ignore-loss     does not reduce for losses                         constant       sends a constant 1 Mbit/s
-  rtt             grows by a packet a round trip, however short      nqb            sends a constant 600 kbit/s with the DSCP of NQB
-  window2         keeps a window of two packets                      nqb-burst      sends 480 kbit/s so, three packets at once
-  keep-ect        keeps ECT when no packet is counted
-  three-duplicates  takes a packet as lost when three later ones have arrived
+ignore-ce: reduces for CE only where all packets carry it     three-duplicates: takes a packet as lost when three later ones have arrived
+classic-law: reduces to 0.7 with ECT(1) as well               keep-ect: keeps ECT when no packet is counted
+every-mark: halves at each acknowledgement that reports CE    accept-remark: accepts counts of the other ECT code
+half-counts: the receiver counts every second CE as ECT(1)    ect-stall: keeps ECT when all packets vanish
+miscount: the receiver counts ECT(1) as ECT(0)                idle-growth: grows the window while --limit holds
+burst: sends 32 packets at once                               start-ce: ignores CE in slow start
+ignore-loss: does not reduce for losses                       alpha0: alpha starts at 0 and stays there for a second
+rtt: grows by a packet a round trip, however short            constant: sends a constant 1 Mbit/s
+window2: keeps a window of two packets                        nqb: sends a constant 600 kbit/s with the DSCP of NQB
+no-fallback: does not detect a Classic queue, as the toy      nqb-burst: sends 480 kbit/s so, three packets at once
 """
 
 import argparse
-import json
+import math
 import select
-import signal
 import socket
 import struct
-import sys
 import time
 
 DEFECTS = """ignore-ce classic-law every-mark half-counts miscount burst ignore-loss rtt window2 three-duplicates keep-ect accept-remark
     no-fallback ect-stall idle-growth start-ce alpha0 constant nqb nqb-burst""".split()
 PORT = 4433
-SIZE, HEADERS = 1400, 28  # Bytes of a datagram.
 UDP_SEGMENT = 103  # A train leaves in one call, and the kernel makes datagrams of it: udp(7).
+SIZE, HEADERS = 1400, 28  # Bytes of a datagram.
 DATA, ACKNOWLEDGEMENT = struct.Struct("!QB"), struct.Struct("!6Q")
 RING = 1 << 16
 NOT_ECT, ECT1, ECT0, CE = range(4)
 CODES = {"ect1": ECT1, "ect0": ECT0, "none": NOT_ECT}
-VIRTUAL_ROUND_TRIP = 0.025  # Seconds.
 FIRST_WINDOW, LARGEST_WINDOW = 10.0, 1024.0  # Packets; the first one once the round trip is known.
-LEAST_RATE = 10  # Packets a second that congestion leaves.
 PAIRS_BELOW = 0.0004  # Packets closer than this, in seconds, leave in pairs.
 LIMITED_FOR = 10  # Seconds of --limit.
 # Streams of constant rate: bytes of a datagram, datagrams at once, seconds from train to train.
@@ -62,26 +56,23 @@ class Sender:
         channel.setsockopt(socket.IPPROTO_UDP, UDP_SEGMENT, self.size)
         self.buffer = memoryview(bytearray(32 * self.size))
         self.start = self.due = self.progress = time.monotonic()
-        self.offered_rate = arguments.limit * 1e6 / 8 / (SIZE + HEADERS)
-        self.limit_end = self.start + LIMITED_FOR if arguments.limit else 0.0
+        self.limit_end = self.start + (LIMITED_FOR if arguments.limit else 0)
+        self.offered_interval = (SIZE + HEADERS) * 8e-6 / (arguments.limit or 1)
         self.sent = [0.0] * RING  # When each packet left; 0 once it is acknowledged or lost.
-        # The next packet; the first one of whose fate nothing is known; the last one acknowledged; the first one without ECT.
-        self.next, self.oldest, self.largest, self.first_plain = 1, 1, 0, 1 << 60
+        # The next packet; the first one of whose fate nothing is known; the last one acknowledged.
+        self.next, self.oldest, self.largest = 1, 1, 0
         self.set_code(NOT_ECT if self.dscp else CODES[arguments.ecn])
         self.recovery = 0  # Losses of packets before this one belong to the last reduction for loss.
         self.in_flight = self.timeouts = self.partly_counted = 0
         self.window, self.threshold = 1.0, LARGEST_WINDOW
-        self.round_trip, self.least_round_trip, self.smoothed = 0.1, 0.0, 0.1  # Seconds.
-        self.alpha = None  # Until the first CE.
-        self.reduce_after = self.round_end = 0.0
-        self.round_packets = self.round_ce = 0
-        self.counts = (0, 0, 0, 0)
+        self.round_trip, self.least_round_trip, self.smoothed, self.span = 0.1, 0.0, 0.1, 0.1  # Seconds.
+        self.alpha = 0.0 if self.defect == "alpha0" else 1.0
+        self.round_end, self.reduce_after = math.inf, 0.0  # Alpha changes from the first CE on.
+        self.round_packets, self.round_ce, self.counts = 0, 0, (0, 0, 0, 0)
 
     def set_code(self, code):
-        """The ECN field of the packets from now on."""
-        self.code = code
-        if code == NOT_ECT:
-            self.first_plain = self.next
+        """Sets the ECN field of the packets from now on."""
+        self.code, self.first_plain = code, 1 << 60 if code else self.next
         self.channel.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, self.dscp << 2 | code)
 
     def run(self):
@@ -91,19 +82,16 @@ class Sender:
             ready = select.select(read, [], [], max(0.0, wake - now))[0]
             now = time.monotonic()
             if ready:
-                message = self.channel.recv(64)
-                if len(message) == ACKNOWLEDGEMENT.size:
-                    self.on_acknowledgement(now, message)
+                self.on_acknowledgement(now, *ACKNOWLEDGEMENT.unpack(self.channel.recv(64)))
 
     def fill(self, now):
         """Sends what window and pace allow; the time to look again."""
         while True:
-            wake = now + 1
-            if self.in_flight:
-                wake = self.progress + (2 * self.smoothed + 0.05) * (1 << min(self.timeouts, 4))
-                if now >= wake:
-                    self.on_timeout()
-                    continue
+            self.progress = self.progress if self.in_flight else now
+            wake = self.progress + (2 * self.smoothed + 0.05) * (1 << min(self.timeouts, 4))
+            if now >= wake:
+                self.on_timeout()
+                continue
             if self.stream:
                 _, train, interval = self.stream
                 room = train
@@ -113,9 +101,7 @@ class Sender:
                 interval *= train
                 room = int(max(1.0, self.window) - self.in_flight + 0.999)
             if now < self.limit_end:
-                offered = int((now - self.start) * self.offered_rate) + 1
-                room = min(room, offered + 1 - self.next)
-                wake = min(wake, self.start + (offered + 0.001) / self.offered_rate)
+                interval = max(interval, self.offered_interval * train)
             if room <= 0 or (self.defect == "burst" and room < train and self.in_flight):
                 return wake
             # What a late wake-up missed is made up for by one train at most.
@@ -124,25 +110,20 @@ class Sender:
                 return min(wake, self.due)
             count = min(room, train)
             self.due += interval * count / train
-            self.send(now, count)
+            for index in range(count):
+                self.sent[self.next % RING] = now
+                self.in_flight += 1
+                # At once where no second packet follows soon.
+                DATA.pack_into(self.buffer, index * self.size, self.next, self.window < 4 or self.in_flight >= self.window)
+                self.next += 1
+            self.channel.send(self.buffer[: count * self.size])
 
-    def send(self, now, count):
-        if not self.in_flight:
-            self.progress = now
-        for index in range(count):
-            self.sent[self.next % RING] = now
-            self.in_flight += 1
-            # At once where no second packet follows soon.
-            DATA.pack_into(self.buffer, index * self.size, self.next, self.window < 4 or self.in_flight >= self.window)
-            self.next += 1
-        self.channel.send(self.buffer[: count * self.size])
-
-    def on_acknowledgement(self, now, message):
-        *counts, first, second = ACKNOWLEDGEMENT.unpack(message)
+    def on_acknowledgement(self, now, *fields):
+        *counts, first, second = fields
         newly = newly_ect = 0
         for number in (first, second):
             then = self.sent[number % RING]
-            if then:
+            if then and number >= self.oldest:
                 self.sent[number % RING] = 0.0
                 newly += 1
                 newly_ect += number < self.first_plain
@@ -156,6 +137,8 @@ class Sender:
             self.least_round_trip, self.smoothed, self.window = self.round_trip, self.round_trip, FIRST_WINDOW
         self.smoothed += (self.round_trip - self.smoothed) / 8
         self.least_round_trip = min(self.least_round_trip, self.round_trip)
+        # The round trip that the control assumes, in seconds.
+        self.span = max(self.smoothed, 0.025) if self.code == ECT1 else self.smoothed
         steps = [new - old for new, old in zip(counts, self.counts)]
         self.counts = counts
         self.find_losses(now)
@@ -163,19 +146,18 @@ class Sender:
             self.validate(newly_ect, *steps[1:])
         if self.code and steps[3]:
             self.on_ce(now)
-        if self.alpha is not None:
-            self.round_packets += newly
-            self.round_ce += steps[3]
-            if now >= self.round_end:
-                self.alpha += (min(1.0, self.round_ce / self.round_packets) - self.alpha) / 16
-                self.round_end, self.round_packets, self.round_ce = now + self.span(), 0, 0
+        self.round_packets += newly
+        self.round_ce += steps[3]
+        if now >= self.round_end:
+            self.alpha += (min(1.0, self.round_ce / self.round_packets) - self.alpha) / 16
+            self.round_end, self.round_packets, self.round_ce = now + self.span, 0, 0
         # The window does not grow for CE, nor while the application offers too little to fill it.
         if newly > steps[3] and (now >= self.limit_end or self.defect == "idle-growth"):
             growth = newly - steps[3]
             if self.window >= self.threshold:
                 growth /= self.window
                 if self.defect != "rtt":
-                    growth *= (self.smoothed / self.span()) ** 2
+                    growth *= (self.smoothed / self.span) ** 2
             self.window = min(self.window + min(growth, self.window), LARGEST_WINDOW)
 
     def validate(self, newly, ect0, ect1, ce):
@@ -189,17 +171,12 @@ class Sender:
         if own + ce < newly or other > 0:
             self.set_code(NOT_ECT)
 
-    def span(self):
-        """The round trip that the control assumes."""
-        return max(self.smoothed, VIRTUAL_ROUND_TRIP) if self.code == ECT1 else self.smoothed
-
     def on_ce(self, now):
         in_slow_start = self.window < self.threshold
         if in_slow_start and self.defect == "start-ce":
             return
-        if self.alpha is None:
-            starts_low = self.defect == "alpha0"
-            self.alpha, self.round_end = (0.0, now + 1.0) if starts_low else (1.0, now + self.span())
+        if self.round_end == math.inf:
+            self.round_end = now + (1.0 if self.defect == "alpha0" else self.span)
         factor = 1 - self.alpha / 2
         if self.defect == "every-mark":
             factor, self.reduce_after = 0.5, now
@@ -209,10 +186,11 @@ class Sender:
             factor = 1.0
         if now >= self.reduce_after:
             self.reduce(factor)
-            self.reduce_after = now + self.span()
+            self.reduce_after = now + self.span
 
     def reduce(self, factor):
-        least = 2.0 if self.defect == "window2" else min(1.0, self.smoothed * LEAST_RATE)
+        # Congestion leaves ten packets a second.
+        least = 2.0 if self.defect == "window2" else min(1.0, self.smoothed * 10)
         self.window = self.threshold = max(self.window * factor, least)
 
     def find_losses(self, now):
@@ -232,11 +210,8 @@ class Sender:
 
     def on_timeout(self):
         """All that is in flight is lost; where that happens twice, the path may drop ECT."""
-        for number in range(self.oldest, self.next):
-            self.sent[number % RING] = 0.0
         self.oldest = self.recovery = self.next
-        self.in_flight = 0
-        self.timeouts += 1
+        self.in_flight, self.timeouts = 0, self.timeouts + 1
         if self.defect != "ignore-loss":
             self.threshold, self.window = max(1.0, self.window / 2), min(1.0, self.window)
         if self.timeouts > 1 and self.code and self.defect != "ect-stall":
@@ -245,44 +220,31 @@ class Sender:
 
 def receive(channel, arguments):
     channel.setsockopt(socket.IPPROTO_IP, socket.IP_RECVTOS, 1)
-    channel.connect((arguments.address, PORT))
-    came, counted = [0] * 4, [0] * 4  # Packets by ECN field.
-
-    def end(*_):
-        with open(f"{arguments.result}/counts.json", "w", encoding="utf-8") as file:
-            json.dump({"fields": ["not-ect", "ect1", "ect0", "ce"], "came": came, "counted": counted}, file)
-        sys.exit()
-
-    signal.signal(signal.SIGTERM, end)
-    while True:
-        try:
-            channel.send(b"hello")
-            if select.select([channel], [], [], 0.2)[0] and channel.recv(1, socket.MSG_PEEK):
-                break
-        except ConnectionRefusedError:  # The server does not listen yet.
-            time.sleep(0.05)
-    waiting = 0
+    server, hello = (arguments.address, PORT), bytes(ACKNOWLEDGEMENT.size)
+    channel.sendto(hello, server)
+    while not select.select([channel], [], [], 0.2)[0]:
+        channel.sendto(hello, server)
+    counted = [0] * 4  # Packets by ECN field.
+    waiting, next_ce = 0, CE
     while True:
         message, ((_, _, (field, *_)),), _, _ = channel.recvmsg(SIZE, 32)
         field &= 3
-        came[field] += 1
         if arguments.defect == "miscount" and field == ECT1:
             field = ECT0
-        if arguments.defect == "half-counts" and field == CE and came[CE] % 2 == 0:
-            field = ECT1
+        if arguments.defect == "half-counts" and field == CE:
+            field, next_ce = next_ce, ECT1 if next_ce == CE else CE
         counted[field] += 1
         number, at_once = DATA.unpack_from(message)
         if waiting or at_once:
-            channel.send(ACKNOWLEDGEMENT.pack(sum(counted), counted[ECT0], counted[ECT1], counted[CE], waiting or number, number))
-            waiting = 0
-        else:
-            waiting = number
+            counts = sum(counted), counted[ECT0], counted[ECT1], counted[CE]
+            channel.sendto(ACKNOWLEDGEMENT.pack(*counts, waiting or number, number), server)
+        waiting = 0 if waiting or at_once else number
 
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("role", choices=["server", "client"])
 parser.add_argument("address")
-parser.add_argument("result", nargs="?", default=".", help="the client's folder for counts.json")
+parser.add_argument("result", nargs="?", help="not used: all is in the acknowledgements")
 parser.add_argument("--ecn", choices=CODES, default="ect1")
 parser.add_argument("--defect", choices=DEFECTS)
 parser.add_argument("--limit", type=float, default=0.0, help=f"offer so many Mbit/s for {LIMITED_FOR} s, then all")
