@@ -135,7 +135,7 @@ class Sender:
         self.progress, self.timeouts = now, 0
         if not self.least_round_trip:
             self.least_round_trip, self.smoothed, self.window = self.round_trip, self.round_trip, FIRST_WINDOW
-            self.due = now
+            self.due = self.due if self.stream else now
         self.smoothed += (self.round_trip - self.smoothed) / 8
         self.least_round_trip = min(self.least_round_trip, self.round_trip)
         # The round trip that the control assumes, in seconds.
