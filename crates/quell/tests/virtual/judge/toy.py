@@ -14,9 +14,9 @@ classic-law: reduces to 0.7 with ECT(1) as well               keep-ect: keeps EC
 every-mark: halves at each acknowledgement that reports CE    accept-remark: accepts counts of the other ECT code
 half-counts: the receiver counts every second CE as ECT(1)    ect-stall: keeps ECT when all packets vanish
 miscount: the receiver counts ECT(1) as ECT(0)                idle-growth: grows the window while --limit holds
-burst: sends 32 packets at once                               start-ce: ignores CE in slow start
+burst: sends 32 packets at once where its window has 16        start-ce: ignores CE in slow start
 ignore-loss: does not reduce for losses                       alpha0: alpha starts at 0 and stays there for a second
-rtt: grows by a packet a round trip, however short            constant: sends a constant 1 Mbit/s
+rtt: takes the true round trip, however short                 constant: sends a constant 12 Mbit/s
 window2: keeps a window of two packets                        nqb: sends a constant 600 kbit/s with the DSCP of NQB
 no-fallback: does not detect a Classic queue, as the toy      nqb-burst: sends 480 kbit/s so, three packets at once
 """
@@ -41,7 +41,7 @@ FIRST_WINDOW, LARGEST_WINDOW = 10.0, 1024.0  # Packets; the first one once the r
 PAIRS_BELOW = 0.0004  # Packets closer than this, in seconds, leave in pairs.
 LIMITED_FOR = 10  # Seconds of --limit.
 # Streams of constant rate: bytes of a datagram, datagrams at once, seconds from train to train.
-STREAMS = {name: (SIZE, 1, (SIZE + HEADERS) * 8 / rate) for name, rate in (("constant", 1e6), ("nqb", 600e3), ("good-nqb", 400e3))}
+STREAMS = {name: (SIZE, 1, (SIZE + HEADERS) * 8 / rate) for name, rate in (("constant", 12e6), ("nqb", 600e3), ("good-nqb", 400e3))}
 STREAMS["nqb-burst"] = (972, 3, 0.05)
 
 
@@ -97,12 +97,14 @@ class Sender:
                 room = train
             else:
                 interval = self.smoothed / self.window / (2 if self.window < self.threshold else 1)
-                train = 32 if self.defect == "burst" else 2 if interval < PAIRS_BELOW else 1
-                interval *= train
+                train = 2 if interval < PAIRS_BELOW else 1
                 room = int(max(1.0, self.window) - self.in_flight + 0.999)
+                if self.defect == "burst" and room > 0 and self.window >= max(16, self.threshold):
+                    train = room = 32
+                interval *= train
             if now < self.limit_end:
                 interval = max(interval, self.offered_interval * train)
-            if room <= 0 or (self.defect == "burst" and room < train and self.in_flight):
+            if room <= 0:
                 return wake
             # What a late wake-up missed is made up for by one train at most.
             self.due = max(self.due, now - interval)
@@ -139,7 +141,7 @@ class Sender:
         self.smoothed += (self.round_trip - self.smoothed) / 8
         self.least_round_trip = min(self.least_round_trip, self.round_trip)
         # The round trip that the control assumes, in seconds.
-        self.span = max(self.smoothed, 0.025) if self.code == ECT1 else self.smoothed
+        self.span = max(self.smoothed, 0.025) if self.code == ECT1 and self.defect != "rtt" else self.smoothed
         steps = [new - old for new, old in zip(counts, self.counts)]
         self.counts = counts
         self.find_losses(now)
@@ -156,9 +158,7 @@ class Sender:
         if newly > steps[3] and (now >= self.limit_end or self.defect == "idle-growth"):
             growth = newly - steps[3]
             if self.window >= self.threshold:
-                growth /= self.window
-                if self.defect != "rtt":
-                    growth *= (self.smoothed / self.span) ** 2
+                growth *= (self.smoothed / self.span) ** 2 / self.window
             self.window = min(self.window + min(growth, self.window), LARGEST_WINDOW)
 
     def validate(self, newly, ect0, ect1, ce):
