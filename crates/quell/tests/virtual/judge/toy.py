@@ -14,7 +14,7 @@ classic-law: reduces to 0.7 with ECT(1) as well               keep-ect: keeps EC
 every-mark: halves at each acknowledgement that reports CE    accept-remark: accepts counts of the other ECT code
 half-counts: the receiver counts every second CE as ECT(1)    ect-stall: keeps ECT when all packets vanish
 miscount: the receiver counts ECT(1) as ECT(0)                idle-growth: grows the window while --limit holds
-burst: sends 32 packets at once where its window has 16        start-ce: ignores CE in slow start
+burst: sends 32 packets at once where its window has 16        start-ce: ignores CE in slow start, for a second
 ignore-loss: does not reduce for losses                       alpha0: alpha starts at 0 and stays there for a second
 rtt: takes the true round trip, however short                 constant: sends a constant 12 Mbit/s
 window2: keeps a window of two packets                        nqb: sends a constant 600 kbit/s with the DSCP of NQB
@@ -174,7 +174,7 @@ class Sender:
 
     def on_ce(self, now):
         in_slow_start = self.window < self.threshold
-        if in_slow_start and self.defect == "start-ce":
+        if in_slow_start and self.defect == "start-ce" and now < self.start + 1:
             return
         if self.round_end == math.inf:
             self.round_end = now + (1.0 if self.defect == "alpha0" else self.span)
