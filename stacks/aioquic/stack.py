@@ -1,0 +1,77 @@
+"""A server that sends as long as a client asks, and a client that reads, discards and asks for more: aioquic behind a test bed.
+
+    python stack.py server ADDRESS [reno|cubic]
+    python stack.py client ADDRESS
+
+Writing to a stream of aioquic does not wait until there is room. So each byte from the client asks for one block, and the client keeps
+AHEAD blocks asked for, more than the connection ever has in flight.
+"""
+
+import asyncio
+import datetime
+import ssl
+import sys
+
+from aioquic.asyncio import QuicConnectionProtocol, serve
+from aioquic.quic.configuration import QuicConfiguration
+from aioquic.quic.connection import QuicConnection
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+
+PORT = 4433
+BLOCK = bytes(1_000_000)
+AHEAD = 8
+
+
+def own_certificate() -> tuple[x509.Certificate, ec.EllipticCurvePrivateKey]:
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "quell")])
+    builder = x509.CertificateBuilder(name, name, key.public_key(), 1)
+    # Of any day, because the clock of a test bed need not show ours.
+    builder = builder.not_valid_before(datetime.datetime(2000, 1, 1)).not_valid_after(datetime.datetime(2100, 1, 1))
+    return builder.sign(key, hashes.SHA256()), key
+
+
+async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    while asked := await reader.read(AHEAD):
+        for _ in asked:
+            writer.write(BLOCK)
+
+
+async def run_server(address: str, control: str) -> None:
+    configuration = QuicConfiguration(is_client=False, alpn_protocols=["quell"], congestion_control_algorithm=control)
+    configuration.certificate, configuration.private_key = own_certificate()
+    tasks = set()
+
+    def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        tasks.add(asyncio.ensure_future(answer(reader, writer)))
+
+    await serve(address, PORT, configuration=configuration, stream_handler=handle)
+    await asyncio.Event().wait()
+
+
+async def run_client(address: str) -> None:
+    configuration = QuicConfiguration(is_client=True, alpn_protocols=["quell"], verify_mode=ssl.CERT_NONE, server_name="quell")
+    loop = asyncio.get_running_loop()
+    connection = QuicConnection(configuration=configuration)
+    # Its own connect() wants IPv6.
+    _, protocol = await loop.create_datagram_endpoint(lambda: QuicConnectionProtocol(connection), local_addr=("0.0.0.0", 0))
+    protocol.connect((address, PORT))
+    await protocol.wait_connected()
+    reader, writer = await protocol.create_stream()
+    writer.write(bytes(AHEAD))
+    received = 0
+    while data := await reader.read(65536):
+        before, received = received // len(BLOCK), received + len(data)
+        if more := received // len(BLOCK) - before:
+            writer.write(bytes(more))
+
+
+match sys.argv[1:]:
+    case ["server", address, *control]:
+        asyncio.run(run_server(address, control[0] if control else "reno"))
+    case ["client", address]:
+        asyncio.run(run_client(address))
+    case _:
+        sys.exit("usage: stack.py server ADDRESS [reno|cubic] | client ADDRESS")
