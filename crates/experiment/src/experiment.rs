@@ -262,6 +262,14 @@ impl Experiment {
         files
     }
 
+    /// Whether a clause is decided by what its file says alone.
+    pub(crate) fn is_decided(&self, id: &str) -> bool {
+        let engine = Engine::new(&self.definition);
+        let mut all = self.definition.statements.iter();
+        let own = all.find(|one| one.id == id);
+        engine.is_ok_and(|engine| own.is_some_and(|own| engine.is_decided(own)))
+    }
+
     /// The verdict on each statement that is a clause, from the results of [`Experiment::cells`] with this seed.
     pub(crate) fn ruled(&self, results: &[Stored], seed: u64) -> Vec<(Verdict, String)> {
         let own = self.cells.iter().zip(results);

@@ -2,7 +2,7 @@
 
 use super::Engine;
 use super::case::{Case, Fault, Frame, Mode};
-use crate::expression::{Expression, Piece, Template, Value};
+use crate::expression::{Expression, Node, Piece, Template, Value};
 use crate::file::{Bound, Check, Form, Statement};
 use crate::judge::verdict::Verdict;
 use crate::statement::Checks;
@@ -86,6 +86,34 @@ impl Engine<'_> {
             (_, false, false) => Verdict::Open("between the bounds of pass and fail".to_owned()),
         };
         Ok((verdict, shown))
+    }
+
+    /// Whether a clause does not apply, or is open, whatever comes out.
+    pub(crate) fn is_decided(&self, statement: &Statement) -> bool {
+        let clause = statement.clause.iter();
+        let mut reasons = clause.flat_map(|one| one.not_applicable.iter().chain(&one.open));
+        let wide = Frame::at(Case::free(self.axes.len()));
+        reasons.any(|(_, condition)| {
+            self.is_given(condition)
+                && self
+                    .value(condition, &wide)
+                    .is_ok_and(|value| value.holds())
+        })
+    }
+
+    /// Whether an expression is made of nothing but names that the file says.
+    fn is_given(&self, expression: &Expression) -> bool {
+        match &expression.node {
+            Node::Name(name) => {
+                let of = self.definition.lets.get(name);
+                of.is_some_and(|of| self.is_given(of))
+            }
+            Node::Column(_) | Node::Measured(..) | Node::Select(..) | Node::Each(..) => false,
+            _ => expression
+                .parts()
+                .into_iter()
+                .all(|part| self.is_given(part)),
+        }
     }
 
     fn check_at(

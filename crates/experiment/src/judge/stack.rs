@@ -102,7 +102,8 @@ impl Stack {
     /// It cannot be read, or everything that is wrong with it.
     pub fn open(path: &Path) -> Result<Self, OpenError> {
         let text = text_of(path).map_err(|error| OpenError::Unreadable(path.to_owned(), error))?;
-        let folder = path.parent().unwrap_or(Path::new(""));
+        let folder = path.parent().filter(|folder| *folder != Path::new(""));
+        let folder = folder.unwrap_or(Path::new("."));
         Self::read(&path.display().to_string(), &text, folder).map_err(OpenError::Wrong)
     }
 
@@ -238,7 +239,7 @@ impl Stack {
             self.claims
         };
         if self.has_programs() {
-            set("app", &programs.app());
+            set("app", &programs.app(&self.folder));
         } else {
             set(
                 "ecn",
@@ -267,8 +268,14 @@ impl Stack {
 }
 
 impl Programs {
-    fn app(&self) -> String {
+    fn app(&self, folder: &Path) -> String {
         let list = |words: &[String]| {
+            let mut words: Vec<String> = words.to_vec();
+            // A path is one from the file, wherever quell runs.
+            if let Some(first) = words.first_mut().filter(|word| word.contains('/')) {
+                let path = std::path::absolute(folder.join(&first));
+                *first = path.map_or(std::mem::take(first), |path| path.display().to_string());
+            }
             let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
             format!("[{}]", words.join(", "))
         };

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use quell_lab::scenario::{Override, Problems};
 use quell_lab::sweep::Stored;
@@ -94,18 +94,8 @@ impl Trial {
     }
 
     fn is_needed(&self, experiment: &Experiment) -> bool {
-        let nothing = vec![Stored::Missing; experiment.cells().len()];
-        let clauses = clause::of(experiment, &experiment.id).into_iter();
-        let mut ruled = clauses.zip(experiment.ruled(&nothing, 1));
-        ruled.any(|(clause, (verdict, _))| {
-            let is_wanted = self.clauses.iter().any(|one| one.id == clause.id);
-            let is_known = match &verdict {
-                Verdict::NotApplicable(_) => true,
-                Verdict::Open(why) => clause.open.contains(why),
-                _ => false,
-            };
-            is_wanted && !is_known
-        })
+        let mut own = self.clauses.iter().filter(|one| one.group == experiment.id);
+        own.any(|one| !experiment.is_decided(&one.id))
     }
 
     fn cell(&self, run: Run) -> (&Experiment, &Cell) {
@@ -164,7 +154,12 @@ impl Trial {
             self::run(&scenario, options, &mut |_| {})?;
             traffic::figures(&scenario, folder)
         };
-        match done() {
+        // A guest that got no processor for a minute is another one's fault.
+        let again = |error| match error {
+            RunError::Failed(_) if !stop.load(Ordering::Relaxed) => done(),
+            error => Err(error),
+        };
+        match done().or_else(again) {
             Ok(figures) => Stored::Figures(figures),
             Err(error) => Stored::Failed(error.to_string()),
         }

@@ -75,8 +75,12 @@ fn head(judged: &Judgement) -> String {
         claims,
         ..
     } = judged;
-    let named = format!("{name} {version}");
-    format!("{}: {about}; claims {claims}. {counts}", named.trim())
+    let parts = [name, version].map(String::as_str).join(" ");
+    let about = match about.as_str() {
+        "" => String::new(),
+        about => format!(", {about}"),
+    };
+    format!("{}{about}; claims {claims}: {counts}", parts.trim())
 }
 
 fn verdict(one: &Ruling) -> Cell {

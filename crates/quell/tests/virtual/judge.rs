@@ -127,7 +127,8 @@ fn a_control_that_is_not_scalable_is_found_and_its_packets_stay() {
     )
     .unwrap();
     let beside = [&only[..], &["--out", "o", "--baseline", "before.json"]].concat();
-    assert_eq!(judge(&stage, &beside).0, 0);
+    let (code, shown, errors) = judge(&stage, &beside);
+    assert_eq!(code, 0, "{shown}{errors}");
 }
 
 #[test]
