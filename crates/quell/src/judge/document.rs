@@ -11,6 +11,9 @@ use crate::output::page::Page;
 /// Pictures of a clause that is not met: how fast packets went, and how long they waited.
 const PICTURES: [&str; 2] = ["rates", "delay"];
 
+/// A picture of a run, and where its packets are.
+pub(super) type Shown = (Figure, PathBuf);
+
 /// The clauses.
 pub(super) fn list(all: &[Clause], page: &mut Page) {
     let width = all.iter().map(|one| one.id.len()).max().unwrap_or_default();
@@ -121,10 +124,7 @@ pub(super) fn matrix(record: &Record) -> Block {
 }
 
 /// The page; `pictures` has those of the runs of a stack for a group of clauses.
-pub(super) fn page(
-    record: &Record,
-    pictures: &dyn Fn(&str, &str) -> Vec<(Figure, PathBuf)>,
-) -> Document {
+pub(super) fn page(record: &Record, pictures: &dyn Fn(&str, &str) -> Vec<Shown>) -> Document {
     let mut blocks = vec![
         Block::Text(format!(
             "{} world, seeds {}. FAIL: a bound is missed with every seed. open: nobody can say, and why. n/a: it does not apply. note: measured alone.",
@@ -171,7 +171,7 @@ pub(super) fn page(
 }
 
 /// Pictures of the runs in a folder, those with the first seed, beside where their packets are.
-pub(super) fn pictures(folder: &Path) -> Vec<(Figure, PathBuf)> {
+pub(super) fn pictures(folder: &Path) -> Vec<Shown> {
     let runs = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut runs: Vec<PathBuf> = runs.map(|entry| entry.path()).collect();
     runs.retain(|path| path.to_string_lossy().ends_with("-seed1"));

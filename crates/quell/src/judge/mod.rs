@@ -192,13 +192,13 @@ fn carry_out(trial: &Trial, folder: &Path, jobs: NonZeroUsize, stop: &AtomicBool
                 });
         }
     };
-    if jobs == NonZeroUsize::MIN {
+    std::thread::scope(|scope| {
+        // One of them is this one: a system that makes no thread still judges.
+        for _ in 1..jobs.get() {
+            let _ = std::thread::Builder::new().spawn_scoped(scope, work);
+        }
         work();
-    } else {
-        std::thread::scope(|scope| {
-            (0..jobs.get()).for_each(|_| drop(scope.spawn(work)));
-        });
-    }
+    });
     shown
         .into_inner()
         .unwrap_or_else(PoisonError::into_inner)
