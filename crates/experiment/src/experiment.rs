@@ -13,8 +13,8 @@ use crate::cell::Cell;
 use crate::evaluate::{Engine, Estimates, Fault};
 use crate::file::{self, Definition};
 use crate::found::Found;
-use crate::judge::verdict::Verdict;
 use crate::reference::Compared;
+use crate::ruling::Verdict;
 use crate::shipped;
 use crate::statement::{Checks, Expected, Statement};
 

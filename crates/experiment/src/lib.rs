@@ -40,6 +40,7 @@ pub mod probe;
 pub mod reference;
 pub mod registry;
 mod reproduction;
+mod ruling;
 pub mod shipped;
 mod statement;
 mod statistics;

@@ -10,7 +10,7 @@ use quell_scenario::{Group, Scenario, programs};
 use rustix::fs::{Access, access};
 use serde::{Deserialize, Serialize};
 
-use crate::{LiveOptions, RunError};
+use crate::RunError;
 
 /// The folder of a result that keeps what programs print and write.
 pub(crate) const FOLDER: &str = "programs";
@@ -61,16 +61,16 @@ impl ProgramEnv {
 /// What programs of `scenario` find in a live run that fills `folder`, if they may run.
 pub(crate) fn of_live(
     scenario: &Scenario,
-    options: &LiveOptions,
+    may_run: bool,
+    directory: Option<&Path>,
     folder: &Path,
 ) -> Result<Option<ProgramEnv>, RunError> {
-    if !options.allow_programs || !has_programs(scenario) {
+    if !may_run || !has_programs(scenario) {
         return Ok(None);
     }
     let folder = std::path::absolute(real(folder)).map_err(RunError::writing(folder))?;
     let kept = folder.join(FOLDER);
     let temporary = kept.join(TEMPORARY);
-    let directory = options.directory.as_deref();
     ProgramEnv::here(kept, &temporary.to_string_lossy(), directory).map(Some)
 }
 

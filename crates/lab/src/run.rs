@@ -88,7 +88,12 @@ pub fn run_all(
             let options = options.live.clone();
             let mut world = |job: Job<'_>| {
                 let mut options = options.clone();
-                options.programs = of_live(job.scenario, &options, job.folder)?;
+                options.programs = of_live(
+                    job.scenario,
+                    options.allow_programs,
+                    options.directory.as_deref(),
+                    job.folder,
+                )?;
                 live(job, World::Live, &options)
             };
             let mut one = |mut order: Order<'_>| match privilege_separation::order(&mut order) {

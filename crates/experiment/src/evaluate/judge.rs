@@ -4,7 +4,7 @@ use super::Engine;
 use super::case::{Case, Fault, Frame, Mode};
 use crate::expression::{Expression, Node, Piece, Template, Value};
 use crate::file::{Bound, Check, Form, Statement};
-use crate::judge::verdict::Verdict;
+use crate::ruling::Verdict;
 use crate::statement::Checks;
 
 /// Bytes of two numbers in what is said of a check, at most.

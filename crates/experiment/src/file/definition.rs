@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path};
 
 use crate::expression::{Expression, Template, Value};
-use crate::judge::verdict::Level;
 use crate::measure::Measure;
 use crate::reference::Beside;
+use crate::ruling::Level;
 
 /// The version of the format.
 pub(super) const SCHEMA: &str = "1";

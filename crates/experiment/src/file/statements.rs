@@ -6,7 +6,7 @@ use super::definition::{Axis, Bound, Check, Clause, Figure, Form, LEVELS, Statem
 use super::keys::{CHECK, CLAUSE, STATEMENT};
 use super::reader::Reader;
 use crate::expression::{Expression, Node as Part, Template};
-use crate::judge::verdict::Level;
+use crate::ruling::Level;
 
 pub(super) const BOUNDS: [(&str, Bound); 7] = [
     ("from", Bound::AtLeast),

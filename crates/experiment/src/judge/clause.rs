@@ -5,8 +5,8 @@ use std::fmt;
 use quell_lab::scenario::{Problems, closest};
 
 use super::stack::Stack;
-use super::verdict::Level;
 use crate::experiment::Experiment;
+use crate::ruling::Level;
 use crate::shipped;
 
 /// Name of the file with what all clauses share; each begins with `like = "stack"`.

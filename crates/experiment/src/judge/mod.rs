@@ -11,13 +11,12 @@ mod record;
 mod stack;
 mod traffic;
 mod trial;
-pub(crate) mod verdict;
 
+pub use crate::ruling::{Level, Verdict};
 pub use clause::{Clause, NoClause, Wanted, clauses};
 pub use record::{Judgement, Record, Ruling};
 pub use stack::{Claims, Stack};
 pub use trial::{Judged, Run, Trial};
-pub use verdict::{Level, Verdict};
 
 #[cfg(test)]
 mod tests;

@@ -12,9 +12,9 @@ use serde_json::Value as Json;
 use super::clause::{self, Clause, Wanted};
 use super::stack::Stack;
 use super::traffic;
-use super::verdict::Verdict;
 use crate::cell::Cell;
 use crate::experiment::Experiment;
+use crate::ruling::Verdict;
 
 /// Packets that a stack sends at least, or it sends nothing.
 const LEAST: u64 = 20;

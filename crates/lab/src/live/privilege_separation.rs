@@ -139,7 +139,12 @@ pub(crate) fn order(order: &mut Order<'_>) -> Option<Result<Summary, RunError>> 
 fn carry_out(broker: &mut Broker, order: &mut Order<'_>) -> Result<Summary, RunError> {
     let lost = |error: io::Error| RunError::Failed(format!("the live run was lost: {error}"));
     let mut live = order.options.live.clone();
-    live.programs = of_live(order.scenario, &live, order.folder)?;
+    live.programs = of_live(
+        order.scenario,
+        live.allow_programs,
+        live.directory.as_deref(),
+        order.folder,
+    )?;
     let identity = Held::open(order.folder).and_then(|held| held.identity());
     let task = FillTask {
         scenario: order.resolved().to_toml(),

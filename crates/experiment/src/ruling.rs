@@ -61,7 +61,7 @@ impl Verdict {
     }
 
     /// The verdict of several seeds, which is one only where all agree.
-    pub(super) fn of_seeds(all: &[Self]) -> Self {
+    pub(crate) fn of_seeds(all: &[Self]) -> Self {
         let Some(first) = all.first() else {
             return Self::Open("no run".to_owned());
         };
