@@ -131,6 +131,57 @@ fn a_control_that_is_not_scalable_is_found_and_its_packets_stay() {
     assert_eq!(code, 0, "{shown}{errors}");
 }
 
+/// A transport of the tests, whose defects are known: each is found by its clause, and by no other.
+#[test]
+fn a_defect_is_found_by_its_clause_and_by_no_other() {
+    let test = "virtual judge of known defects";
+    let defects = [
+        ("", ""),
+        ("start-ce", "law-start"),
+        ("accept-remark", "path-remark"),
+    ];
+    let stacks = defects.map(|(defect, _)| {
+        let name = if defect.is_empty() { "base" } else { defect };
+        let more = match defect {
+            "" => String::new(),
+            defect => format!(", \"--defect\", \"{defect}\""),
+        };
+        let words = |ends: &str| format!("[\"/usr/bin/python3\", \"toy.py\", {ends}{more}]");
+        let server = words("\"server\", \"$SERVER\"");
+        let client = words("\"client\", \"$SERVER\", \"$RESULT\"");
+        let text =
+            format!("claims = \"l4s\"\nsends = \"server\"\nserver = {server}\nclient = {client}");
+        (name, text)
+    });
+    let Some(stage) = stage(
+        test,
+        &stacks.each_ref().map(|(name, text)| (*name, text.as_str())),
+    ) else {
+        return;
+    };
+    fs::write(stage.path().join("toy.py"), include_str!("judge/toy.py")).unwrap();
+    let files = stacks.each_ref().map(|(name, _)| format!("{name}.toml"));
+    let files = files.each_ref().map(String::as_str);
+    let only = [
+        "--clause",
+        "start,broken-paths",
+        "--seeds",
+        "1",
+        "--json",
+        "--out",
+        "o",
+    ];
+    let (code, json, errors) = judge(&stage, &[&files[..], &only].concat());
+    assert_eq!(code, 3, "{json}{errors}");
+    for ((_, clause), (name, _)) in defects.iter().zip(&stacks) {
+        let all = verdicts(&json, name);
+        let failed = all.iter().filter(|(_, verdict, _)| verdict == "FAIL");
+        let failed: Vec<&str> = failed.map(|(id, ..)| id.as_str()).collect();
+        let expected: &[&str] = if clause.is_empty() { &[] } else { &[clause] };
+        assert_eq!(failed, expected, "{name}: {all:?}");
+    }
+}
+
 #[test]
 fn what_cannot_be_judged_says_why_and_the_others_go_on() {
     let test = "virtual judge of what does not run";
