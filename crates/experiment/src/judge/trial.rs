@@ -156,7 +156,10 @@ impl Trial {
         };
         // A guest that got no processor for a minute is another one's fault.
         let again = |error| match error {
-            RunError::Failed(_) if !stop.load(Ordering::Relaxed) => done(),
+            RunError::Failed(_) if !stop.load(Ordering::Relaxed) => {
+                let _ = fs::remove_dir_all(folder);
+                done()
+            }
             error => Err(error),
         };
         match done().or_else(again) {
@@ -213,22 +216,14 @@ impl Trial {
         let said = || {
             let runs = self.runs();
             let programs = folder.join(self.folder(*runs.first()?)).join("programs");
-            let ends = ["client.err", "server.err", "client.out", "server.out"];
-            let texts = ends.iter().map(|end| {
-                let text = fs::read_to_string(programs.join(format!("{}-{end}", traffic::GROUP)));
-                let line = text
-                    .ok()?
-                    .lines()
-                    .rfind(|line| !line.trim().is_empty())?
-                    .to_owned();
-                Some(format!(
-                    "; {}: {line}",
-                    end.replace(['.'], " ")
-                        .replace(" err", "")
-                        .replace(" out", "")
-                ))
-            });
-            texts.flatten().next()
+            let mut ends = ["client.err", "server.err", "client.out", "server.out"].into_iter();
+            ends.find_map(|end| {
+                let file = programs.join(format!("{}-{end}", traffic::GROUP));
+                let text = fs::read_to_string(file).ok()?;
+                let line = text.lines().rfind(|line| !line.trim().is_empty())?;
+                let (program, _) = end.split_once('.')?;
+                Some(format!("; its {program} said: {line}"))
+            })
         };
         failed.unwrap_or_else(|| format!("it sent nothing{}", said().unwrap_or_default()))
     }
