@@ -118,6 +118,10 @@ fn judge_all(arguments: &Judge, page: &mut Page) -> Result<(), Failure> {
             let _ = fs::remove_dir_all(&folder);
             let done = record.stacks.len();
             let why = format!("interrupted: {done} of {} stacks are judged", trials.len());
+            if done == 0 {
+                let _ = fs::remove_dir_all(&arguments.out);
+                return Err(interrupt.explain(Failure::failed(why)));
+            }
             let _ = finish(arguments, &record, baseline.as_ref(), refused.len(), page);
             return Err(interrupt.explain(Failure::failed(why)));
         }
