@@ -178,11 +178,14 @@ fn carry_out(trial: &Trial, folder: &Path, jobs: NonZeroUsize, stop: &AtomicBool
     let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let shown = Mutex::new(Shown::new());
     let work = || {
-        while let Some(&run) = runs.get(next.fetch_add(1, Ordering::Relaxed)) {
+        loop {
+            let place = next.fetch_add(1, Ordering::Relaxed);
+            let Some(&run) = runs.get(place) else {
+                return;
+            };
             if stop.load(Ordering::Relaxed) {
                 return;
             }
-            let place = runs.iter().position(|one| *one == run).unwrap_or_default();
             let result = trial.carry_out(run, &folder.join(trial.folder(run)), stop);
             results.lock().unwrap_or_else(PoisonError::into_inner)[place] = result;
             let done = done.fetch_add(1, Ordering::Relaxed) + 1;
