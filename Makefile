@@ -11,6 +11,8 @@ export CARGO_TARGET_DIR := $(CURDIR)/target
 export QUELL_NOT_RUN := $(CURDIR)/target/not-run
 # How long each test took.
 export QUELL_TIMES := $(CURDIR)/target/test-times
+# What failed, in its own words.
+export QUELL_FAILED := $(CURDIR)/target/failed
 # Many tests wait for real time; those that judge it have the machine for themselves.
 export RUST_TEST_THREADS ?= 4
 # The kernels of the virtual world that tests and measurements use.
@@ -53,26 +55,28 @@ demo: build ## Run the headline experiment
 # Every test, with what its harness is to be told; then what was left out, and what took longest. Published experiments that run anew do so
 # in the optimised program: the tests, which are not optimised, find their results in the store and judge them.
 define run-tests
-	@cp target/setup/not-run "$$QUELL_NOT_RUN"; : >"$$QUELL_TIMES"; \
+	@cp target/setup/not-run "$$QUELL_NOT_RUN"; : >"$$QUELL_TIMES"; : >"$$QUELL_FAILED"; \
 	scripts/web page; \
 	echo "cargo build --release --locked --package quell $(FLAGS)"; \
 	$(RELEASE); export QUELL_RELEASE="$(CURDIR)/target/release/quell"; \
 	$(if $(1),export QUELL_REPRODUCE_STORE="$(CURDIR)/target/reproduce"; )\
 	echo "cargo test --workspace --locked --no-fail-fast $(FLAGS)$(1)"; \
 	status=0; cargo test --config "target.'cfg(unix)'.runner='$(CURDIR)/scripts/test-program'" --workspace --locked --no-fail-fast $(FLAGS)$(1) || status=$$?; \
-	timed() { local began=$$SECONDS code=0; "$$@" || code=$$?; printf '%s %s, all of it\n' "$$((SECONDS - began))" "$$1 $$2" >>"$$QUELL_TIMES"; return $$code; }; \
+	timed() { local began=$$SECONDS code=0; "$$@" || code=$$?; printf '%s %s, all of it\n' "$$((SECONDS - began))" "$$1 $$2" >>"$$QUELL_TIMES"; [ "$$code" = 0 ] || echo "failed: $$1 $$2, exit code $$code" >>"$$QUELL_FAILED"; return $$code; }; \
 	QUELL="$$QUELL_RELEASE" timed scripts/web $(if $(1),test,named) || status=$$?; \
 	QUELL="$$QUELL_RELEASE" timed scripts/python $(if $(1),test,quick) >target/python.log 2>&1 & \
 	trap "kill $$! || true" INT TERM; \
 	QUELL="$$QUELL_RELEASE" QUELL_SECONDS=30 timed scripts/web wasm$(if $(1),,-named) || status=$$?; \
 	wait $$! || status=$$?; cat target/python.log; \
-	QUELL="$$QUELL_RELEASE" scripts/cluster quick || status=$$?; \
+	QUELL="$$QUELL_RELEASE" timed scripts/cluster quick || status=$$?; \
+	grep -hE '^(FAILED|ERROR) ' target/python.log >>"$$QUELL_FAILED" || true; \
 	echo; \
 	if [ -s "$$QUELL_NOT_RUN" ]; then sort -u "$$QUELL_NOT_RUN"; else echo "every test ran"; fi; \
 	echo; echo "the ten slowest tests, in seconds"; \
 	grep -v ', all of it$$' "$$QUELL_TIMES" | sort -rg | awk 'NR <= 10'; \
 	echo; echo "the ten slowest programs"; \
 	grep ', all of it$$' "$$QUELL_TIMES" | sort -rg | awk 'NR <= 10'; \
+	if [ -s "$$QUELL_FAILED" ]; then echo; echo "what failed"; cat "$$QUELL_FAILED"; fi; \
 	exit $$status
 endef
 

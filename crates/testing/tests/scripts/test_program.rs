@@ -18,6 +18,10 @@ echo "40000 deep::slow" >>"$QUELL_WAITED"
 echo "1250 deep::slow" >>"$QUELL_WAITED"
 echo "test deep::slow ... FAILED <61.500s>"
 echo "test longest ... ignored, takes long: make test-all"
+printf 'failures:\n---- deep::slow stdout ----\nit was late\n'
+i=0
+while [ $i -lt 100 ]; do echo "more"; i=$((i + 1)); done
+printf 'failures:\n    deep::slow\ntest result: FAILED\n'
 exit 101
 "#;
 
@@ -27,7 +31,9 @@ fn each_test_has_its_time_and_what_is_left_out_is_named() {
     place.program("suite-0123abcd", HARNESS);
     let program = place.path("bin/suite-0123abcd");
     let (times, not_run) = (place.path("times"), place.path("not-run"));
+    let failed = place.path("failed");
     let environment = [
+        ("QUELL_FAILED", failed.to_str().unwrap()),
         ("QUELL_TIMES", times.to_str().unwrap()),
         ("QUELL_NOT_RUN", not_run.to_str().unwrap()),
     ];
@@ -48,6 +54,14 @@ fn each_test_has_its_time_and_what_is_left_out_is_named() {
     assert_eq!(
         place.read("not-run"),
         "not run: suite::longest: takes long: make test-all runs it\n"
+    );
+    // What the failed test said, but not without end, then its name and that of its program.
+    let failed = place.read("failed");
+    let lines: Vec<&str> = failed.lines().collect();
+    assert_eq!(lines[1], "suite: it was late", "{failed}");
+    assert_eq!(
+        lines[60..],
+        ["suite:     deep::slow", "failed: suite, exit code 101"]
     );
 }
 
