@@ -39,9 +39,9 @@ pub struct Impairment {
     pub delay: Time,
     /// The longest random delay on top; uniform from zero.
     pub jitter: Time,
-    /// How far delays scatter around the delay, base delay and all, in place of jitter. Does not [change](Impairer::set).
+    /// How far delays scatter around the delay, base delay and all, in place of jitter.
     pub spread: Time,
-    /// How they do. Does not change.
+    /// How they do.
     pub shape: Shape,
     /// The share of packets that are followed by a copy, at the same instant.
     pub duplicate: Probability,
@@ -234,7 +234,6 @@ impl Impairer {
             let rules = impairment.rules.iter();
             let active = |rule: &Rule| Active::new(rule, stream(&format!("rule.{}", rule.name)));
             path.rules = rules.map(active).collect();
-            path.quantiles = impairment.shape.quantiles();
             path.set(impairment);
         }
         path
@@ -246,6 +245,9 @@ impl Impairer {
         self.may_delay |= rules.is_empty() || impairment != Impairment::default();
         for (active, rule) in self.rules.iter_mut().zip(rules) {
             active.rule.probability = rule.probability;
+        }
+        if impairment.shape != self.impairment.shape {
+            self.quantiles = impairment.shape.quantiles();
         }
         self.impairment = impairment.clone();
         self.force(impairment);

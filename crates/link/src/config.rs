@@ -189,6 +189,13 @@ impl LinkChange {
             _ => None,
         }
     }
+    /// How much earlier than its delay a packet then is at most.
+    pub(crate) fn most_early(&self) -> Time {
+        match self {
+            Self::Impair { impairment, .. } => impairment.most_early(),
+            _ => Time::ZERO,
+        }
+    }
 }
 
 /// When the thread looks at its sockets, and whether the thread or the kernel waits for releases. The
@@ -310,8 +317,9 @@ impl LinkConfig {
         let delays = self.groups.iter().map(|group| group.delay);
         let changed = self.changes.iter().filter_map(|(_, change)| change.delay());
         let least = delays.chain(changed).min().unwrap_or(Time::ZERO);
-        let early = [&self.forward, &self.reverse].map(|side| side.impairer.most_early());
-        least - early[0].max(early[1])
+        let sides = [&self.forward, &self.reverse].map(|side| side.impairer.most_early());
+        let planned = self.changes.iter().map(|(_, change)| change.most_early());
+        least - planned.chain(sides).fold(Time::ZERO, Time::max)
     }
 
     /// The delay behind each link.

@@ -414,6 +414,9 @@ impl Trial<'_> {
             return Err(self.refusal());
         };
         let changed = changed?;
+        if changed.scatters_twice() {
+            return Err(Refusal::ScattersTwice);
+        }
         if let Some((needs, true)) = changed.needs(name) {
             let needed = format!("{}{needs}", key.trim_end_matches(name));
             if !self.keys.contains(&needed) {

@@ -4,13 +4,14 @@ use quell_aqm::impair::rules::Rule;
 use quell_aqm::impair::shape::Shape;
 use quell_aqm::impair::{Impairment, Loss, PathStep};
 use quell_aqm::path_trace::PathTrace;
-use quell_units::parameter::{Domain as D, Value};
+use quell_units::parameter::Value;
 use quell_units::{Probability, Time, notation};
 
 use super::domain::{Domain, Parsed, time};
 use super::path_course::{PARTS, PathCourse};
 use super::refusal::Refusal;
 use super::rules::{self, PROBABILITY, parts_of};
+use super::shape;
 use super::tree::Node;
 use super::view::{Keys as _, Reader, View};
 use super::written::{Field, Written};
@@ -41,9 +42,9 @@ keys! {
         /// Longest random delay behind the queue. It is uniform from zero, and packets keep their order.
         jitter: Time = { default: Is("0s"), domain: time(Time::ZERO, Time::from_secs(10)), live: true, example: r#"impair = { jitter = "1ms" }"#, }
         /// How far delays scatter around the mean, instead of jitter. Of `uniform` the most, else the standard deviation; packets keep their order.
-        spread: Time = { default: Is("0s"), domain: time(Time::ZERO, Time::from_secs(1)), example: r#"impair = { spread = "5ms" }"#, }
-        /// How they scatter. `pareto` has the exponent 3: most are a little early, and few very late.
-        shape: Shape = { default: Is("uniform"), domain: Domain::Value(D::Word(const { &[Shape::ALL[0].0, Shape::ALL[1].0, Shape::ALL[2].0] })), source: "tc-netem(8)", example: r#"impair = { spread = "5ms", shape = "normal" }"#, }
+        spread: Time = { default: Is("0s"), domain: time(Time::ZERO, Time::from_secs(1)), live: true, example: r#"impair = { spread = "5ms" }"#, }
+        /// How they scatter. `pareto` has the exponent 3: most are a little early, and few very late. A table has numbers that are drawn alike, in 1/8192 of the spread.
+        shape: Shape = by hand { default: Derived("uniform"), domain: Domain::Table(shape::ALLOWED), live: true, source: "tc-netem(8)", example: r#"impair = { spread = "5ms", shape = "normal" }"#, }
         /// Delay, jitter and losses over time. The name of a file, or a table with the keys of a trace: columns delay, rtt, jitter, loss, enter and leave of csv, delays, or netem-trace.
         trace: Option<PathCourse> = by hand { default: Derived("they do not change by themselves"), domain: Domain::Table("the name of a file, or a table such as { trace = \"delays.txt\", format = \"delays\", interval = \"10ms\" }"), example: r#"impair = { trace = "leo.csv" }"#, }
         /// Rules for what is not lost, in their order.
@@ -67,7 +68,7 @@ impl ImpairSpec {
             delay: self.delay,
             jitter: self.jitter,
             spread: self.spread,
-            shape: self.shape,
+            shape: self.shape.clone(),
             duplicate: part(self.duplicate),
             corrupt: part(self.corrupt),
             rules: self.rules.clone(),
@@ -114,6 +115,9 @@ impl ImpairSpec {
         if self.traces(key) {
             return Some(Err(Refusal::Traced));
         }
+        if key == "shape" {
+            return Some(shape::of_node(node).map(|shape| Self { shape, ..self }));
+        }
         Some(domain.read(node).map(|value| {
             if let (Parsed::Value(Value::Fraction(parts, _)), Some(rule)) = (&value, self.rule(key))
             {
@@ -124,11 +128,17 @@ impl ImpairSpec {
                 (Parsed::Value(Value::Fraction(parts, _)), Some(share), _) => *share = parts,
                 (Parsed::Value(Value::Time(time)), _, "hold") => self.hold = time,
                 (Parsed::Value(Value::Time(time)), _, "delay") => self.delay = time,
+                (Parsed::Value(Value::Time(time)), _, "spread") => self.spread = time,
                 (Parsed::Value(Value::Time(time)), ..) => self.jitter = time,
                 _ => {}
             }
             self
         }))
+    }
+
+    /// Whether delays would scatter around the mean and above it.
+    pub(super) fn scatters_twice(&self) -> bool {
+        !self.spread.is_zero() && (!self.jitter.is_zero() || self.traces("jitter"))
     }
 
     /// The rule whose probability is the key `rules.NAME.probability`.
@@ -178,7 +188,7 @@ impl ImpairSpec {
             (None, "hold") => format!("\"{}\"", self.hold),
             (None, "delay") => format!("\"{}\"", self.delay),
             (None, "spread") => format!("\"{}\"", self.spread),
-            (None, "shape") => format!("\"{}\"", self.shape.name()),
+            (None, "shape") => shape::written(&self.shape),
             (None, _) => format!("\"{}\"", self.jitter),
         }
     }
@@ -262,17 +272,7 @@ impl Scenario {
 
 // Written with the table.
 impl Field for PathCourse {}
-
-impl Field for Shape {
-    fn from_parsed(parsed: Parsed) -> Option<Self> {
-        let word = <&str>::from_parsed(parsed)?;
-        let mut all = Self::ALL.into_iter();
-        all.find_map(|(name, shape)| (name == word).then_some(shape))
-    }
-    fn written(&self) -> Option<Written> {
-        self.name().written()
-    }
-}
+impl Field for Shape {}
 
 impl Field for ImpairSpec {
     fn written(&self) -> Option<Written> {
@@ -290,6 +290,8 @@ pub(super) fn read(
     let view = View::new(reader, ImpairSpec::ROWS, key, node)?;
     let mut draft = ImpairSpec::draft(reader, &view);
     draft.trace = Some(view.optional(reader, "trace", trace)?);
+    let shape = view.optional(reader, "shape", shape::read)?;
+    draft.shape = Some(shape.unwrap_or_default());
     draft.rules = match view.node(reader, "rules") {
         Some(node) => rules::read(reader, &view.key("rules"), node),
         None => Some(Vec::new()),

@@ -58,6 +58,7 @@ mod remark;
 mod rules;
 pub mod schema;
 mod section;
+mod shape;
 pub mod sim;
 pub mod start;
 mod template;

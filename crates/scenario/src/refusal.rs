@@ -42,6 +42,10 @@ pub(crate) enum Refusal {
     SetTwice,
     #[error("cannot be set: the link follows a trace")]
     Traced,
+    #[error(
+        "would scatter delays around the mean (spread) and above it (jitter): set the other one to 0s first"
+    )]
+    ScattersTwice,
     #[error("has an effect only beside {0}")]
     Beside(&'static str),
     /// What the links of a group's path delay, there and back.

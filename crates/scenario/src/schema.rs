@@ -155,6 +155,7 @@ fn property(key: &Key) -> Value {
         }
         (Section::Link | Section::Reverse, "access") => section(Section::Medium),
         (Section::Link | Section::Reverse, "impair") => section(Section::Impair),
+        (Section::Impair, "shape") => json!({ "type": ["string", "array"] }),
         (Section::Impair, "rules") => json!({
             "type": "array", "minItems": 1, "maxItems": MOST_RULES, "items": section(Section::Rule),
         }),

@@ -1,5 +1,6 @@
-//! How delays scatter around their mean: a quantile for each of 4 096 equal shares, made of integers.
+//! How delays scatter around their mean: a quantile for each of 4 096 equal shares, made of integers, or a table of tc.
 
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use crate::units::Time;
@@ -12,7 +13,7 @@ const UNITS: u32 = 13;
 const ONE: i64 = 1 << 30;
 
 /// A distribution of delays, by what a spread of one is to it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Shape {
     /// As likely anywhere from the mean less the spread to the mean and the spread.
     #[default]
@@ -21,48 +22,82 @@ pub enum Shape {
     Normal,
     /// The Pareto distribution with exponent 3, with this standard deviation: most are a little early, and few very late.
     Pareto,
+    /// As a table says.
+    Table(Table),
+}
+
+/// A distribution as tc(8) has it in its files: numbers that are drawn alike, in 2⁻¹³ of the spread.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Table {
+    values: Arc<[i16]>,
+    /// As of [`Shape`], in tenths of the spread.
+    least_delay: u64,
+    reach: [u64; 2],
+}
+
+impl Table {
+    /// The most numbers, as in the kernel.
+    pub const MOST: usize = 16_384;
+
+    /// The distribution of these numbers; `None` if there are none, or more than [`Table::MOST`].
+    pub fn new(values: Vec<i16>) -> Option<Self> {
+        let mut sorted = values.clone();
+        sorted.sort_unstable();
+        let tenths = |parts: i64| (10 * parts.max(0)).unsigned_abs().div_ceil(1 << UNITS);
+        let (first, last) = (*sorted.first()?, *sorted.last()?);
+        let hundredth = sorted[sorted.len() / 100];
+        (sorted.len() <= Self::MOST).then(|| Self {
+            values: values.into(),
+            least_delay: tenths(-i64::from(hundredth)),
+            reach: [tenths(-i64::from(first)), tenths(last.into())],
+        })
+    }
+
+    /// The numbers, in the order in which they were given.
+    pub fn values(&self) -> &[i16] {
+        &self.values
+    }
 }
 
 impl Shape {
-    /// All, with their names.
+    /// Those with a name.
     pub const ALL: [(&'static str, Self); 3] = [
         ("uniform", Self::Uniform),
         ("normal", Self::Normal),
         ("pareto", Self::Pareto),
     ];
 
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        let [(uniform, _), (normal, _), (pareto, _)] = Self::ALL;
-        match self {
-            Self::Uniform => uniform,
-            Self::Normal => normal,
-            Self::Pareto => pareto,
-        }
+    /// Its name; `None` of a table.
+    pub fn name(&self) -> Option<&'static str> {
+        let mut all = Self::ALL.into_iter();
+        all.find_map(|(name, shape)| (shape == *self).then_some(name))
     }
 
     /// The delay below which more than one packet in 100 would be there before it left, in tenths of the spread.
-    pub const fn least_delay(self) -> u64 {
+    pub fn least_delay(&self) -> u64 {
         match self {
             Self::Uniform => 10,
             Self::Normal => 24,
             Self::Pareto => 7,
+            Self::Table(table) => table.least_delay,
         }
     }
 
     /// How much earlier and later than the mean a packet is at most, in tenths of the spread.
-    pub const fn reach(self) -> [u64; 2] {
+    pub fn reach(&self) -> [u64; 2] {
         match self {
             Self::Uniform => [10, 10],
             Self::Normal => [38, 38],
             Self::Pareto => [7, 230],
+            Self::Table(table) => table.reach,
         }
     }
 
     /// The quantiles in 2⁻¹³ of the spread, which deviate by one spread; none where they follow a line.
-    pub(super) fn quantiles(self) -> Vec<i64> {
+    pub(super) fn quantiles(&self) -> Vec<i64> {
         let raw: Vec<i64> = match self {
             Self::Uniform => return Vec::new(),
+            Self::Table(table) => return table.values.iter().map(|&value| value.into()).collect(),
             Self::Normal => normal(),
             Self::Pareto => (0..SHARES).map(pareto).collect(),
         };
@@ -127,11 +162,36 @@ fn normal() -> Vec<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::vec;
+
+    /// As netem has it: x = (s mod 2¹³)·t, half a unit away from zero, / 2¹³, and (s / 2¹³)·t more.
+    #[test]
+    fn a_table_deviates_as_in_the_kernel() {
+        let values: Vec<i16> = (0..4_096).map(|n| (n * 13 - 27_000) as i16).collect();
+        let table = Table::new(values.clone()).unwrap();
+        assert_eq!(table.reach, [33, 33]);
+        assert_eq!(table.least_delay, 33);
+        let quantiles = Shape::Table(table).quantiles();
+        for (place, &value) in values.iter().enumerate() {
+            let draw = (place as u64) << 52;
+            let spread = 20_000_123_u64;
+            let rest = (spread % 8_192) as i64 * i64::from(value);
+            let half = if rest >= 0 { 4_096 } else { -4_096 };
+            let netem = (rest + half) / 8_192 + (spread / 8_192) as i64 * i64::from(value);
+            let own = deviation(draw, Time::from_nanos(spread), &quantiles);
+            assert!((own - netem).abs() <= 1, "{value}: {own} ns, {netem} ns");
+        }
+        assert_eq!(Table::new(Vec::new()), None);
+        assert_eq!(Table::new(vec![0; Table::MOST + 1]), None);
+        // What is never early needs no delay.
+        let late = Table::new(vec![0, 8_192]).unwrap();
+        assert_eq!((late.least_delay, late.reach), (0, [0, 10]));
+    }
 
     #[test]
     fn quantiles_are_those_of_their_distributions() {
         let unit = f64::from(1 << UNITS);
-        let of = |shape: Shape, share: usize| shape.quantiles()[share] as f64 / unit;
+        let of = |shape: &Shape, share: usize| shape.quantiles()[share] as f64 / unit;
         // Φ⁻¹(0.5 + 0.5/4096), of 0.841 345, of 0.977 250 and of the last one.
         for (share, expected) in [
             (2_048, 0.000_306),
@@ -139,12 +199,12 @@ mod tests {
             (4_002, 2.0),
             (4_095, 3.6687),
         ] {
-            let found = of(Shape::Normal, share);
+            let found = of(&Shape::Normal, share);
             assert!((found - expected).abs() < 0.003, "{share}: {found}");
         }
         // (1 − p)^(−1/3), less the mean of 1.5, by the deviation of the table.
-        let spread = of(Shape::Pareto, 3_584) - of(Shape::Pareto, 0);
-        let last = of(Shape::Pareto, 4_095) - of(Shape::Pareto, 0);
+        let spread = of(&Shape::Pareto, 3_584) - of(&Shape::Pareto, 0);
+        let last = of(&Shape::Pareto, 4_095) - of(&Shape::Pareto, 0);
         assert!(
             (last / spread / ((20.159 - 1.0) / (2.0 - 1.0)) - 1.0).abs() < 0.01,
             "{last} {spread}"
@@ -160,7 +220,7 @@ mod tests {
             );
             let [early, late] = shape.reach().map(|tenths| tenths as f64 / 10.0);
             assert!(
-                -of(shape, 0) <= early && of(shape, 4_095) <= late,
+                -of(&shape, 0) <= early && of(&shape, 4_095) <= late,
                 "{shape:?}"
             );
         }

@@ -37,6 +37,8 @@ pub(crate) struct Path<O> {
     changes: VecDeque<(Time, LinkChange)>,
     /// The smallest delay of a group from here on.
     least_delay: Time,
+    /// How much earlier than that a packet is at most, now or after a change that is planned.
+    most_early: Time,
     /// Everything until here has happened.
     decided: Time,
     late_arrivals: u64,
@@ -51,7 +53,9 @@ impl<O: Observer<Descriptor>> Path<O> {
         observer: O,
     ) -> Self {
         changes.sort_by_key(|(at, _)| *at);
+        let planned = changes.iter().map(|(_, change)| change.most_early());
         Self {
+            most_early: planned.fold(config.impairer.most_early(), Time::max),
             markers: config.markers,
             passage: config.passage.map(Box::new),
             header_values: HeaderValues::new(config.values),
@@ -109,10 +113,7 @@ impl<O: Observer<Descriptor>> Path<O> {
         self.least_delay = self.least_delay.min(delay);
     }
     fn least_delay(&self) -> Time {
-        match self.behind.is_impaired {
-            true => self.least_delay - self.behind.impairer.most_early(),
-            false => self.least_delay,
-        }
+        self.least_delay - self.most_early
     }
     /// The next packet that has arrived at the next link by `until`, with its arrival and the time that it has waited in all queues so far.
     fn pass_on(&mut self, until: Time) -> Option<(Time, Descriptor, Time)> {
@@ -171,6 +172,7 @@ impl<O: Observer<Descriptor>> Path<O> {
 
     /// Plans one more change, after those of the same time. `at` is later than all that was decided.
     pub(crate) fn plan(&mut self, at: Time, change: LinkChange) {
+        self.most_early = self.most_early.max(change.most_early());
         let place = self.changes.partition_point(|(before, _)| *before <= at);
         self.changes.insert(place, (at, change));
     }

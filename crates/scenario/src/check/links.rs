@@ -28,12 +28,14 @@ pub(super) fn rules(scenario: &Scenario, places: &Places<'_>, problems: &mut Vec
 /// Packets cannot be there before they have left: delays that scatter need a mean, of the base RTT and of the side itself.
 pub(super) fn spreads(scenario: &Scenario, places: &Places<'_>, problems: &mut Vec<Problem>) {
     for side in scenario.sides() {
-        let Some(impair) = &scenario.side(side).impair else {
+        // The widest of those during the run.
+        let all = scenario
+            .impairs(side)
+            .filter(|impair| !impair.spread.is_zero());
+        let Some(impair) = all.max_by_key(|impair| impair.spread * impair.shape.least_delay())
+        else {
             continue;
         };
-        if impair.spread.is_zero() {
-            continue;
-        }
         let groups = 0..scenario.groups.len();
         let rtt = groups.flat_map(|group| rtts(scenario, group)).min();
         let own = scenario.impairs(side).map(|impair| match impair.course() {

@@ -152,16 +152,44 @@ fn jitter_around_the_delay_needs_one() {
         for side in plan.scenario().sides() {
             let impair = plan.scenario().side(side).impair.as_ref().unwrap();
             assert_eq!(impair.spread, Time::from_millis(9));
-            assert_eq!(impair.shape.name(), shape);
+            assert_eq!(impair.shape.name(), Some(shape));
         }
     }
+    // A table of tc, which the scenario then holds, and a change while it runs.
+    let file = tempfile::NamedTempFile::with_suffix(".dist").unwrap();
+    std::fs::write(file.path(), "# a few\n-8192 0 0\n8192 16384\n").unwrap();
+    let table = format!("around:9ms:{}", file.path().display());
+    let changed = LinkOptions {
+        at: vec![("5s".to_owned(), "spread=3ms".to_owned())],
+        ..wanted(&table)
+    };
+    let plan = Plan::new(&changed).unwrap();
+    let text = plan.scenario().to_toml();
+    assert!(
+        text.contains("spread = \"9ms\", shape = [-8192, 0, 0, 8192, 16384]"),
+        "{text}"
+    );
+    assert!(text.contains("\"link.impair.spread\" = \"3ms\""), "{text}");
     for (jitter, part) in [
         ("around:21ms", "must be at most 20ms"),
         ("around:9ms:normal", "must be at most 8.333333ms"),
         ("around", "spread"),
         ("around:9ms:gauss", "uniform"),
+        ("around:9ms:absent.dist", "absent.dist"),
     ] {
         let why = Plan::new(&wanted(jitter)).unwrap_err();
+        assert!(why.to_string().contains(part), "{why}");
+    }
+    for (change, part) in [
+        ("spread=21ms", "must be at most 20ms"),
+        ("jitter=1ms", "set the other one to 0s first"),
+    ] {
+        let at = vec![("5s".to_owned(), change.to_owned())];
+        let why = Plan::new(&LinkOptions {
+            at,
+            ..wanted("around:9ms")
+        })
+        .unwrap_err();
         assert!(why.to_string().contains(part), "{why}");
     }
 }

@@ -58,17 +58,20 @@ fn rules(percent: u64) -> Vec<Rule> {
     ]
 }
 
-/// A path with rules, whose probabilities change too, and with delays that scatter so much.
+/// A path with rules, whose probabilities change too, and with delays that scatter at most so much, and not always alike.
 fn ruled(mut changes: Vec<(Time, LinkChange)>, spread: Time) -> Path<Drops> {
     let impairment = Impairment {
         rules: rules(5),
-        spread,
+        spread: spread / 3,
         shape: Shape::Normal,
         ..Impairment::default()
     };
-    for (_, change) in &mut changes {
+    for (place, (_, change)) in changes.iter_mut().enumerate() {
         if let LinkChange::Impair { impairment, .. } = change {
-            (impairment.spread, impairment.shape) = (spread, Shape::Normal);
+            (impairment.spread, impairment.shape) = match place % 2 {
+                0 => (spread, Shape::Normal),
+                _ => (spread / 2, Shape::Uniform),
+            };
         }
     }
     of(&DELAYS, changes, Service::default(), Some(impairment))
