@@ -188,6 +188,33 @@ fn lose_syns<'a>(count: u64) -> common::Script<'a> {
     })
 }
 
+/// Linux `tcp_ecn_send_syn`, `tcp_ecn_clear_syn`: a control that needs ECN sends each SYN with ECT, those that no longer ask for ECN too.
+/// Without such a control the advice of RFC 9768 section 3.1.4.1 holds.
+#[test]
+fn repeated_syns_stay_ecn_capable_where_the_control_needs_ecn() {
+    for (control, ecn, lost, expected) in [
+        ("prague", ACCURATE, 3, &[Ecn::Ect1; 4][..]),
+        ("dctcp", DCTCP, 2, &[Ecn::Ect0; 3]),
+        ("reno", ACCURATE, 2, &[Ecn::Ect1, Ecn::Ect1, Ecn::NotEct]),
+    ] {
+        let scope = EctScope::Everything;
+        let (mut path, log) = noted(
+            &sender(control, ecn, scope),
+            &receiver(ecn, scope),
+            |_, _| {},
+        );
+        path.forward = lose_syns(lost);
+        path.transfer(5 * MSS);
+        path.finish(Time::from_secs(60));
+        let there = forward(&log);
+        let syns: Vec<Ecn> = there.iter().filter(|s| is_syn(s)).map(|s| s.ecn).collect();
+        assert_eq!(syns, expected, "{control}");
+        assert_eq!(path.sender.feedback(), FeedbackMode::Off, "{control}");
+        let mut data = there.iter().filter(|s| s.payload > 0);
+        assert!(data.all(|s| s.ecn == Ecn::NotEct), "{control}");
+    }
+}
+
 /// RFC 9768 section 3.2.3.2.2: the second time-out of the SYN-ACK clears the flags; section 3.1.5: the
 /// server stays in its mode and sends nothing ECN-capable.
 #[test]

@@ -63,10 +63,10 @@ impl SenderEcn {
     /// Flags and IP-ECN field of the `attempt`th SYN.
     pub(super) fn syn(&mut self, attempt: u32) -> (u16, Ecn) {
         let flags = handshake::syn_flags(self.mode, attempt);
-        // Repeated SYNs of DCTCP stay ECN-capable, as Linux's; RFC 9768 section 3.1.4.1 advises
-        // against it.
-        let is_capable = self.scope == EctScope::Everything
-            && (flags != 0 || matches!(self.mode, EcnMode::Dctcp(_)));
+        // Linux clears the flags of a repeated SYN, not the ECT that a control which needs ECN has asked for (`tcp_ecn_clear_syn`); RFC
+        // 9768 section 3.1.4.1 advises against it.
+        let needs_ecn = self.needs_more || matches!(self.mode, EcnMode::Dctcp(_));
+        let is_capable = self.scope == EctScope::Everything && (flags != 0 || needs_ecn);
         self.syn = if is_capable {
             self.mode.codepoint()
         } else {

@@ -281,7 +281,7 @@ impl Sender {
         };
         // RFC 9768 section 3.2.2.2: after a SYN with CE, "the TCP Client still triggers the congestion
         // control actions necessary". The initial window becomes one segment, as RFC 5562 requires
-        // after a marked SYN-ACK, and as after a SYN that was lost twice.
+        // after a marked SYN-ACK, and as after a SYN that was lost twice. Linux 7.2 does nothing of the kind (`tcp_ecn_rcv_synack`).
         let is_marked = self.ecn.on_syn_ack(segment);
         self.establish(segment, rtt, attempt > 2 || is_marked, now);
     }

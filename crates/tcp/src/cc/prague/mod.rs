@@ -18,7 +18,8 @@
 //!
 //! The window grows only while it is full. Where the host has Linux's queue discipline `fq`, a segment that waits there for its pace has
 //! left TCP and fills it; otherwise TCP itself waits, and the window is not full. The L4S project asks for `fq`; the hosts of the live and
-//! virtual worlds have none.
+//! virtual worlds have none. There a flow that marks have brought to the least rate, a full packet in 112 ms, stays at it where the ACK comes
+//! sooner. Deviation 1 widens that range: the original's packets of 202 bytes then leave each 12 ms, by its source, and two fill the window.
 
 mod earlier;
 mod state;
