@@ -2,8 +2,9 @@
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
+
+use quell_testing::program::write_program;
 
 /// Names and values of an environment with a proxy, as their users write them.
 const PROXIES: [(&str, &str); 6] = [
@@ -21,8 +22,7 @@ fn the_client_of_packages_is_told_of_proxies_and_not_of_a_surrounding_make() {
     let seen = folder.path().join("seen");
     let program = |name: &str, script: &str| {
         let path = folder.path().join(name);
-        fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        write_program(&path, &format!("#!/bin/sh\n{script}\n"));
     };
     // They know one package, and cannot fetch it.
     program(

@@ -5,8 +5,9 @@
 #![allow(clippy::unwrap_used, reason = "it fails the test that uses it")]
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+
+use crate::program::write_program;
 
 /// What a user-mode kernel answers, for `sh`; `CONFIG` is the configuration.
 const KERNEL: &str = r#"#!/bin/sh
@@ -36,7 +37,7 @@ pub fn kernel(path: &Path, version: &str, config: &str, help: &str) {
         .replace("VERSION", version)
         .replace("HELP", help)
         .replace("\nCONFIG\n", &format!("\n{}\n", config.trim_end()));
-    executable(path, &text);
+    write_program(path, &text);
 }
 
 /// Adds a kernel to the folder of a store that does what `body` says to `sh`, whatever it is asked.
@@ -47,12 +48,7 @@ pub fn stored(store: &Path, name: &str, body: &str, time_travel: bool) {
         r#"{{"name": "{name}", "version": "7.0.0", "source": "a test", "built_at": 1, "config_hash": "", "time_travel": {time_travel}, "seccomp": true}}"#
     );
     fs::write(folder.join("kernel.json"), facts).unwrap();
-    executable(&folder.join("linux"), &format!("#!/bin/sh\n{body}\n"));
-}
-
-fn executable(path: &Path, text: &str) {
-    fs::write(path, text).unwrap();
-    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    write_program(&folder.join("linux"), &format!("#!/bin/sh\n{body}\n"));
 }
 
 const MAKEFILE: &str = r#"# SPDX-License-Identifier: GPL-2.0

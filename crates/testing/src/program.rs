@@ -1,5 +1,6 @@
 //! A program under test as a process of its own, and what becomes of it.
 
+use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::thread::sleep;
@@ -19,6 +20,43 @@ pub fn program(program: &str, folder: &Path, arguments: &[&str]) -> Command {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     command
+}
+
+/// Copies a program, so that it can be started at once. Another process writes the copy: what this one writes is open for a moment in whatever
+/// another test starts meanwhile, and the kernel starts no file that is open for writing.
+///
+/// # Panics
+///
+/// It cannot be copied.
+#[track_caller]
+pub fn copy_program(from: &Path, to: &Path) {
+    let copied = Command::new("cp").args([from, to]).status();
+    assert!(
+        copied.is_ok_and(|status| status.success()),
+        "{from:?} to {to:?}"
+    );
+}
+
+/// Writes a script that can be started at once, as [`copy_program`] copies one.
+///
+/// # Panics
+///
+/// It cannot be written.
+#[track_caller]
+pub fn write_program(path: &Path, script: &str) {
+    let mut writer = Command::new("sh")
+        .args(["-c", "cat >\"$0\" && chmod 755 \"$0\""])
+        .arg(path)
+        .stdin(Stdio::piped())
+        .spawn()
+        .expect("a shell");
+    let input = writer.stdin.take();
+    let written = input.map(|mut input| input.write_all(script.as_bytes()));
+    assert!(written.is_some_and(|written| written.is_ok()), "{path:?}");
+    assert!(
+        writer.wait().is_ok_and(|status| status.success()),
+        "{path:?}"
+    );
 }
 
 /// What a program printed, as text.

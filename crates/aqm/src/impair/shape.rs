@@ -28,8 +28,11 @@ pub enum Shape {
 
 /// A distribution as tc(8) has it in its files: numbers that are drawn alike, in 2⁻¹³ of the spread.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Table {
-    values: Arc<[i16]>,
+pub struct Table(Arc<Numbers>);
+
+#[derive(Debug, PartialEq, Eq)]
+struct Numbers {
+    values: Vec<i16>,
     /// As of [`Shape`], in tenths of the spread.
     least_delay: u64,
     reach: [u64; 2],
@@ -46,16 +49,17 @@ impl Table {
         let tenths = |parts: i64| (10 * parts.max(0)).unsigned_abs().div_ceil(1 << UNITS);
         let (first, last) = (*sorted.first()?, *sorted.last()?);
         let hundredth = sorted[sorted.len() / 100];
-        (sorted.len() <= Self::MOST).then(|| Self {
-            values: values.into(),
+        let numbers = Numbers {
+            values,
             least_delay: tenths(-i64::from(hundredth)),
             reach: [tenths(-i64::from(first)), tenths(last.into())],
-        })
+        };
+        (sorted.len() <= Self::MOST).then(|| Self(Arc::new(numbers)))
     }
 
     /// The numbers, in the order in which they were given.
     pub fn values(&self) -> &[i16] {
-        &self.values
+        &self.0.values
     }
 }
 
@@ -79,7 +83,7 @@ impl Shape {
             Self::Uniform => 10,
             Self::Normal => 24,
             Self::Pareto => 7,
-            Self::Table(table) => table.least_delay,
+            Self::Table(table) => table.0.least_delay,
         }
     }
 
@@ -89,7 +93,7 @@ impl Shape {
             Self::Uniform => [10, 10],
             Self::Normal => [38, 38],
             Self::Pareto => [7, 230],
-            Self::Table(table) => table.reach,
+            Self::Table(table) => table.0.reach,
         }
     }
 
@@ -97,7 +101,9 @@ impl Shape {
     pub(super) fn quantiles(&self) -> Vec<i64> {
         let raw: Vec<i64> = match self {
             Self::Uniform => return Vec::new(),
-            Self::Table(table) => return table.values.iter().map(|&value| value.into()).collect(),
+            Self::Table(table) => {
+                return table.values().iter().map(|&value| value.into()).collect();
+            }
             Self::Normal => normal(),
             Self::Pareto => (0..SHARES).map(pareto).collect(),
         };
@@ -169,8 +175,8 @@ mod tests {
     fn a_table_deviates_as_in_the_kernel() {
         let values: Vec<i16> = (0..4_096).map(|n| (n * 13 - 27_000) as i16).collect();
         let table = Table::new(values.clone()).unwrap();
-        assert_eq!(table.reach, [33, 33]);
-        assert_eq!(table.least_delay, 33);
+        assert_eq!(table.0.reach, [33, 33]);
+        assert_eq!(table.0.least_delay, 33);
         let quantiles = Shape::Table(table).quantiles();
         for (place, &value) in values.iter().enumerate() {
             let draw = (place as u64) << 52;
@@ -185,7 +191,7 @@ mod tests {
         assert_eq!(Table::new(vec![0; Table::MOST + 1]), None);
         // What is never early needs no delay.
         let late = Table::new(vec![0, 8_192]).unwrap();
-        assert_eq!((late.least_delay, late.reach), (0, [0, 10]));
+        assert_eq!((late.0.least_delay, late.0.reach), (0, [0, 10]));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::AsFd as _;
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 use quell_hosts::namespace::Namespace;
 use quell_hosts::tcx;
 use quell_testing::not_run;
+use quell_testing::program::write_program;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::Case;
@@ -91,8 +92,7 @@ impl Lab {
         shell(&host, &SETUP.replace("PROCESSES", &ids.join(" ")));
         let folder = tempfile::tempdir().unwrap();
         let docker = folder.path().join("docker");
-        fs::write(&docker, DOCKER.replace("PROCESS", &ids[0])).unwrap();
-        fs::set_permissions(&docker, fs::Permissions::from_mode(0o755)).unwrap();
+        write_program(&docker, &DOCKER.replace("PROCESS", &ids[0]));
         ends[1].run(echo).unwrap();
         let processes = processes.into();
         Some(Self {

@@ -15,7 +15,7 @@ use std::process::{Command, Output, Stdio};
 use quell_hosts::confine::capabilities::{CapabilitySet, hand_on_only};
 use quell_hosts::confine::user::{NOBODY, become_user};
 use quell_testing::not_run;
-use quell_testing::program::text;
+use quell_testing::program::{copy_program, text};
 use rustix::mount::{
     MountFlags, MountPropagationFlags, mount, mount_bind, mount_change, mount_remount,
 };
@@ -242,7 +242,7 @@ impl Image {
         for (from, name) in [(Path::new(QUELL), "quell"), (&own, "role")] {
             let to = folder.path().join(name);
             if fs::hard_link(from, &to).is_err() {
-                fs::copy(from, &to).unwrap();
+                copy_program(from, &to);
             }
         }
         Some(Self { folder })

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 
 use quell_hosts::confine::user::NOBODY;
 use quell_testing::not_run;
-use quell_testing::program::{text, wait_until};
+use quell_testing::program::{copy_program, text, wait_until};
 use serde_json::Value;
 
 use crate::Case;
@@ -290,7 +290,7 @@ fn what_keeps_root_without_rights_from_a_program_is_named(fake: &Fake) {
     let place = tempfile::tempdir().unwrap();
     let home = place.path().join("home");
     fs::create_dir(&home).unwrap();
-    fs::copy("/bin/true", home.join("mine")).unwrap();
+    copy_program("/bin/true".as_ref(), &home.join("mine"));
     fs::set_permissions(&home, fs::Permissions::from_mode(0o700)).unwrap();
     chown(&home, Some(NOBODY), Some(NOBODY)).unwrap();
     let mine = home.join("mine").display().to_string();

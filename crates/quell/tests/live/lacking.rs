@@ -7,7 +7,7 @@ use std::process::Command;
 use std::thread::sleep;
 use std::time::Duration;
 
-use quell_testing::program::{refused, wait_until};
+use quell_testing::program::{copy_program, refused, wait_until};
 
 use crate::support::*;
 
@@ -235,7 +235,7 @@ pub(crate) fn for_nobody() -> (tempfile::TempDir, PathBuf) {
     let open = fs::Permissions::from_mode(0o777);
     fs::set_permissions(folder.path(), open.clone()).unwrap();
     let quell = folder.path().join("quell");
-    fs::copy(QUELL, &quell).unwrap();
+    copy_program(QUELL.as_ref(), &quell);
     fs::set_permissions(&quell, open).unwrap();
     let scenario = folder.path().join("coexistence.toml");
     fs::copy(COEXISTENCE, scenario).unwrap();

@@ -1,11 +1,11 @@
 //! What the processes of a live run may still do while it goes on, read from /proc.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
+use std::{fs, io};
 
 use quell_testing::program::{refused, wait_until};
 
@@ -72,7 +72,7 @@ fn no_thread_of_a_run_of_a_user_keeps_what_it_does_not_need() {
         .arg("--out")
         .arg(folder.path().join("out"))
         .stdout(Stdio::null())
-        .stderr(Stdio::null());
+        .stderr(Stdio::piped());
     judge(command.spawn().unwrap());
 }
 
@@ -80,7 +80,10 @@ fn no_thread_of_a_run_of_a_user_keeps_what_it_does_not_need() {
 fn judge(mut program: Child) {
     // The threads are given their names before they give their rights away, and begin the run some 50 ms later.
     wait_until("the run has its threads", || {
-        assert!(program.try_wait().unwrap().is_none(), "it has ended");
+        if let Some(status) = program.try_wait().unwrap() {
+            let errors = program.stderr.take().map(io::read_to_string);
+            panic!("it has ended, {status}: {errors:?}");
+        }
         worker_of(program.id()).is_some_and(|worker| threads(worker).len() >= 4)
     });
     sleep(Duration::from_secs(1));

@@ -7,6 +7,7 @@ use std::process::{Command, Output};
 
 use crate::sweep::support::{Place, QUELL, SWEEP, err};
 use quell_testing::not_run;
+use quell_testing::program::copy_program;
 
 /// A user that runs nothing else: the limit counts all of a user's threads.
 const USER: &str = "1879048191";
@@ -35,7 +36,7 @@ fn whoever_can_make_no_thread_has_the_same_results() {
     };
     open(&place.path("."));
     let quell = place.path("quell");
-    fs::copy(QUELL, &quell).unwrap();
+    copy_program(QUELL.as_ref(), &quell);
     open(&quell);
     let Some(output) = alone(&quell, &place.path("."), "--version") else {
         return not_run(test, "setpriv or prlimit is missing");

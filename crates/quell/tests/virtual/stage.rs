@@ -11,6 +11,7 @@ use quell_testing::fake_kernel;
 use serde_json::Value;
 
 use quell_testing::not_run;
+use quell_testing::program::copy_program;
 
 /// `nobody`: no rights, and no files.
 pub(crate) const NOBODY: u32 = 65_534;
@@ -102,7 +103,7 @@ impl Stage {
         // A hard link where that is possible: the program is large.
         let (from, to) = (env!("CARGO_BIN_EXE_quell"), stage.program());
         if fs::hard_link(from, &to).is_err() {
-            fs::copy(from, &to).unwrap();
+            copy_program(from.as_ref(), &to);
         }
         fs::write(stage.path().join("scenario.toml"), SCENARIO).unwrap();
         stage

@@ -377,8 +377,8 @@ fn each_mistake_is_named_with_file_line_key_what_was_found_and_what_is_allowed()
             "\"link.rate\" = \"20mbit\"",
             "\"link.overhead\" = 14",
             "f.toml:20: at.1.set.link.overhead = 14: cannot change during a run; what can: link.rate, link.reverse.rate, \
-          link.impair.{loss, enter, leave, bad, reorder, hold, duplicate, corrupt, delay, jitter}, \
-          link.reverse.impair.{loss, enter, leave, bad, reorder, hold, duplicate, corrupt, delay, jitter}, \
+          link.impair.{loss, enter, leave, bad, reorder, hold, duplicate, corrupt, delay, jitter, spread, shape}, \
+          link.reverse.impair.{loss, enter, leave, bad, reorder, hold, duplicate, corrupt, delay, jitter, spread, shape}, \
           link.queue.{limit}, link.reverse.queue.{limit}, group.{a, voice}.{count, rtt}, group.voice.app.{interval}",
         ),
         (
@@ -390,8 +390,8 @@ fn each_mistake_is_named_with_file_line_key_what_was_found_and_what_is_allowed()
             "\"link.rate\" = \"20mbit\"",
             "\"group.voice.app.size\" = \"300B\"",
             "f.toml:20: at.1.set.group.voice.app.size = \"300B\": cannot change during a run; what can: link.rate, link.reverse.rate, \
-          link.impair.{loss, enter, leave, bad, reorder, hold, duplicate, corrupt, delay, jitter}, \
-          link.reverse.impair.{loss, enter, leave, bad, reorder, hold, duplicate, corrupt, delay, jitter}, \
+          link.impair.{loss, enter, leave, bad, reorder, hold, duplicate, corrupt, delay, jitter, spread, shape}, \
+          link.reverse.impair.{loss, enter, leave, bad, reorder, hold, duplicate, corrupt, delay, jitter, spread, shape}, \
           link.queue.{limit}, link.reverse.queue.{limit}, group.{a, voice}.{count, rtt}, group.voice.app.{interval}",
         ),
         (

@@ -3,6 +3,8 @@
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 
+use quell_testing::program::write_program;
+
 use crate::scripts::{Place, is_root, said};
 
 /// Only looks like quell: a build makes a kernel in its store, and `add` copies one.
@@ -26,9 +28,8 @@ fn roots_kernel_is_built_without_rights_and_belongs_to_root() {
     let place = Place::new();
     fs::remove_file(place.path("bin/id")).unwrap_or_default();
     std::os::unix::fs::symlink("/usr/bin/id", place.path("bin/id")).unwrap();
-    place.write("target/release/quell", QUELL);
-    let quell = place.path("target/release/quell");
-    fs::set_permissions(&quell, fs::Permissions::from_mode(0o755)).unwrap();
+    fs::create_dir_all(place.path("target/release")).unwrap();
+    write_program(&place.path("target/release/quell"), QUELL);
     fs::set_permissions(place.path("."), fs::Permissions::from_mode(0o755)).unwrap();
     place.write("record", "");
     fs::set_permissions(place.path("record"), fs::Permissions::from_mode(0o666)).unwrap();

@@ -13,9 +13,11 @@ mod sources;
 mod test_program;
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+
+use quell_testing::program::write_program;
 
 /// What a shell script may expect on any machine.
 const TOOLS: &str = "awk basename bash cat chmod chown comm cp cut date df dirname env find grep head ln ls mkdir mktemp mv paste \
@@ -66,8 +68,7 @@ impl Place {
     fn program(&self, name: &str, script: &str) {
         let path = self.path("bin").join(name);
         let _ = fs::remove_file(&path);
-        fs::write(&path, format!("#!/bin/bash\n{script}\n")).unwrap();
-        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+        write_program(&path, &format!("#!/bin/bash\n{script}\n"));
     }
 
     fn write(&self, name: &str, text: &str) {
