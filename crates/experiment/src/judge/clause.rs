@@ -12,7 +12,11 @@ use crate::shipped;
 /// Name of the file with what all clauses share; each begins with `like = "stack"`.
 const SHARED: &str = "stack";
 /// The group that is judged with the `classic` variant of a stack.
-pub(super) const CLASSIC: &str = "classic-mode";
+const CLASSIC: &str = "classic-mode";
+/// That of the `limited` variant.
+const LIMITED: &str = "idle";
+/// That with several groups of the stack in its bed, `stack` and `stack2` and so on.
+const SEVERAL: (&str, u64) = ("small-windows", 10);
 
 /// What a standard asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -103,7 +107,7 @@ impl Wanted {
 
 /// All clauses, in the order of `clauses/`.
 pub fn clauses() -> Vec<Clause> {
-    let all = groups().filter_map(|group| Some((experiment(group, None, false, 1).ok()?, group)));
+    let all = groups().filter_map(|group| Some((experiment(group, None, 1).ok()?, group)));
     all.flat_map(|(experiment, group)| of(&experiment, group))
         .collect()
 }
@@ -145,11 +149,13 @@ pub(super) fn of(experiment: &Experiment, group: &str) -> Vec<Clause> {
 pub(super) fn experiment(
     group: &str,
     stack: Option<&Stack>,
-    is_classic: bool,
     seeds: u64,
 ) -> Result<Experiment, Problems> {
     let unknown = Stack::unknown();
-    let stack = stack.unwrap_or(&unknown).keys(is_classic);
+    let groups = if group == SEVERAL.0 { SEVERAL.1 } else { 1 };
+    let stack = stack.unwrap_or(&unknown);
+    let is_classic = group == CLASSIC && stack.has_classic();
+    let stack = stack.keys(is_classic, group == LIMITED, groups);
     let files = |name: &str| match name.strip_suffix(".toml") == Some(SHARED) {
         true => Some(format!(
             "seeds = {seeds}\n{}{stack}",

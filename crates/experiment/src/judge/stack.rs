@@ -11,7 +11,7 @@ use crate::experiment::{OpenError, text_of};
 use crate::file::reader::Reader;
 
 /// Keys of a stack file.
-const KEYS: [&str; 13] = [
+const KEYS: [&str; 14] = [
     "schema",
     "name",
     "version",
@@ -25,9 +25,10 @@ const KEYS: [&str; 13] = [
     "control",
     "monitoring",
     "classic",
+    "limited",
 ];
-/// Keys of its `classic`.
-const CLASSIC: [&str; 3] = ["server", "client", "control"];
+/// Keys of a variant.
+const VARIANT: [&str; 3] = ["server", "client", "control"];
 const SENDS: [(&str, &str); 2] = [("server", "server"), ("client", "client")];
 const MONITORING: [(&str, bool); 2] = [("off-line", true), ("none", false)];
 
@@ -81,6 +82,8 @@ pub struct Stack {
     has_monitoring: bool,
     /// The variant without L4S.
     classic: Option<Programs>,
+    /// The variant that offers little for ten seconds.
+    limited: Option<Programs>,
     /// It is judged by a claim of ECT(1), which it does not send: links around the queue relabel it.
     is_relabelled: bool,
 }
@@ -136,16 +139,12 @@ impl Stack {
             None => Some(Claims::Classic),
         };
         let programs = programs(reader, "", root, table, "server");
-        let classic = table.get("classic").and_then(|node| {
-            let table = reader.table("classic", node, &CLASSIC)?;
-            Some(self::programs(
-                reader,
-                "classic",
-                node,
-                table,
-                programs.sends,
-            ))
-        });
+        let mut variant = |key: &str| {
+            let node = table.get(key)?;
+            let table = reader.table(key, node, &VARIANT)?;
+            Some(self::programs(reader, key, node, table, programs.sends))
+        };
+        let (classic, limited) = (variant("classic"), variant("limited"));
         let has_monitoring = table
             .get("monitoring")
             .and_then(|node| reader.word("monitoring", node, &MONITORING));
@@ -160,6 +159,7 @@ impl Stack {
             build: reader.text_of("", table, "build"),
             has_monitoring: has_monitoring.unwrap_or(true),
             classic,
+            limited,
             is_relabelled: false,
         })
     }
@@ -179,6 +179,7 @@ impl Stack {
             build: None,
             has_monitoring: true,
             classic: None,
+            limited: None,
             is_relabelled: false,
         }
     }
@@ -223,15 +224,23 @@ impl Stack {
         self
     }
 
-    /// What it puts into the files of clauses: the group's keys, and names for conditions.
-    pub(super) fn keys(&self, is_classic: bool) -> String {
-        let programs = match (&self.classic, is_classic) {
-            (Some(classic), true) => classic,
+    /// What it puts into the files of clauses: the keys of so many groups of one flow, and names for conditions.
+    pub(super) fn keys(&self, is_classic: bool, is_limited: bool, groups: u64) -> String {
+        let programs = match (&self.classic, &self.limited) {
+            (Some(classic), _) if is_classic => classic,
+            (_, Some(limited)) if is_limited => limited,
             _ => &self.programs,
         };
         let mut text = String::from("\n[set]\n");
         let mut set = |key: &str, value: &str| {
-            let _ = writeln!(text, "\"group.stack.{key}\" = {value}");
+            for group in 1..=groups {
+                let number = if group == 1 {
+                    String::new()
+                } else {
+                    group.to_string()
+                };
+                let _ = writeln!(text, "\"group.stack{number}.{key}\" = {value}");
+            }
         };
         let claims = if is_classic {
             Claims::Classic
@@ -255,11 +264,12 @@ impl Stack {
         }
         let _ = write!(
             text,
-            "\n[let]\nclaims = \"'{}'\"\nprograms = {}\nmonitoring = {}\nhas_classic = {}\nrelabel = {}\nsends_ect1 = {}\n",
+            "\n[let]\nclaims = \"'{}'\"\nprograms = {}\nmonitoring = {}\nhas_classic = {}\nhas_limited = {}\nrelabel = {}\nsends_ect1 = {}\n",
             claims.name(),
             self.has_programs(),
             self.has_monitoring,
             self.has_classic(),
+            self.limited.is_some(),
             self.is_relabelled,
             claims == Claims::L4s && !self.is_relabelled,
         );

@@ -1,4 +1,4 @@
-use quell_lab::results::read::captured::{Captured, Fate};
+use quell_lab::results::read::captured::{Captured, Fate, packets};
 use quell_lab::sweep::Stored;
 use quell_lab::{GuestOptions, Scenario, World};
 use quell_units::{Bytes, Time};
@@ -245,6 +245,64 @@ fn packets_say_what_was_sent_and_how_long_its_trains_were() {
     let of = |id: &str| judged.iter().find(|one| one.clause.id == id).unwrap();
     assert_eq!(of("id-ect1").verdict, Verdict::Pass, "{:?}", of("id-ect1"));
     assert_eq!(of("fb-quic").verdict.name(), "n/a", "{:?}", of("fb-quic"));
+    // The same acknowledgements from receivers with a defect.
+    let scenario = trial.scenario(runs[0]).unwrap();
+    let file = folder
+        .path()
+        .join(trial.folder(runs[0]))
+        .join("packets.pcapng");
+    for (change, expected) in [
+        (begin_ace_at_0 as fn(&mut [u8]), "fb-ace"),
+        (count_bytes_of_headers, "fb-option"),
+    ] {
+        let mut watch = traffic::Watch::new(&scenario);
+        packets(&file, |packet| {
+            let mut header = packet.header.to_vec();
+            // Acknowledgements: data is longer, and a SYN agrees on AccECN.
+            if packet.length.get() < 300 && header[33] & 2 == 0 {
+                change(&mut header);
+            }
+            watch.see(&Captured {
+                header: &header,
+                ..packet
+            });
+        })
+        .unwrap();
+        let mut figures = figures.clone();
+        figures["traffic"] = watch.finish(scenario.run.duration);
+        let judged = trial.judged(&[Stored::Figures(figures.to_string())], folder.path());
+        let failed = judged.iter().filter(|one| one.verdict == Verdict::Fail);
+        let failed: Vec<&str> = failed.map(|one| one.clause.id.as_str()).collect();
+        assert_eq!(failed, [expected], "{judged:?}");
+    }
+}
+
+/// A defect: the counter of CE packets begins with 0 instead of 5 (RFC 9768 section 3.2.1).
+fn begin_ace_at_0(header: &mut [u8]) {
+    let ace = (header[32] & 1) << 2 | header[33] >> 6;
+    let ace = ace.wrapping_sub(5) & 7;
+    header[32] = header[32] & !1 | ace >> 2;
+    header[33] = header[33] & 0x3f | (ace & 3) << 6;
+}
+
+/// A defect: the option counts 1500 bytes of each CE packet instead of its payload: a twentieth more.
+fn count_bytes_of_headers(header: &mut [u8]) {
+    let end = 20 + usize::from(header[32] >> 4) * 4;
+    let mut at = 40;
+    while at < end && header[at] != 0 {
+        let length = if header[at] == 1 {
+            1
+        } else {
+            usize::from(header[at + 1])
+        };
+        if matches!(header[at], 172 | 174) && length >= 8 {
+            let counter = header[at + 5..at + 8].iter();
+            let payload = counter.fold(0, |sum, byte| sum << 8 | u64::from(*byte));
+            let all = payload + payload / 20;
+            header[at + 5..at + 8].copy_from_slice(&all.to_be_bytes()[5..]);
+        }
+        at += length;
+    }
 }
 
 /// The counters of AccECN are those of RFC 9768 section 3.2.
@@ -301,4 +359,37 @@ fn the_counters_of_a_receiver_are_read_from_its_acknowledgements() {
         [2.0, 1.5],
         "{forward}"
     );
+}
+
+/// 476 bytes every 8 ms are 476 kbit/s, 640 bytes 640 kbit/s: of these the bucket of 1500 bytes lets 0.78 pass, once it is empty.
+#[test]
+fn a_stream_of_nqb_may_have_half_a_megabit_a_second_and_one_packet_more() {
+    let text = "schema = 1\nname = \"t\"\n[link]\nrate = \"4mbit\"\nqueue = \"fifo\"\n[run]\nduration = \"8s\"\n[[group]]\nname = \"stack\"\nrtt = \"20ms\"\napp = \"bulk\"\n";
+    let scenario = Scenario::load("t.toml", text, &[], None).unwrap().scenario;
+    let share_beyond = |length: u64, at_once: u64| {
+        let mut watch = traffic::Watch::new(&scenario);
+        for packet in 0..at_once * 1_000 {
+            let mut header = vec![0_u8; 28];
+            (header[0], header[1], header[9]) = (0x45, 45 << 2, 17);
+            watch.see(&Captured {
+                interface: "forward",
+                arrival: Time::from_millis(packet / at_once * 8),
+                header: &header,
+                length: Bytes::new(length),
+                sojourn: Time::ZERO,
+                fate: Fate::Delivered,
+                marked: false,
+                group: Some("stack"),
+            });
+        }
+        let traffic = watch.finish(scenario.run.duration);
+        let of = |name: &str| traffic["forward"][name].as_f64().unwrap();
+        of("nqb_beyond") / of("nqb")
+    };
+    assert_eq!(share_beyond(476, 1), 0.0);
+    let beyond = share_beyond(640, 1);
+    assert!((0.20..0.22).contains(&beyond), "{beyond}");
+    // Bursts are beyond although their rate is not: three times 160 bytes are not, three times 600 are.
+    assert_eq!(share_beyond(160, 3), 0.0);
+    assert!(share_beyond(600, 3) > 0.6);
 }

@@ -69,10 +69,7 @@ impl Trial {
         let clauses: Vec<Clause> = all.filter(|one| wanted.has(one)).collect();
         let groups = clause::groups();
         let groups = groups.filter(|group| clauses.iter().any(|one| one.group == *group));
-        let experiments = groups.map(|group| {
-            let is_classic = group == clause::CLASSIC && stack.has_classic();
-            clause::experiment(group, Some(&stack), is_classic, seeds)
-        });
+        let experiments = groups.map(|group| clause::experiment(group, Some(&stack), seeds));
         Ok(Self {
             experiments: experiments.collect::<Result<_, _>>()?,
             world,
