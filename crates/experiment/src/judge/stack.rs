@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use quell_lab::scenario::tree::{self, Node, Table, Tree};
+use quell_lab::scenario::tree::{self, Node, Table, TomlType, Tree};
 use quell_lab::scenario::{Origin, Problem, Problems};
 use serde_json::Value as Json;
 
@@ -11,7 +11,7 @@ use crate::experiment::{OpenError, text_of};
 use crate::file::reader::Reader;
 
 /// Keys of a stack file.
-const KEYS: [&str; 14] = [
+const KEYS: [&str; 15] = [
     "schema",
     "name",
     "version",
@@ -23,12 +23,13 @@ const KEYS: [&str; 14] = [
     "client",
     "build",
     "control",
+    "app",
     "monitoring",
     "classic",
     "limited",
 ];
 /// Keys of a variant.
-const VARIANT: [&str; 3] = ["server", "client", "control"];
+const VARIANT: [&str; 4] = ["server", "client", "control", "app"];
 const SENDS: [(&str, &str); 2] = [("server", "server"), ("client", "client")];
 const MONITORING: [(&str, bool); 2] = [("off-line", true), ("none", false)];
 
@@ -88,13 +89,15 @@ pub struct Stack {
     is_relabelled: bool,
 }
 
-/// How it starts: programs, or flows of quell's with a control.
+/// How it starts: programs, or flows of quell's with a control or an application that has its own.
 #[derive(Debug, Clone, Default)]
 struct Programs {
     sends: &'static str,
     server: Vec<String>,
     client: Vec<String>,
     control: Option<String>,
+    /// The table of the application as a scenario has it.
+    app: Option<String>,
 }
 
 impl Stack {
@@ -207,7 +210,13 @@ impl Stack {
 
     /// Whether it is made of programs, so that the simulator cannot run it.
     pub fn has_programs(&self) -> bool {
-        self.programs.control.is_none() || !self.programs.client.is_empty()
+        let Programs {
+            control,
+            app,
+            client,
+            ..
+        } = &self.programs;
+        control.is_none() && app.is_none() || !client.is_empty()
     }
 
     /// Whether its file says how it starts without L4S.
@@ -248,8 +257,11 @@ impl Stack {
             self.claims
         };
         if self.has_programs() {
-            set("app", &programs.app(&self.folder));
+            set("app", &programs.table(&self.folder));
         } else {
+            if let Some(app) = &programs.app {
+                set("app", app);
+            }
             set(
                 "ecn",
                 match claims {
@@ -278,7 +290,7 @@ impl Stack {
 }
 
 impl Programs {
-    fn app(&self, folder: &Path) -> String {
+    fn table(&self, folder: &Path) -> String {
         let list = |words: &[String]| {
             let mut words: Vec<String> = words.to_vec();
             // A path is one from the file, wherever quell runs.
@@ -330,11 +342,12 @@ fn programs(
         None => sends,
     };
     let control = reader.text_of(key, table, "control");
-    if control.is_none() && client.is_empty() {
+    let app = table.get("app").and_then(|node| app(reader, node));
+    if control.is_none() && app.is_none() && client.is_empty() {
         reader.about(
             "client",
             root,
-            "is missing; give server and client, or control = the congestion control of quell's own flows",
+            "is missing; give server and client, or of quell's own flows their congestion control (control) or application (app)",
         );
     }
     Programs {
@@ -342,5 +355,27 @@ fn programs(
         server,
         client,
         control,
+        app,
     }
+}
+
+/// The table of an application, as a line of a scenario; what its keys mean is a scenario's to say.
+fn app(reader: &mut Reader<'_>, node: &Node) -> Option<String> {
+    let written = |(key, value): (&str, &Node)| match &value.value {
+        Tree::Scalar(TomlType::String, text) => Some(format!("{key} = {}", quoted(text))),
+        Tree::Scalar(_, text) => Some(format!("{key} = {text}")),
+        _ => None,
+    };
+    let keys = match &node.value {
+        Tree::Table(table) => table.iter().map(written).collect::<Option<Vec<_>>>(),
+        _ => None,
+    };
+    if keys.is_none() {
+        reader.wrong(
+            "app",
+            node,
+            "must be a table such as { kind = \"rtc\", control = \"scream\" }",
+        );
+    }
+    keys.map(|keys| format!("{{ {} }}", keys.join(", ")))
 }

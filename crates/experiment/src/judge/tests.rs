@@ -67,6 +67,10 @@ fn what_is_wrong_with_a_stack_is_one_line_with_the_remedy() {
             "must be one of l4s, classic",
         ),
         (
+            "schema = 1\nname = \"a\"\napp = \"rtc\"\n",
+            "must be a table such as { kind = \"rtc\"",
+        ),
+        (
             "schema = 1\nname = \"a\"\nclient = [\"true\"]\nsend = \"server\"\n",
             "did you mean sends?",
         ),
@@ -127,6 +131,24 @@ fn the_words_of_a_stack_are_those_of_its_group() {
     // A program is named by its path from the file.
     let path = read("schema = 1\nname = \"a\"\nclient = [\"../../bin/true\"]\n");
     assert!(path.is_err() || path.unwrap().has_programs());
+}
+
+#[test]
+fn an_application_of_quell_runs_as_its_table_says() {
+    let text = "schema = 1\nname = \"a\"\nclaims = \"l4s\"\napp = { kind = \"rtc\", control = \"scream\", fps = 30 }\n";
+    let stack = read(text).unwrap();
+    assert!(!stack.has_programs());
+    let guest = GuestOptions::default();
+    let trial = Trial::new(stack, &Wanted::Quick, 1, World::Sim, &guest).unwrap();
+    let text = trial.scenario(trial.runs()[0]).unwrap().to_toml();
+    for part in [
+        "kind = \"rtc\"",
+        "control = \"scream\"",
+        "fps = 30",
+        "ecn = \"ect1\"",
+    ] {
+        assert!(text.contains(part), "no {part}: {text}");
+    }
 }
 
 #[test]
