@@ -276,9 +276,10 @@ impl Stack {
         }
         let _ = write!(
             text,
-            "\n[let]\nclaims = \"'{}'\"\nprograms = {}\nmonitoring = {}\nhas_classic = {}\nhas_limited = {}\nrelabel = {}\nsends_ect1 = {}\n",
+            "\n[let]\nclaims = \"'{}'\"\nprograms = {}\nown_app = {}\nmonitoring = {}\nhas_classic = {}\nhas_limited = {}\nrelabel = {}\nsends_ect1 = {}\n",
             claims.name(),
             self.has_programs(),
+            self.programs.app.is_some(),
             self.has_monitoring,
             self.has_classic(),
             self.limited.is_some(),
