@@ -302,3 +302,36 @@ fn the_counters_of_a_receiver_are_read_from_its_acknowledgements() {
         "{forward}"
     );
 }
+
+/// 476 bytes every 8 ms are 476 kbit/s, 640 bytes 640 kbit/s: of these the bucket of 1500 bytes lets 0.78 pass, once it is empty.
+#[test]
+fn a_stream_of_nqb_may_have_half_a_megabit_a_second_and_one_packet_more() {
+    let text = "schema = 1\nname = \"t\"\n[link]\nrate = \"4mbit\"\nqueue = \"fifo\"\n[run]\nduration = \"8s\"\n[[group]]\nname = \"stack\"\nrtt = \"20ms\"\napp = \"bulk\"\n";
+    let scenario = Scenario::load("t.toml", text, &[], None).unwrap().scenario;
+    let share_beyond = |length: u64, at_once: u64| {
+        let mut watch = traffic::Watch::new(&scenario);
+        for packet in 0..at_once * 1_000 {
+            let mut header = vec![0_u8; 28];
+            (header[0], header[1], header[9]) = (0x45, 45 << 2, 17);
+            watch.see(&Captured {
+                interface: "forward",
+                arrival: Time::from_millis(packet / at_once * 8),
+                header: &header,
+                length: Bytes::new(length),
+                sojourn: Time::ZERO,
+                fate: Fate::Delivered,
+                marked: false,
+                group: Some("stack"),
+            });
+        }
+        let traffic = watch.finish(scenario.run.duration);
+        let of = |name: &str| traffic["forward"][name].as_f64().unwrap();
+        of("nqb_beyond") / of("nqb")
+    };
+    assert_eq!(share_beyond(476, 1), 0.0);
+    let beyond = share_beyond(640, 1);
+    assert!((0.20..0.22).contains(&beyond), "{beyond}");
+    // Bursts are beyond although their rate is not: three times 160 bytes are not, three times 600 are.
+    assert_eq!(share_beyond(160, 3), 0.0);
+    assert!(share_beyond(600, 3) > 0.6);
+}

@@ -178,16 +178,31 @@ impl Way {
             }
         }
         if tos >> 2 == 45 {
-            self.nqb += length;
-            let (before, held) = self.bucket;
-            // Half a megabit a second and one packet of full size.
-            let passed = (at.as_nanos() - before.as_nanos()) as f64 * 500_000.0 / 8e9;
-            let room = (held + passed).min(1_500.0) - length as f64;
-            if room < 0.0 {
-                self.nqb_beyond += length;
-            }
-            self.bucket = (at, room.max(0.0));
+            self.fill(at, length);
         }
+    }
+
+    /// Half a megabit a second and one packet of full size; what is beyond takes nothing out of the bucket.
+    fn fill(&mut self, at: Time, length: u64) {
+        let (before, held) = match self.nqb {
+            0 => (at, 1_500.0),
+            _ => self.bucket,
+        };
+        self.nqb += length;
+        let passed = (at.as_nanos() - before.as_nanos()) as f64 * 500_000.0 / 8e9;
+        let held = (held + passed).min(1_500.0);
+        let is_within = held >= length as f64;
+        if !is_within {
+            self.nqb_beyond += length;
+        }
+        self.bucket = (
+            at,
+            if is_within {
+                held - length as f64
+            } else {
+                held
+            },
+        );
     }
 
     /// What a packet of TCP is.
