@@ -1,4 +1,4 @@
-use quell_lab::results::read::captured::{Captured, Fate};
+use quell_lab::results::read::captured::{Captured, Fate, packets};
 use quell_lab::sweep::Stored;
 use quell_lab::{GuestOptions, Scenario, World};
 use quell_units::{Bytes, Time};
@@ -245,6 +245,64 @@ fn packets_say_what_was_sent_and_how_long_its_trains_were() {
     let of = |id: &str| judged.iter().find(|one| one.clause.id == id).unwrap();
     assert_eq!(of("id-ect1").verdict, Verdict::Pass, "{:?}", of("id-ect1"));
     assert_eq!(of("fb-quic").verdict.name(), "n/a", "{:?}", of("fb-quic"));
+    // The same acknowledgements from receivers with a defect.
+    let scenario = trial.scenario(runs[0]).unwrap();
+    let file = folder
+        .path()
+        .join(trial.folder(runs[0]))
+        .join("packets.pcapng");
+    for (change, expected) in [
+        (begin_ace_at_0 as fn(&mut [u8]), "fb-ace"),
+        (count_bytes_of_headers, "fb-option"),
+    ] {
+        let mut watch = traffic::Watch::new(&scenario);
+        packets(&file, |packet| {
+            let mut header = packet.header.to_vec();
+            // Acknowledgements: data is longer, and a SYN agrees on AccECN.
+            if packet.length.get() < 300 && header[33] & 2 == 0 {
+                change(&mut header);
+            }
+            watch.see(&Captured {
+                header: &header,
+                ..packet
+            });
+        })
+        .unwrap();
+        let mut figures = figures.clone();
+        figures["traffic"] = watch.finish(scenario.run.duration);
+        let judged = trial.judged(&[Stored::Figures(figures.to_string())], folder.path());
+        let failed = judged.iter().filter(|one| one.verdict == Verdict::Fail);
+        let failed: Vec<&str> = failed.map(|one| one.clause.id.as_str()).collect();
+        assert_eq!(failed, [expected], "{judged:?}");
+    }
+}
+
+/// A defect: the counter of CE packets begins with 0 instead of 5 (RFC 9768 section 3.2.1).
+fn begin_ace_at_0(header: &mut [u8]) {
+    let ace = (header[32] & 1) << 2 | header[33] >> 6;
+    let ace = ace.wrapping_sub(5) & 7;
+    header[32] = header[32] & !1 | ace >> 2;
+    header[33] = header[33] & 0x3f | (ace & 3) << 6;
+}
+
+/// A defect: the option counts 1500 bytes of each CE packet instead of its payload: a twentieth more.
+fn count_bytes_of_headers(header: &mut [u8]) {
+    let end = 20 + usize::from(header[32] >> 4) * 4;
+    let mut at = 40;
+    while at < end && header[at] != 0 {
+        let length = if header[at] == 1 {
+            1
+        } else {
+            usize::from(header[at + 1])
+        };
+        if matches!(header[at], 172 | 174) && length >= 8 {
+            let counter = header[at + 5..at + 8].iter();
+            let payload = counter.fold(0, |sum, byte| sum << 8 | u64::from(*byte));
+            let all = payload + payload / 20;
+            header[at + 5..at + 8].copy_from_slice(&all.to_be_bytes()[5..]);
+        }
+        at += length;
+    }
 }
 
 /// The counters of AccECN are those of RFC 9768 section 3.2.
