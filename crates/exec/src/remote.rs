@@ -48,7 +48,7 @@ pub enum ChangeError {
     #[error("this link is prepared for {0} at most; start it with a higher rate")]
     Fast(Rate),
     /// Nothing that a relay could cut.
-    #[error("only connections of --net relay can be cut")]
+    #[error("only connections of --net relay, in the live world, can be cut")]
     NoRelay,
     /// A base RTT that the link has no room for.
     #[error("this link is prepared for a base RTT of {0} at most; start it with a longer one")]
@@ -70,6 +70,7 @@ pub struct Remote {
     state: Arc<Mutex<State>>,
     /// Whether data has flowed so far.
     has_data: Arc<AtomicBool>,
+    world: World,
 }
 
 #[derive(Debug)]
@@ -88,7 +89,7 @@ impl Remote {
         Self { scissors, ..self }
     }
 
-    pub(crate) fn new(link: Sender<Ask>, epoch: Time, plan: Plan) -> Self {
+    pub(crate) fn new(link: Sender<Ask>, epoch: Time, plan: Plan, world: World) -> Self {
         let state = State {
             fastest: plan.fastest(),
             longest: plan.prepared_rtt(),
@@ -103,6 +104,7 @@ impl Remote {
             epoch,
             state: Arc::new(Mutex::new(state)),
             has_data: Arc::default(),
+            world,
         }
     }
 
@@ -208,9 +210,8 @@ impl Remote {
     ///
     /// The link has ended.
     pub fn summary(&self) -> Result<Summary, ChangeError> {
-        // Only a link in real time can be asked.
         let linked = self.linked()?;
-        Ok(summarise(&self.state().plan, World::Live, &linked, true).0)
+        Ok(summarise(&self.state().plan, self.world, &linked, true).0)
     }
 
     fn linked(&self) -> Result<Linked, ChangeError> {
@@ -228,7 +229,7 @@ impl Remote {
     pub fn impact(&self) -> Result<UserImpact, ChangeError> {
         let linked = self.linked()?;
         let plan = self.plan();
-        let summary = summarise(&plan, World::Live, &linked, true).0;
+        let summary = summarise(&plan, self.world, &linked, true).0;
         let has_data = self.has_data.load(Ordering::Relaxed);
         Ok(impact(
             &summary,

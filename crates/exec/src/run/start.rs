@@ -59,7 +59,7 @@ pub(super) fn start(config: &mut Config, built: Built) -> Result<Result<Started,
     // The run begins here: what it took until a server was there is no part of it.
     let epoch = monotonic();
     link.begin(epoch);
-    let remote = Remote::new(link.asks(), epoch, config.plan.clone());
+    let remote = Remote::new(link.asks(), epoch, config.plan.clone(), config.world);
     let interval = config.plan.scenario().run.interval;
     let (bins, bins_out) = mpsc::channel();
     let relay = built.sockets.zip(ground.hosts.as_ref());

@@ -192,7 +192,7 @@ pub(crate) struct Behind {
     /// Run the program behind a link that runs already, as its first program does; it ends with the link
     #[arg(long, value_name = "NAME", conflicts_with_all = NOT_BESIDE_JOIN, help_heading = WATCH)]
     pub(crate) join: Option<String>,
-    /// Change the link through this Unix socket, which is made for it: a JSON object a line, such as {"set":{"down":"5mbit"}} or {"get":"summary"}
+    /// Change the link through this Unix socket, which is made for it, in the virtual world inside the guest: a JSON object a line, such as {"set":{"down":"5mbit"}} or {"get":"summary"}. The program finds its path in $QUELL_CONTROL, and quell link takes it as a NAME
     #[arg(long, value_name = "SOCKET", help_heading = WATCH)]
     pub(crate) control: Option<PathBuf>,
     /// Show the link on a page, on which it can be changed; its address is printed on standard error, and only this host can open it
