@@ -38,6 +38,16 @@ pub enum Treatment {
     Limit(u64),
 }
 
+impl How {
+    /// The key of a change that asks for it.
+    pub(crate) fn key(self) -> &'static str {
+        match self {
+            Self::New(_) => "new",
+            Self::Rst | Self::Fin | Self::Silent => "cut",
+        }
+    }
+}
+
 impl FromStr for How {
     type Err = OptionError;
 
@@ -109,6 +119,34 @@ pub struct Cut {
     pub filter: Filter,
     /// Those that are at least so old.
     pub older: Time,
+}
+
+impl FromStr for Cut {
+    type Err = OptionError;
+
+    /// Such as `rst to :443 older than 10s`.
+    fn from_str(text: &str) -> Result<Self, OptionError> {
+        let mut words = text.split_whitespace();
+        let how = words.next().unwrap_or_default();
+        let mut cut = Self {
+            how: how.parse()?,
+            filter: Filter::default(),
+            older: Time::ZERO,
+        };
+        while let Some(word) = words.next() {
+            match (word, words.next()) {
+                ("to", Some(to)) => cut.filter = to.parse()?,
+                ("older", Some("than")) if matches!(cut.how, How::New(_)) => {
+                    return Err(OptionError::NoAge(how.to_owned()));
+                }
+                ("older", Some("than")) => {
+                    cut.older = notation::time(words.next().unwrap_or_default())?;
+                }
+                _ => return Err(OptionError::How(text.to_owned())),
+            }
+        }
+        Ok(cut)
+    }
 }
 
 /// Where cuts are asked for.
@@ -184,6 +222,19 @@ mod tests {
             ("limit=3s", None),
         ] {
             assert_eq!(text.parse().ok(), expected, "{text}");
+        }
+        let cut: Cut = "fin to :443  older than 10s".parse().unwrap();
+        assert_eq!((cut.how, cut.older), (How::Fin, Time::from_secs(10)));
+        assert_eq!(cut.filter, ":443".parse().unwrap());
+        for (text, part) in [
+            ("", "must be rst"),
+            ("rst to", "must be rst"),
+            ("rst to web", "by where they go"),
+            ("rst older than", "a time with"),
+            ("refuse older than 1s", "which have no age"),
+        ] {
+            let why = text.parse::<Cut>().unwrap_err().to_string();
+            assert!(why.contains(part), "{text}: {why}");
         }
     }
 }

@@ -18,6 +18,14 @@ impl Work {
         }
     }
 
+    /// Does what was planned for now.
+    pub(super) fn cut_planned(&mut self) {
+        let now = self.now();
+        while let Some((_, cut)) = self.planned.pop_front_if(|(at, _)| *at <= now) {
+            self.cut(cut);
+        }
+    }
+
     fn cut(&mut self, cut: Cut) -> usize {
         if let How::New(treatment) = cut.how {
             self.newcomers.treat(cut.filter, treatment);

@@ -54,9 +54,9 @@ impl Newcomers {
         self.rules.push((filter, treatment));
     }
 
-    /// How long nothing has to be done.
-    pub(super) fn patience(&self, now: Time) -> Duration {
-        let due = self.held.iter().filter_map(|held| held.until);
+    /// How long nothing has to be done, where something else is to be done at `other`.
+    pub(super) fn patience(&self, now: Time, other: Option<Time>) -> Duration {
+        let due = self.held.iter().filter_map(|held| held.until).chain(other);
         let wait = due.map(|until| until - now).min();
         Duration::from_nanos(wait.unwrap_or(LONGEST_WAIT).min(LONGEST_WAIT).as_nanos())
     }

@@ -78,8 +78,12 @@ impl Inside {
 }
 
 /// Refuses what makes no sense in a guest.
-fn refuse(arguments: &Behind) -> Result<(), NoEffect> {
+fn refuse(arguments: &Behind, plan: &Plan) -> Result<(), NoEffect> {
     NoEffect::check([
+        (
+            plan.needs_relay(),
+            "cut and new: in the virtual world no relay joins connections; end them in the program of --far",
+        ),
         (
             arguments.host_loopback.is_some(),
             "--host-loopback: in the virtual world there is no network but the far edge",
@@ -161,7 +165,7 @@ impl Error for GuestError {
 
 /// Runs this command in a guest; the exit code of the program.
 pub(crate) fn run(arguments: &Behind, plan: &Plan, programs: &[&Found]) -> Result<u8, ExecFailure> {
-    refuse(arguments).map_err(ExecFailure::own)?;
+    refuse(arguments, plan).map_err(ExecFailure::own)?;
     let options = arguments.patience.options(arguments.kernel.clone());
     let options = arguments.place.set(options.map_err(ExecFailure::own)?);
     let folder = Place::new(arguments.out.as_deref()).map_err(ExecFailure::own)?;

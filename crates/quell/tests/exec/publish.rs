@@ -132,6 +132,10 @@ fn a_port_that_cannot_be_published_is_refused_before_anything_starts(fake: &Fake
             "no IPv6 inside",
         ),
         (&["--publish", "0:80", "--net", "none"], "needs --net relay"),
+        (
+            &["--set", "new=refuse", "--net", "none"],
+            "only connections of",
+        ),
     ] {
         let arguments = [&["exec"], options, &["--", "echo", "started"]].concat();
         let output = fake.output(&mut fake.quell(&arguments));

@@ -182,6 +182,7 @@ fn a_program_in_a_guest_ends_as_elsewhere_and_changes_nothing() {
     refused(&["--kernel", "none", "--", "true"], 125, "none");
     refused(&["--name", "one", "--", "true"], 125, "--control SOCKET");
     refused(&["--page", "--", "true"], 125, "quell serve DIR");
+    refused(&["--set", "new=refuse", "--", "true"], 125, "no relay");
     refused(&[], 125, "no terminal");
     refused(
         &[
