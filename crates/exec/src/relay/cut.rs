@@ -74,7 +74,7 @@ impl FromStr for How {
     }
 }
 
-/// Which connections: those to this address, this port, or both.
+/// Which connections: those to this address, this port, or both; of the program's own server those of clients of this address, too.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Filter {
     ip: Option<IpAddr>,
@@ -103,8 +103,25 @@ impl FromStr for Filter {
     }
 }
 
+/// What a connection leads to.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Way {
+    /// Where the program wants to go, or the client that it serves.
+    pub(super) to: SocketAddr,
+    /// Where it serves the client.
+    pub(super) inside: Option<SocketAddr>,
+}
+
 impl Filter {
-    pub(super) fn has(&self, to: SocketAddr) -> bool {
+    /// Whether it is meant. Of a client's connection the port is the server's, unless the client's address is named.
+    pub(super) fn fits(&self, way: Way) -> bool {
+        match way.inside {
+            None => self.has(way.to),
+            Some(inside) => self.has(inside) || self.ip.is_some() && self.has(way.to),
+        }
+    }
+
+    fn has(&self, to: SocketAddr) -> bool {
         self.ip.is_none_or(|ip| ip == to.ip().to_canonical())
             && self.port.is_none_or(|port| port == to.port())
     }
@@ -206,6 +223,19 @@ mod tests {
             assert!(text.parse::<Filter>().is_err(), "{text}");
         }
         assert!(Filter::default().has(web));
+        // A client of the program's own server.
+        let client = to("192.0.2.9:8080");
+        let inside = Some(to("10.77.0.2:80"));
+        let served = Way { to: client, inside };
+        for (text, expected) in [
+            (":80", true),
+            (":8080", false),
+            ("192.0.2.9", true),
+            ("10.77.0.2:80", true),
+        ] {
+            let filter: Filter = text.parse().unwrap();
+            assert_eq!(filter.fits(served), expected, "{text}");
+        }
     }
 
     #[test]

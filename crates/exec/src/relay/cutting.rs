@@ -34,7 +34,7 @@ impl Work {
         let now = self.now();
         let is_meant = |pair: &Pair| {
             let age = now - Time::from_nanos(pair.began);
-            !pair.is_silent && cut.filter.has(pair.to) && age >= cut.older
+            !pair.is_silent && cut.filter.fits(pair.way()) && age >= cut.older
         };
         let pairs = self.pairs.iter().enumerate();
         let meant = pairs.filter(|(_, pair)| pair.as_ref().is_some_and(is_meant));
