@@ -7,6 +7,7 @@
 //! | `{"set":{"down":"5mbit","down.queue.target":"9ms"}}` | `{"changed":{"time_s":12.5}}` |
 //! | `{"cut":{"how":"rst","to":":443","older":"10s"}}` | `{"cut":3}`: connections; `fin` and `silent` are the other ways, `to` and `older` may be missing |
 //! | `{"cut":{"how":"refuse","to":":443"}}` | `{"cut":0}`: from now on for new connections, so `blackhole`, `accept-delay=3s`, `limit=1MB`, and `accept` |
+//! | `{"set":{"new":"refuse to :443","cut":"rst older than 10s"}}` | both as changes like any other |
 //! | `{"get":"summary"}` | `{"summary":{…}}`: as `summary.json`, up to now |
 //! | `{"get":"felt"}` | `{"felt":{…}}`: what the user felt up to now, as in `exec.json` |
 //! | `{"get":"link"}` | `{"link":"…"}`: the link in a few words, with what it was told to be since |
@@ -29,7 +30,6 @@ use std::thread;
 use std::time::Duration;
 
 use quell_results::held::{Held, Identity, parent};
-use quell_units::{Time, notation};
 use rustix::fs::Mode;
 use rustix::process::umask;
 use serde::Deserialize;
@@ -38,7 +38,6 @@ use serde_json::{Value, json};
 use crate::error::{Error, Result};
 use crate::join;
 use crate::option_error::OptionError;
-use crate::relay::cut::{Cut, How};
 use crate::remote::{ChangeError, Remote};
 
 /// The longest request, in bytes.
@@ -92,19 +91,6 @@ struct Wish {
 }
 
 impl Wish {
-    fn cut(&self) -> Result<Cut, OptionError> {
-        let filter = self.to.as_deref().map(str::parse).transpose()?;
-        let older = self.older.as_deref().map(notation::time).transpose()?;
-        let how: How = self.how.parse()?;
-        if matches!(how, How::New(_)) && older.is_some() {
-            return Err(OptionError::NoAge(self.how.clone()));
-        }
-        Ok(Cut {
-            how,
-            filter: filter.unwrap_or_default(),
-            older: older.unwrap_or(Time::ZERO),
-        })
-    }
     /// As results have it.
     fn words(&self) -> String {
         let to = self.to.as_ref().map(|to| format!(" to {to}"));
@@ -285,7 +271,8 @@ fn done(line: &[u8], remote: &Remote) -> Result<Value, RefusedRequest> {
             Ok(json!({ "changed": { "time_s": at.as_nanos() as f64 / 1e9 } }))
         }
         Request::Cut(wish) => {
-            let count = remote.cut(wish.cut()?, wish.words(), BY)?;
+            let words = wish.words();
+            let count = remote.cut(words.parse()?, words, BY)?;
             Ok(json!({ "cut": count }))
         }
         Request::Get(What::Summary) => Ok(json!({ "summary": remote.summary()? })),

@@ -34,9 +34,13 @@ pub struct LinkMemory {
 }
 
 impl LinkMemory {
-    /// Of the link of `plan`, which nobody else changes, with packets of at most `mtu` bytes.
-    pub fn of(plan: &Plan, mtu: u16) -> Self {
-        let frames = frames(plan, Rate::ZERO);
+    /// Of the link of `plan` with packets of at most `mtu` bytes; `changes` says whether somebody may change it.
+    pub fn of(plan: &Plan, mtu: u16, changes: bool) -> Self {
+        let fastest = match changes {
+            true => plan.fastest(),
+            false => Rate::ZERO,
+        };
+        let frames = frames(plan, fastest);
         let most = u64::from(frames) * u64::from(mtu);
         let [forward, reverse] = in_flight(plan).map(Bytes::get);
         Self {
@@ -186,7 +190,7 @@ mod tests {
         ];
         for (name, plan, held, most) in cases {
             let frames = f64::from(frames(&plan, Rate::ZERO));
-            let memory = LinkMemory::of(&plan, 1_500);
+            let memory = LinkMemory::of(&plan, 1_500, false);
             // Full packets one way, and as many small ones the other.
             let held: f64 = held;
             let needed = (2.0 * held * 1e6 / 1_500.0).min(f64::from(MOST_FRAMES));
@@ -208,5 +212,8 @@ mod tests {
         assert!(frames(&plan, fastest) > frames(&plan, Rate::ZERO));
         // 1 Gbit/s for 1.02 s in packets of 1 500 bytes.
         assert!(frames(&plan, fastest) >= 85_000);
+        // So has a guest around a link that its program may change.
+        let pool = LinkConfig::pool_bytes(frames(&plan, fastest), 1_500);
+        assert_eq!(LinkMemory::of(&plan, 1_500, true).pool, pool);
     }
 }

@@ -82,20 +82,24 @@ pub fn names() -> Vec<String> {
 #[derive(Debug)]
 pub struct NamedLink {
     stream: UnixStream,
-    /// The quell around it.
+    /// The quell around it; 0 where it cannot be seen.
     pub pid: i32,
     /// Whether it belongs to the user of this process.
     pub(crate) is_own: bool,
 }
 
 impl NamedLink {
-    /// The link called `name`.
+    /// The link called `name`, or the one whose control socket has this path, which begins with `/`.
     ///
     /// # Errors
     ///
     /// Nobody listens there; the error names those that run.
     pub fn connect(name: &str) -> Result<Self> {
-        let stream = UnixStream::connect(socket(name)?).map_err(|_| {
+        let place = match name.starts_with('/') {
+            true => name.into(),
+            false => socket(name)?,
+        };
+        let stream = UnixStream::connect(place).map_err(|_| {
             let runs = |other: &String| {
                 *other != name && socket(other).is_ok_and(|path| UnixStream::connect(path).is_ok())
             };
@@ -104,14 +108,14 @@ impl NamedLink {
                 others: names().into_iter().filter(runs).collect(),
             }
         })?;
-        let listener = rustix::net::sockopt::socket_peercred(&stream);
-        let listener = listener.doing("ask whose link it is")?;
+        // For programs behind the link, which have process ids of their own, it has no number.
+        let listener = rustix::net::sockopt::socket_peercred(&stream).ok();
         let patience = stream.set_read_timeout(Some(PATIENCE));
         patience.doing("talk to the link")?;
         Ok(Self {
             stream,
-            pid: listener.pid.as_raw_nonzero().get(),
-            is_own: listener.uid == geteuid(),
+            pid: Pid::as_raw(listener.as_ref().map(|of| of.pid)),
+            is_own: listener.is_some_and(|of| of.uid == geteuid()),
         })
     }
 

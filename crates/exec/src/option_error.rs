@@ -83,12 +83,15 @@ pub enum OptionError {
     Connections,
     /// Nothing that can happen to connections.
     #[error(
-        "{0}: must be rst, fin or silent, for connections that are open; or refuse, blackhole, accept-delay=TIME, limit=BYTES or accept, for new ones"
+        "{0}: must be rst, fin or silent, for connections that are open (cut); or refuse, blackhole, accept-delay=TIME, limit=BYTES or accept, for new ones (new); each may have more behind it: to :443"
     )]
     How(String),
     /// An age of what is not open yet.
     #[error("{0} is about new connections, which have no age")]
     NoAge(String),
+    /// Connections that no relay joins.
+    #[error("only connections of --net relay, in the live world, can be cut")]
+    NoRelay,
     /// Nothing passes a relay.
     #[error("--publish needs --net relay in the live world")]
     PublishNet,

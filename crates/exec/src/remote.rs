@@ -48,7 +48,7 @@ pub enum ChangeError {
     #[error("this link is prepared for {0} at most; start it with a higher rate")]
     Fast(Rate),
     /// Nothing that a relay could cut.
-    #[error("only connections of --net relay can be cut")]
+    #[error("only connections of --net relay, in the live world, can be cut")]
     NoRelay,
     /// A base RTT that the link has no room for.
     #[error("this link is prepared for a base RTT of {0} at most; start it with a longer one")]
@@ -70,6 +70,7 @@ pub struct Remote {
     state: Arc<Mutex<State>>,
     /// Whether data has flowed so far.
     has_data: Arc<AtomicBool>,
+    world: World,
 }
 
 #[derive(Debug)]
@@ -88,7 +89,7 @@ impl Remote {
         Self { scissors, ..self }
     }
 
-    pub(crate) fn new(link: Sender<Ask>, epoch: Time, plan: Plan) -> Self {
+    pub(crate) fn new(link: Sender<Ask>, epoch: Time, plan: Plan, world: World) -> Self {
         let state = State {
             fastest: plan.fastest(),
             longest: plan.prepared_rtt(),
@@ -103,6 +104,7 @@ impl Remote {
             epoch,
             state: Arc::new(Mutex::new(state)),
             has_data: Arc::default(),
+            world,
         }
     }
 
@@ -157,6 +159,12 @@ impl Remote {
             .plan
             .with_changes(now, wishes)
             .map_err(ChangeError::Wrong)?;
+        let cuts = next.cuts().iter().filter(|cut| cut.at == now);
+        let cuts: Vec<Cut> = cuts.map(|cut| cut.cut).collect();
+        let scissors = self.scissors.as_ref();
+        if !cuts.is_empty() && scissors.is_none() {
+            return Err(ChangeError::NoRelay);
+        }
         let fastest = state.fastest;
         let is_too_fast = |change: &LinkChange| matches!(change, LinkChange::SetRate { rate, .. } if !rate.is_unlimited() && *rate > fastest);
         if changes.iter().any(is_too_fast) {
@@ -171,6 +179,10 @@ impl Remote {
         let asked = self.link.send(Ask::Change(changes, made));
         let at = asked.ok().and_then(|()| at.recv().ok());
         let at = at.ok_or(ChangeError::Over)?;
+        for cut in cuts {
+            // The relay ends after the link, or just before it.
+            scissors.and_then(|scissors| scissors.cut(cut));
+        }
         // It was checked a moment earlier, and the link has done it.
         if let Ok((exact, _)) = state.plan.with_changes(at, wishes) {
             next = exact;
@@ -190,15 +202,27 @@ impl Remote {
     ///
     /// There is no relay, or it has ended.
     pub fn cut(&self, cut: Cut, words: String, by: &'static str) -> Result<usize, ChangeError> {
-        let scissors = self.scissors.as_ref().ok_or(ChangeError::NoRelay)?;
+        let scissors = self.scissors.as_ref();
+        let scissors = scissors.ok_or(ChangeError::NoRelay)?;
+        if self.changes() >= MOST_CHANGES {
+            return Err(ChangeError::Often);
+        }
         let count = scissors.cut(cut).ok_or(ChangeError::Over)?;
-        let (key, words) = match cut.how {
-            How::New(_) => ("new", words),
-            _ => ("cut", format!("{words}: {count}")),
+        let key = cut.how.key();
+        let wish = (key.to_owned(), words.clone());
+        let words = match cut.how {
+            How::New(_) => words,
+            _ => format!("{words}: {count}"),
         };
+        let now = monotonic() - self.epoch;
+        let mut state = self.state();
+        // It was read as such before.
+        if let Ok((plan, _)) = state.plan.with_changes(now, &[wish]) {
+            state.plan = plan;
+        }
         let set = BTreeMap::from([(key.to_owned(), words)]);
-        let time_s = (monotonic() - self.epoch).as_nanos() as f64 / 1e9;
-        self.state().made.push(Made { time_s, set, by });
+        let time_s = now.as_nanos() as f64 / 1e9;
+        state.made.push(Made { time_s, set, by });
         Ok(count)
     }
 
@@ -208,9 +232,8 @@ impl Remote {
     ///
     /// The link has ended.
     pub fn summary(&self) -> Result<Summary, ChangeError> {
-        // Only a link in real time can be asked.
         let linked = self.linked()?;
-        Ok(summarise(&self.state().plan, World::Live, &linked, true).0)
+        Ok(summarise(&self.state().plan, self.world, &linked, true).0)
     }
 
     fn linked(&self) -> Result<Linked, ChangeError> {
@@ -228,7 +251,7 @@ impl Remote {
     pub fn impact(&self) -> Result<UserImpact, ChangeError> {
         let linked = self.linked()?;
         let plan = self.plan();
-        let summary = summarise(&plan, World::Live, &linked, true).0;
+        let summary = summarise(&plan, self.world, &linked, true).0;
         let has_data = self.has_data.load(Ordering::Relaxed);
         Ok(impact(
             &summary,

@@ -95,18 +95,21 @@ impl Results {
 }
 
 /// The link as a scenario without groups, and the program.
-fn scenario(plan: &Plan, exec: &Value) -> String {
+pub(crate) fn scenario(plan: &Plan, exec: &Value) -> String {
     let words = exec["program"].as_array().into_iter().flatten();
     // The strings of JSON are strings of TOML, too.
     let words: Vec<String> = words.map(Value::to_string).collect();
-    let rtts = plan.rtts().iter();
-    let rtts: Vec<String> = rtts.map(|(at, rtt)| format!("\"{at} {rtt}\"")).collect();
-    let rtts = match rtts.is_empty() {
+    let list = |key: &str, texts: Vec<String>| match texts.is_empty() {
         true => String::new(),
-        false => format!("rtts = [{}]\n", rtts.join(", ")),
+        false => format!("{key} = [{}]\n", texts.join(", ")),
     };
+    let rtts = plan.rtts().iter();
+    let rtts = rtts.map(|(at, rtt)| format!("\"{at} {rtt}\"")).collect();
+    let cuts = plan.cuts().iter();
+    let cuts = cuts.map(|cut| format!("\"{}\"", cut.text)).collect();
+    let lists = list("rtts", rtts) + &list("connections", cuts);
     format!(
-        "{}\n# The traffic was that of a program.\n[exec]\nprogram = [{}]\nnet = {}\nrtt = \"{}\"\n{rtts}",
+        "{}\n# The traffic was that of a program.\n[exec]\nprogram = [{}]\nnet = {}\nrtt = \"{}\"\n{lists}",
         plan.scenario().to_toml(),
         words.join(", "),
         exec["net"],

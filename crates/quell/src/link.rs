@@ -15,7 +15,7 @@ pub(crate) enum LinkAction {
     List,
     /// Print what a link is, and its figures so far
     Show {
-        /// Name of the link
+        /// Name of the link, or the path of its control socket
         name: String,
         /// Print the summary so far as JSON, as in summary.json
         #[arg(long)]
@@ -23,7 +23,7 @@ pub(crate) enum LinkAction {
     },
     /// Change a link: all values at one instant
     Set {
-        /// Name of the link
+        /// Name of the link, or the path of its control socket
         name: String,
         /// What it is to be: down=5mbit, link.queue.target=5ms
         #[arg(value_name = "KEY=VALUE", required = true)]
@@ -31,7 +31,7 @@ pub(crate) enum LinkAction {
     },
     /// Cut connections of the program, which the relay joins to those of this host, or say what happens to new ones
     Cut {
-        /// Name of the link
+        /// Name of the link, or the path of its control socket
         name: String,
         /// What both ends get: rst, fin (the end of the stream) or silent (nothing any more). Of new connections from now on: refuse,
         /// blackhole, accept-delay=3s, limit=1MB (then a reset), or accept again
@@ -46,7 +46,7 @@ pub(crate) enum LinkAction {
     },
     /// End the program behind a link, and the link
     Stop {
-        /// Name of the link
+        /// Name of the link, or the path of its control socket
         name: String,
     },
 }

@@ -3,6 +3,7 @@
 //! `down` is the forward direction, towards the program, and `up` the reverse one. A direction without a rate is unlimited and has the
 //! default queue, which then never fills. Everything passes the checks of scenario files, so a wrong queue is refused in the same words.
 
+pub(crate) mod connections;
 mod files;
 mod keys;
 mod options;
@@ -21,6 +22,7 @@ use quell_units::{Random, Rate, Time};
 use crate::capacity::{Capacity, LinkCapacities};
 use crate::error::Result;
 use crate::option_error::OptionError;
+use connections::PlannedCut;
 pub use files::Files;
 pub use options::LinkOptions;
 use repeats::{Cycle, Later};
@@ -33,6 +35,8 @@ pub struct Plan {
     rtt: Time,
     /// The base RTTs that it gets, with their times.
     rtts: Vec<(Time, Time)>,
+    /// What happens to connections, in the order of the times.
+    cuts: Vec<PlannedCut>,
     warnings: Vec<String>,
     traces: Vec<String>,
     /// What comes again after the changes of the scenario.
@@ -71,6 +75,8 @@ impl Plan {
             None => asked.rtt.or(of_file).unwrap_or(Time::ZERO).max(delays),
         };
         let rtts = [asked.rtts, request.rtts.clone()].concat();
+        let mut cuts = request.cuts.clone();
+        cuts.sort_by_key(|cut| cut.at);
         for rtt in rtts.iter().map(|(_, rtt)| *rtt).chain([rtt]) {
             if rtt > LONGEST_RTT {
                 return Err(OptionError::LongRtt(rtt).into());
@@ -86,6 +92,7 @@ impl Plan {
             scenario,
             rtt,
             rtts,
+            cuts,
             warnings: asked.warnings,
             traces: asked.traces,
             cycle: asked.cycle,
@@ -116,6 +123,16 @@ impl Plan {
     /// The base RTTs that it gets while the program runs, with their times.
     pub(crate) fn rtts(&self) -> &[(Time, Time)] {
         &self.rtts
+    }
+
+    /// What happens to connections, in the order of the times.
+    pub(crate) fn cuts(&self) -> &[PlannedCut] {
+        &self.cuts
+    }
+
+    /// Whether a relay is needed, for what happens to connections.
+    pub fn needs_relay(&self) -> bool {
+        !self.cuts.is_empty()
     }
 
     /// The longest base RTT at any time.
@@ -247,9 +264,10 @@ impl Plan {
         let plan = Self::of(request)?;
         let made = plan.changes().into_iter().filter(|(time, _)| *time == at);
         let made: Vec<LinkChange> = made.map(|(_, change)| change).collect();
-        match made.is_empty() {
-            false => Ok((plan, made)),
-            true => Err(OptionError::OnlyLinkChanges.into()),
+        let has_cuts = plan.cuts.iter().any(|cut| cut.at == at);
+        match !made.is_empty() || has_cuts {
+            true => Ok((plan, made)),
+            false => Err(OptionError::OnlyLinkChanges.into()),
         }
     }
 

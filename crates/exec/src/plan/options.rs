@@ -9,6 +9,7 @@ use quell_measure::Direction;
 use quell_scenario::Override;
 use quell_units::{Time, notation};
 
+use super::connections::PlannedCut;
 use super::files::Files;
 use super::request::{Base, LONGEST_TIME, Planned, Request};
 use super::{keys, rules, trace};
@@ -58,13 +59,18 @@ impl LinkOptions {
         let (rates, sets) = (rates(self)?, sets(self, &links, has_groups)?);
         let limits = base.limits(&rates, &sets)?;
         let is_unlimited = self.scenario.is_none() && matches!(limits[..], [(_, [false, _])]);
-        let (planned, rtts) = planned(self, &links)?;
+        let (planned, rtts, mut cuts) = planned(self, &links)?;
+        cuts.extend(base.cuts.iter().cloned());
+        for rule in self.sets.iter().filter_map(rule) {
+            cuts.push(rule?);
+        }
         Ok(Request {
             is_unlimited,
             impairments: impairments(self)?,
             queues: queues(self, &limits)?,
             planned,
             rtts,
+            cuts,
             rtt: rtt(self)?,
             files: self.files.clone(),
             base,
@@ -190,7 +196,16 @@ fn sets(
         keys::refuse_to_set(&key, has_groups).map_err(|why| why.of(&argument))?;
         Ok(Override::option(&argument, &key, value.trim()))
     };
-    options.sets.iter().map(set).collect()
+    let of_link = options.sets.iter().filter(|text| rule(text).is_none());
+    of_link.map(set).collect()
+}
+
+/// What a text of `--set` says of new connections, if it is about them.
+fn rule(text: &String) -> Option<Result<PlannedCut, OptionError>> {
+    let new = text.split_once('=');
+    let (key, value) = new.filter(|(key, _)| key.trim() == "new")?;
+    let rule = PlannedCut::wish(Time::ZERO, key, value)?;
+    Some(rule.map_err(|why| why.of(format!("--set {text}"))))
 }
 
 /// The queues that were asked for, of the links that have these names and limits.
@@ -263,11 +278,11 @@ fn without_rate(option: &str, link: &str, links: usize) -> OptionError {
     })
 }
 
-/// The changes of `--at` and those of the base RTT, each in the order of their times.
-type Changes = (Vec<Planned>, Vec<(Time, Time)>);
+/// The changes of `--at`, those of the base RTT, each in the order of their times, and what happens to connections.
+type Changes = (Vec<Planned>, Vec<(Time, Time)>, Vec<PlannedCut>);
 
 fn planned(options: &LinkOptions, links: &[String]) -> Result<Changes, OptionError> {
-    let (mut all, mut rtts): Changes = Default::default();
+    let (mut all, mut rtts, mut cuts): Changes = Default::default();
     let mut known = BTreeSet::new();
     for (time, change) in &options.at {
         let argument = format!("--at {time} {change}");
@@ -280,11 +295,17 @@ fn planned(options: &LinkOptions, links: &[String]) -> Result<Changes, OptionErr
             .split_once('=')
             .ok_or_else(|| wrong(OptionError::NoAssignment))?;
         let at = notation::time(time.trim()).map_err(|why| wrong(why.into()))?;
-        if let Some(rtt) = keys::wished_rtt(key, value) {
+        let cut = PlannedCut::wish(at, key, value);
+        let rtt = keys::wished_rtt(key, value);
+        if (cut.is_some() || rtt.is_some()) && (at.is_zero() || at >= LONGEST_TIME) {
+            return Err(wrong(OptionError::NoTime));
+        }
+        if let Some(cut) = cut {
+            cuts.push(cut.map_err(wrong)?);
+            continue;
+        }
+        if let Some(rtt) = rtt {
             once(at, "rtt")?;
-            if at.is_zero() || at >= LONGEST_TIME {
-                return Err(wrong(OptionError::NoTime));
-            }
             rtts.push((at, rtt.map_err(wrong)?));
             continue;
         }
@@ -300,7 +321,7 @@ fn planned(options: &LinkOptions, links: &[String]) -> Result<Changes, OptionErr
     }
     all.sort_by_key(|one| one.at);
     rtts.sort_unstable();
-    Ok((all, rtts))
+    Ok((all, rtts, cuts))
 }
 
 /// Refuses the options that say something about the only link, where there are several.

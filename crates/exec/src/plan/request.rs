@@ -9,6 +9,7 @@ use quell_scenario::tree::{Node, Tree};
 use quell_scenario::{Origin, Override, Problem, Problems, Scenario, Template};
 use quell_units::{Rate, Time, notation};
 
+use super::connections::{self, PlannedCut};
 use super::files::Files;
 use super::keys;
 use super::repeats::{self, Cycle};
@@ -38,6 +39,8 @@ pub(super) struct Base {
     rtt: Option<Time>,
     /// Those that it gets, with their times.
     rtts: Vec<(Time, Time)>,
+    /// What happens to connections, likewise.
+    pub(super) cuts: Vec<PlannedCut>,
 }
 
 impl Base {
@@ -69,6 +72,7 @@ impl Base {
         Ok(Self {
             rtt: exec.as_ref().and_then(rtt_of),
             rtts: exec.as_ref().map(rtts_of).unwrap_or_default(),
+            cuts: connections::of_result(exec.as_ref()),
             file: file.to_owned(),
             template,
             has_groups,
@@ -135,6 +139,8 @@ pub(super) struct Request {
     pub(super) planned: Vec<Planned>,
     /// The base RTTs that the link gets while the program runs, in the order of the times.
     pub(super) rtts: Vec<(Time, Time)>,
+    /// What happens to connections.
+    pub(super) cuts: Vec<PlannedCut>,
     /// The base RTT that the options name.
     pub(super) rtt: Option<Time>,
     /// What was read of the files that any of these names.
@@ -163,6 +169,10 @@ impl Request {
     /// The same with one more change, which somebody wants while the program runs.
     pub(super) fn plan(&mut self, at: Time, key: &str, value: &str) -> Result<(), OptionError> {
         let argument = format!("--at {}ns {key}={value}", at.as_nanos());
+        if let Some(cut) = PlannedCut::wish(at, key, value) {
+            self.cuts.push(cut.map_err(|why| why.of(&argument))?);
+            return Ok(());
+        }
         if let Some(rtt) = keys::wished_rtt(key, value) {
             let rtt = rtt.map_err(|why| why.of(&argument))?;
             let later = self.rtts.partition_point(|(other, _)| *other < at);

@@ -38,6 +38,16 @@ pub enum Treatment {
     Limit(u64),
 }
 
+impl How {
+    /// The key of a change that asks for it.
+    pub(crate) fn key(self) -> &'static str {
+        match self {
+            Self::New(_) => "new",
+            Self::Rst | Self::Fin | Self::Silent => "cut",
+        }
+    }
+}
+
 impl FromStr for How {
     type Err = OptionError;
 
@@ -64,7 +74,7 @@ impl FromStr for How {
     }
 }
 
-/// Which connections: those to this address, this port, or both.
+/// Which connections: those to this address, this port, or both; of the program's own server those of clients of this address, too.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Filter {
     ip: Option<IpAddr>,
@@ -93,8 +103,25 @@ impl FromStr for Filter {
     }
 }
 
+/// What a connection leads to.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Way {
+    /// Where the program wants to go, or the client that it serves.
+    pub(super) to: SocketAddr,
+    /// Where it serves the client.
+    pub(super) inside: Option<SocketAddr>,
+}
+
 impl Filter {
-    pub(super) fn has(&self, to: SocketAddr) -> bool {
+    /// Whether it is meant. Of a client's connection the port is the server's, unless the client's address is named.
+    pub(super) fn fits(&self, way: Way) -> bool {
+        match way.inside {
+            None => self.has(way.to),
+            Some(inside) => self.has(inside) || self.ip.is_some() && self.has(way.to),
+        }
+    }
+
+    fn has(&self, to: SocketAddr) -> bool {
         self.ip.is_none_or(|ip| ip == to.ip().to_canonical())
             && self.port.is_none_or(|port| port == to.port())
     }
@@ -109,6 +136,34 @@ pub struct Cut {
     pub filter: Filter,
     /// Those that are at least so old.
     pub older: Time,
+}
+
+impl FromStr for Cut {
+    type Err = OptionError;
+
+    /// Such as `rst to :443 older than 10s`.
+    fn from_str(text: &str) -> Result<Self, OptionError> {
+        let mut words = text.split_whitespace();
+        let how = words.next().unwrap_or_default();
+        let mut cut = Self {
+            how: how.parse()?,
+            filter: Filter::default(),
+            older: Time::ZERO,
+        };
+        while let Some(word) = words.next() {
+            match (word, words.next()) {
+                ("to", Some(to)) => cut.filter = to.parse()?,
+                ("older", Some("than")) if matches!(cut.how, How::New(_)) => {
+                    return Err(OptionError::NoAge(how.to_owned()));
+                }
+                ("older", Some("than")) => {
+                    cut.older = notation::time(words.next().unwrap_or_default())?;
+                }
+                _ => return Err(OptionError::How(text.to_owned())),
+            }
+        }
+        Ok(cut)
+    }
 }
 
 /// Where cuts are asked for.
@@ -168,6 +223,19 @@ mod tests {
             assert!(text.parse::<Filter>().is_err(), "{text}");
         }
         assert!(Filter::default().has(web));
+        // A client of the program's own server.
+        let client = to("192.0.2.9:8080");
+        let inside = Some(to("10.77.0.2:80"));
+        let served = Way { to: client, inside };
+        for (text, expected) in [
+            (":80", true),
+            (":8080", false),
+            ("192.0.2.9", true),
+            ("10.77.0.2:80", true),
+        ] {
+            let filter: Filter = text.parse().unwrap();
+            assert_eq!(filter.fits(served), expected, "{text}");
+        }
     }
 
     #[test]
@@ -184,6 +252,19 @@ mod tests {
             ("limit=3s", None),
         ] {
             assert_eq!(text.parse().ok(), expected, "{text}");
+        }
+        let cut: Cut = "fin to :443  older than 10s".parse().unwrap();
+        assert_eq!((cut.how, cut.older), (How::Fin, Time::from_secs(10)));
+        assert_eq!(cut.filter, ":443".parse().unwrap());
+        for (text, part) in [
+            ("", "must be rst"),
+            ("rst to", "must be rst"),
+            ("rst to web", "by where they go"),
+            ("rst older than", "a time with"),
+            ("refuse older than 1s", "which have no age"),
+        ] {
+            let why = text.parse::<Cut>().unwrap_err().to_string();
+            assert!(why.contains(part), "{text}: {why}");
         }
     }
 }

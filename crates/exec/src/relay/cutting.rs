@@ -18,6 +18,14 @@ impl Work {
         }
     }
 
+    /// Does what was planned for now.
+    pub(super) fn cut_planned(&mut self) {
+        let now = self.now();
+        while let Some((_, cut)) = self.planned.pop_front_if(|(at, _)| *at <= now) {
+            self.cut(cut);
+        }
+    }
+
     fn cut(&mut self, cut: Cut) -> usize {
         if let How::New(treatment) = cut.how {
             self.newcomers.treat(cut.filter, treatment);
@@ -26,7 +34,7 @@ impl Work {
         let now = self.now();
         let is_meant = |pair: &Pair| {
             let age = now - Time::from_nanos(pair.began);
-            !pair.is_silent && cut.filter.has(pair.to) && age >= cut.older
+            !pair.is_silent && cut.filter.fits(pair.way()) && age >= cut.older
         };
         let pairs = self.pairs.iter().enumerate();
         let meant = pairs.filter(|(_, pair)| pair.as_ref().is_some_and(is_meant));

@@ -6,6 +6,7 @@ use std::os::fd::OwnedFd;
 use quell_units::Time;
 use rustix::net::{SocketFlags, acceptfrom_with};
 
+use super::cut::Way;
 use super::events::{CLIENT, OF_PAIRS, watch};
 use super::tally::Counts;
 use super::tcp::Pair;
@@ -35,35 +36,46 @@ impl Work {
                 return;
             };
             let from = from.and_then(|from| SocketAddr::try_from(from).ok());
-            let begun = self.serve(index, client, from);
+            let begun = self.welcome_one(index, client, from);
             self.count(begun);
         }
     }
 
-    /// Begins a connection to the program for a client.
-    fn serve(
+    /// Takes a client of a published port.
+    fn welcome_one(
         &mut self,
         index: usize,
         socket: OwnedFd,
         from: Option<SocketAddr>,
     ) -> std::result::Result<(), Refusal> {
         Counts::add(&self.tally.counts.connections, 1);
-        if !has_room(self.open, self.most) {
+        if !has_room(self.open + self.newcomers.held.len(), self.most) {
             return Err(refuse(&socket, Refusal::Full));
         }
         let (door, subnet) = (&self.doors[index], self.targets.subnet);
         let shown = from.map(|from| door.shown(from, subnet.host()));
-        let inside = shown.map(|shown| (shown, door.inside(shown, subnet.inside())));
-        let Some((shown, inside)) = inside else {
+        let Some(to) = shown else {
             return Err(refuse(&socket, Refusal::Forbidden));
         };
+        let inside = Some(door.inside(to, subnet.inside()));
+        self.treat(socket, Way { to, inside })
+    }
+
+    /// Begins a connection to the program for a client that was accepted `at` that time.
+    pub(super) fn serve(
+        &self,
+        socket: OwnedFd,
+        shown: SocketAddr,
+        inside: SocketAddr,
+        at: Time,
+    ) -> std::result::Result<Pair, Refusal> {
         let Ok(client) = self.maker.stream(shown, inside) else {
             return Err(refuse(&socket, Refusal::Unreachable));
         };
-        let mut pair = Pair::new(client, socket, shown, self.now().as_nanos());
+        let mut pair = Pair::new(client, socket, shown, at.as_nanos());
         pair.is_served = true;
         pair.other = Some(inside);
-        self.admit(pair)
+        Ok(pair)
     }
 
     /// Whether a connection to the program is begun again in a moment: it may not listen yet.

@@ -15,6 +15,7 @@ pub mod targets;
 mod tcp;
 mod udp;
 
+use std::collections::VecDeque;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -37,7 +38,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use crate::error::{Doing as _, Error, Result};
 use crate::network::{Network, RELAY_PORT, within};
 use crate::publish::Door;
-use cut::{Cuts, Scissors};
+use cut::{Cut, Cuts, Scissors};
 use events::{CLIENT, DATAGRAMS, DOORS, FAR, NEAR, OF_PAIRS, SERVER, STREAMS, WAKE, watch};
 use maker::Maker;
 use newcomers::Newcomers;
@@ -84,6 +85,8 @@ pub struct RelayConfig {
     pub bin: Time,
     /// Where bins go.
     pub bins: Sender<Bin>,
+    /// Cuts, and their times in order.
+    pub planned: Vec<(Time, Cut)>,
 }
 
 /// The sockets of a relay, made while the process still had the right to.
@@ -218,6 +221,8 @@ struct Work {
     /// Connections to the program that are to be begun again, and when.
     later: Vec<(Time, usize)>,
     cuts: Cuts,
+    /// Those whose time has not come.
+    planned: VecDeque<(Time, Cut)>,
     newcomers: Newcomers,
     targets: Targets,
     epoch: Time,
@@ -266,6 +271,7 @@ impl Work {
             doors: sockets.doors,
             later: Vec::new(),
             cuts,
+            planned: config.planned.into(),
             newcomers: Newcomers::default(),
             targets: config.targets,
             epoch: config.epoch,
@@ -293,7 +299,10 @@ impl Work {
         let mut events: Vec<Event> = Vec::with_capacity(256);
         while !self.stop.load(Ordering::Relaxed) {
             let timeout = match self.turns.is_empty() {
-                true => self.newcomers.patience(self.now()),
+                true => {
+                    let planned = self.planned.front().map(|(at, _)| *at);
+                    self.newcomers.patience(self.now(), planned)
+                }
                 false => Duration::ZERO,
             };
             let timeout = Timespec {
@@ -306,6 +315,7 @@ impl Work {
                 // The descriptor is ours and valid.
                 Err(_) => break,
             }
+            self.cut_planned();
             for place in std::mem::take(&mut self.turns) {
                 self.advance(place);
             }

@@ -1,7 +1,7 @@
-//! New connections of the program: begun at once, or as somebody has asked while the program runs: reset, left without an answer, begun
-//! later, or reset after so many bytes.
+//! New connections, of the program and of clients of published ports: begun at once, or as somebody has asked: reset, left without an
+//! answer, begun later, or reset after so many bytes.
 //!
-//! TPROXY has accepted each of them before the relay sees it, so a program sees a connection that is reset, not one that is refused.
+//! The kernel has accepted each of them before the relay sees it, so its end sees a connection that is reset, not one that is refused.
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -16,7 +16,7 @@ use quell_units::Time;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{SocketFlags, acceptfrom_with, getsockname};
 
-use super::cut::{Filter, Treatment};
+use super::cut::{Filter, Treatment, Way};
 use super::tally::Counts;
 use super::tcp::Pair;
 use super::{Refusal, Work, has_room, refuse, targets};
@@ -29,16 +29,17 @@ const LONGEST_WAIT: Time = Time::from_millis(100);
 pub(super) struct Newcomers {
     /// The last one that fits counts.
     rules: Vec<(Filter, Treatment)>,
-    held: Vec<Held>,
+    pub(super) held: Vec<Held>,
     /// Places of connections that have reached their limit, and are reset when the other end has everything.
     pub(super) spent: BTreeSet<usize>,
 }
 
 /// A connection that is not begun yet.
 #[derive(Debug)]
-struct Held {
-    client: OwnedFd,
-    to: SocketAddr,
+pub(super) struct Held {
+    /// What was accepted.
+    socket: OwnedFd,
+    way: Way,
     /// When it was accepted, and when it is begun; `None` is never.
     at: Time,
     until: Option<Time>,
@@ -54,17 +55,17 @@ impl Newcomers {
         self.rules.push((filter, treatment));
     }
 
-    /// How long nothing has to be done.
-    pub(super) fn patience(&self, now: Time) -> Duration {
-        let due = self.held.iter().filter_map(|held| held.until);
+    /// How long nothing has to be done, where something else is to be done at `other`.
+    pub(super) fn patience(&self, now: Time, other: Option<Time>) -> Duration {
+        let due = self.held.iter().filter_map(|held| held.until).chain(other);
         let wait = due.map(|until| until - now).min();
         Duration::from_nanos(wait.unwrap_or(LONGEST_WAIT).min(LONGEST_WAIT).as_nanos())
     }
 
-    /// Forgets those that the program has closed.
+    /// Forgets those that the other end has closed.
     pub(super) fn forget_closed(&mut self) {
         let is_open = |held: &Held| {
-            let mut ask = [PollFd::new(&held.client, PollFlags::RDHUP)];
+            let mut ask = [PollFd::new(&held.socket, PollFlags::RDHUP)];
             let asked = poll(&mut ask, Some(&Timespec::default()));
             held.until.is_some() || asked.is_ok_and(|closed| closed == 0)
         };
@@ -110,44 +111,70 @@ impl Work {
         let Some(to) = to.and_then(|to| SocketAddr::try_from(to).ok()) else {
             return Err(refuse(&client, Refusal::Forbidden));
         };
+        self.treat(client, Way { to, inside: None })
+    }
+
+    /// Does with a connection what is asked for.
+    pub(super) fn treat(&mut self, socket: OwnedFd, way: Way) -> Result<(), Refusal> {
+        let counts = &self.tally.counts;
         let (at, mut rules) = (self.now(), self.newcomers.rules.iter().rev());
-        let rule = rules.find(|(filter, _)| filter.has(to));
+        let rule = rules.find(|(filter, _)| filter.fits(way));
         let until = match rule.map_or(Treatment::Accept, |(_, treatment)| *treatment) {
-            Treatment::Accept => return self.connect(client, to, at, None),
+            Treatment::Accept => return self.begin_now(socket, way, at, None),
             Treatment::Limit(bytes) => {
                 Counts::add(&counts.treated[3], 1);
-                return self.connect(client, to, at, Some(bytes));
+                return self.begin_now(socket, way, at, Some(bytes));
             }
-            Treatment::Refuse => return Err(refuse(&client, Refusal::Asked)),
+            Treatment::Refuse => return Err(refuse(&socket, Refusal::Asked)),
             Treatment::Blackhole => {
                 Counts::add(&counts.treated[1], 1);
                 None
             }
             Treatment::Delay(time) => {
                 Counts::add(&counts.treated[2], 1);
-                // What the program has sent is waited for at its end.
-                Counts::add(&counts.unfinished, 1);
+                if way.inside.is_none() {
+                    // What the program has sent is waited for at its end.
+                    Counts::add(&counts.unfinished, 1);
+                }
                 Some(at + time)
             }
         };
         let held = &mut self.newcomers.held;
         held.push(Held {
-            client,
-            to,
+            socket,
+            way,
             at,
             until,
         });
         Ok(())
     }
 
+    /// Begins a connection that was accepted `at` that time.
+    fn begin_now(
+        &mut self,
+        socket: OwnedFd,
+        way: Way,
+        at: Time,
+        limit: Option<u64>,
+    ) -> Result<(), Refusal> {
+        let mut pair = match way.inside {
+            Some(inside) => self.serve(socket, way.to, inside, at)?,
+            None => self.connect(socket, way.to, at)?,
+        };
+        pair.left = limit.unwrap_or(u64::MAX);
+        self.admit(pair)
+    }
+
     /// Begins those whose time has come, and resets those that have had their limit.
     pub(super) fn begin_held(&mut self, now: Time) {
         let is_due = |held: &mut Held| held.until.is_some_and(|until| until <= now);
         let due: Vec<Held> = self.newcomers.held.extract_if(.., is_due).collect();
-        for Held { client, to, at, .. } in due {
-            let unfinished = &self.tally.counts.unfinished;
-            unfinished.fetch_sub(1, Ordering::Relaxed);
-            let begun = self.connect(client, to, at, None);
+        for held in due {
+            if held.way.inside.is_none() {
+                let unfinished = &self.tally.counts.unfinished;
+                unfinished.fetch_sub(1, Ordering::Relaxed);
+            }
+            let begun = self.begin_now(held.socket, held.way, held.at, None);
             self.count(begun);
         }
         for place in std::mem::take(&mut self.newcomers.spent) {
@@ -163,14 +190,8 @@ impl Work {
         }
     }
 
-    /// Begins a connection that was accepted `at` that time.
-    fn connect(
-        &mut self,
-        client: OwnedFd,
-        to: SocketAddr,
-        at: Time,
-        limit: Option<u64>,
-    ) -> Result<(), Refusal> {
+    /// Connects to where the program wants to go.
+    fn connect(&self, client: OwnedFd, to: SocketAddr, at: Time) -> Result<Pair, Refusal> {
         let Some(target) = self.targets.of(to) else {
             return Err(refuse(&client, Refusal::Forbidden));
         };
@@ -184,7 +205,6 @@ impl Work {
         };
         let mut pair = Pair::new(client, server, to, at.as_nanos());
         pair.other = other;
-        pair.left = limit.unwrap_or(u64::MAX);
-        self.admit(pair)
+        Ok(pair)
     }
 }

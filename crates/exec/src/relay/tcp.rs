@@ -16,6 +16,8 @@ use rustix::net::{Shutdown, shutdown, sockopt};
 use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_setpipe_size, pipe_with, splice};
 use serde::Serialize;
 
+use super::cut::Way;
+
 /// Bytes that a pipe holds, where the host lets it be so large.
 const PIPE: usize = 256 << 10;
 /// Bytes of one direction before others have their turn.
@@ -148,6 +150,14 @@ impl Pair {
             began,
             flows: Default::default(),
             window_limited: Time::ZERO,
+        }
+    }
+
+    /// What it leads to.
+    pub(super) fn way(&self) -> Way {
+        Way {
+            to: self.to,
+            inside: self.other.filter(|_| self.is_served),
         }
     }
 

@@ -243,6 +243,10 @@ fn environment(config: &Config, subnet: Subnet, ipv6: bool) -> Vec<(String, Stri
         let doors: Vec<String> = doors.collect();
         variables.push(("QUELL_PUBLISHED".to_owned(), doors.join(" ")));
     }
+    if let Some(socket) = &config.socket {
+        let path = socket.path().to_string_lossy().into_owned();
+        variables.push(("QUELL_CONTROL".to_owned(), path));
+    }
     if let Some(user) = &config.user {
         variables.extend(user.variables());
     }

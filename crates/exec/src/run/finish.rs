@@ -120,7 +120,7 @@ fn doubts(config: &Config, hosts: &Hosts) -> Vec<String> {
     if config.net == Net::Nat && hosts.names.are_of_loopback() {
         doubts.push(NO_NAMES.to_owned());
     }
-    let needed = LinkMemory::of(&config.plan, config.mtu).window;
+    let needed = LinkMemory::of(&config.plan, config.mtu, false).window;
     doubts.extend(hosts.network.warnings(needed, hosts.ecn));
     doubts
 }

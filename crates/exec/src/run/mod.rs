@@ -13,6 +13,8 @@ mod watch;
 
 use crate::config::Config;
 use crate::error::Result;
+use crate::net::Net;
+use crate::option_error::OptionError;
 use crate::program::{FAILED, NotStarted};
 pub use outcome::Outcome;
 
@@ -25,6 +27,10 @@ pub const OWN_FAILURE: u8 = FAILED;
 ///
 /// The link, its namespaces or its relay could not be made, or failed; the program has then been ended.
 pub fn run(mut config: Config) -> Result<Result<Outcome, NotStarted>> {
+    let has_relay = config.attachment.is_none() && config.net == Net::Relay;
+    if config.plan.needs_relay() && !has_relay {
+        return Err(OptionError::NoRelay.into());
+    }
     let built = match &config.attachment {
         Some(attachment) => build::build_attached(&config, attachment)?,
         None => {

@@ -59,10 +59,11 @@ pub(super) fn start(config: &mut Config, built: Built) -> Result<Result<Started,
     // The run begins here: what it took until a server was there is no part of it.
     let epoch = monotonic();
     link.begin(epoch);
-    let remote = Remote::new(link.asks(), epoch, config.plan.clone());
+    let remote = Remote::new(link.asks(), epoch, config.plan.clone(), config.world);
     let interval = config.plan.scenario().run.interval;
     let (bins, bins_out) = mpsc::channel();
     let relay = built.sockets.zip(ground.hosts.as_ref());
+    let cuts = config.plan.cuts().iter();
     let relay = relay.map(|(sockets, hosts)| {
         let targets = Targets {
             subnet: hosts.subnet,
@@ -75,6 +76,7 @@ pub(super) fn start(config: &mut Config, built: Built) -> Result<Result<Started,
             epoch,
             bin: interval,
             bins,
+            planned: cuts.map(|planned| (planned.at, planned.cut)).collect(),
         };
         Relay::start(sockets, config)
     });

@@ -122,10 +122,10 @@ pub(crate) struct Behind {
     /// Take the link from a profile, such as dsl or 3g (quell profiles lists them); other options change single values
     #[arg(long, value_name = "NAME", conflicts_with = "scenario", help_heading = LINK)]
     pub(crate) profile: Option<String>,
-    /// Change a value of the link: link.overhead=14, down.queue.target=5ms, or link.wifi.rate=5mbit where there are several
+    /// Change a value of the link: link.overhead=14, down.queue.target=5ms, or link.wifi.rate=5mbit where there are several; or what happens to new connections, as with --at
     #[arg(long = "set", value_name = "KEY=VALUE", help_heading = LINK)]
     pub(crate) sets: Vec<String>,
-    /// Change the link while the program runs: --at 10s down=5mbit, or link.wifi.rate=5mbit where there are several
+    /// Change the link while the program runs: --at 10s down=5mbit, or link.wifi.rate=5mbit where there are several. Connections, too: cut=rst (or fin, silent) cuts those that are open; new=refuse (or blackhole, accept-delay=3s, limit=1MB, accept) is for those that begin later; each with 'to :443' behind it for some of them
     #[arg(long, value_names = ["TIME", "KEY=VALUE"], num_args = 2, action = ArgAction::Append, help_heading = LINK)]
     pub(crate) at: Vec<String>,
     /// Largest packet in bytes
@@ -192,7 +192,7 @@ pub(crate) struct Behind {
     /// Run the program behind a link that runs already, as its first program does; it ends with the link
     #[arg(long, value_name = "NAME", conflicts_with_all = NOT_BESIDE_JOIN, help_heading = WATCH)]
     pub(crate) join: Option<String>,
-    /// Change the link through this Unix socket, which is made for it: a JSON object a line, such as {"set":{"down":"5mbit"}} or {"get":"summary"}
+    /// Change the link through this Unix socket, which is made for it, in the virtual world inside the guest: a JSON object a line, such as {"set":{"down":"5mbit"}} or {"get":"summary"}. The program finds its path in $QUELL_CONTROL, and quell link takes it as a NAME
     #[arg(long, value_name = "SOCKET", help_heading = WATCH)]
     pub(crate) control: Option<PathBuf>,
     /// Show the link on a page, on which it can be changed; its address is printed on standard error, and only this host can open it

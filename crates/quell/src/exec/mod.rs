@@ -312,8 +312,11 @@ fn config(
         .map(|port| watcher(port, arguments.page_files.as_deref(), &plan));
     let named = arguments.name.as_deref().map(named::place).transpose();
     let named = named.map_err(ExecFailure::own)?;
-    let place = arguments.control.as_deref().or(named.as_deref());
-    let socket = place.map(ControlSocket::bind);
+    let place = match inside {
+        Some(_) => arguments.control.as_deref().map(Inside::socket),
+        None => arguments.control.clone().or(named),
+    };
+    let socket = place.as_deref().map(ControlSocket::bind);
     let user = arguments.user.as_deref().map(|name| {
         Account::find(name).map_err(|source| {
             ExecFailure::own(ArgumentError::Value {

@@ -61,6 +61,11 @@ impl Inside {
         self.folder.join(RESULT)
     }
 
+    /// Where a socket is made that the host was asked for at `path`: the files of the host cannot change.
+    pub(crate) fn socket(path: &Path) -> PathBuf {
+        env::temp_dir().join(path.file_name().unwrap_or(path.as_os_str()))
+    }
+
     /// Where the report goes.
     pub(crate) fn report(&self) -> PathBuf {
         self.folder.join(REPORT)
@@ -73,8 +78,12 @@ impl Inside {
 }
 
 /// Refuses what makes no sense in a guest.
-fn refuse(arguments: &Behind) -> Result<(), NoEffect> {
+fn refuse(arguments: &Behind, plan: &Plan) -> Result<(), NoEffect> {
     NoEffect::check([
+        (
+            plan.needs_relay(),
+            "cut and new: in the virtual world no relay joins connections; end them in the program of --far",
+        ),
         (
             arguments.host_loopback.is_some(),
             "--host-loopback: in the virtual world there is no network but the far edge",
@@ -92,8 +101,12 @@ fn refuse(arguments: &Behind) -> Result<(), NoEffect> {
             "--user: the programs of a guest have the user of the guest",
         ),
         (
-            arguments.control.is_some() || arguments.name.is_some() || arguments.page.is_some(),
-            "--control, --name and --page: nobody can ask a guest while its clock stands still",
+            arguments.name.is_some(),
+            "--name: nobody outside can ask a guest while its clock stands still; --control SOCKET makes a socket inside, at $QUELL_CONTROL of the program",
+        ),
+        (
+            arguments.page.is_some(),
+            "--page: nobody outside can ask a guest while its clock stands still; write the result with --out DIR, and quell serve DIR shows it on a page",
         ),
         (
             arguments.scenario.as_deref() == Some(Path::new("-")),
@@ -152,13 +165,13 @@ impl Error for GuestError {
 
 /// Runs this command in a guest; the exit code of the program.
 pub(crate) fn run(arguments: &Behind, plan: &Plan, programs: &[&Found]) -> Result<u8, ExecFailure> {
-    refuse(arguments).map_err(ExecFailure::own)?;
+    refuse(arguments, plan).map_err(ExecFailure::own)?;
     let options = arguments.patience.options(arguments.kernel.clone());
     let options = arguments.place.set(options.map_err(ExecFailure::own)?);
     let folder = Place::new(arguments.out.as_deref()).map_err(ExecFailure::own)?;
     let interrupt = Interrupt::listen().map_err(|failure| ExecFailure::own(failure.message))?;
     let (mut stdout, mut stderr) = (io::stdout(), io::stderr());
-    let link = LinkMemory::of(plan, arguments.mtu);
+    let link = LinkMemory::of(plan, arguments.mtu, arguments.control.is_some());
     let ended = run_program(
         &options,
         &program(arguments, programs).map_err(ExecFailure::own)?,
@@ -210,7 +223,7 @@ fn program(arguments: &Behind, programs: &[&Found]) -> Result<GuestProgram, Gues
     let reaches = reaches.map(|file| place("a file", std::path::absolute(file)));
     let variables = env::vars_os().filter_map(|(name, value)| {
         let both = (name.into_string().ok()?, value.into_string().ok()?);
-        (both.0 != "QUELL_DEPTH").then_some(both)
+        (!["QUELL_DEPTH", "QUELL_CONTROL"].contains(&&*both.0)).then_some(both)
     });
     Ok(GuestProgram {
         arguments: words.collect::<Result<_, _>>()?,

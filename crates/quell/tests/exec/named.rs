@@ -31,7 +31,10 @@ pub(crate) const CASES: &[Case] = &[
 
 fn new_connections_are_treated_as_somebody_asks_meanwhile(fake: &Fake) {
     fake.run(|| {
-        let link = Link::start_by(QUELL, &["--rate", "20mbit", "--rtt", "20ms"]).unwrap();
+        let to_other = format!("new=refuse to {OTHER}");
+        let options = ["--rate", "20mbit", "--rtt", "20ms", "--set", "new=refuse"];
+        let planned = ["--at", "1ms", "new=accept", "--at", "2ms", &to_other];
+        let link = Link::start_by(QUELL, &[&options[..], &planned].concat()).unwrap();
         let cut = |words: &[&str]| {
             let mut command = Command::new(QUELL);
             let command = command.args(["link", "cut", link.name()]).args(words);
@@ -40,21 +43,29 @@ fn new_connections_are_treated_as_somebody_asks_meanwhile(fake: &Fake) {
             (output.status.code(), String::from_utf8(said).unwrap())
         };
         let own = std::env::current_exe().unwrap();
-        let play = |port: u16| {
+        let play_to = |server: &str, port: u16| {
             let mut command = link.command("timeout");
             let command = command
                 .arg("3")
                 .arg(&own)
                 .env(crate::clients::ROLE, "connect");
-            let command = command.env(crate::clients::WORDS, format!("{SERVER}:{port}"));
+            let command = command.env(crate::clients::WORDS, format!("{server}:{port}"));
             let began = Instant::now();
             let output = command.output().unwrap();
             let said = String::from_utf8(output.stdout).unwrap().trim().to_owned();
             (output.status.code(), said, began.elapsed())
         };
+        let play = |port| play_to(SERVER, port);
         let who = || play(WHO);
         let (_, answer, _) = who();
         assert!(answer.contains(SERVER), "{answer}");
+
+        assert_eq!(play_to(OTHER, WHO).1, "ConnectionReset");
+        link.set(&["new=accept", "cut=rst older than 1s", "rtt=21ms"])
+            .unwrap();
+        assert!(play_to(OTHER, WHO).1.contains(OTHER));
+        let why = link.set(&["rtt=22ms", "new=rst"]).unwrap_err().to_string();
+        assert!(why.contains("must be rst, fin or silent"), "{why}");
 
         let to_who = format!(":{WHO}");
         let (code, said) = cut(&["refuse", "--to", &to_who]);
@@ -83,14 +94,15 @@ fn new_connections_are_treated_as_somebody_asks_meanwhile(fake: &Fake) {
         let report: Value = serde_json::from_str(&link.finish().unwrap()).unwrap();
         let counted = ["turned_away", "unanswered", "delayed", "limited"];
         let counted = counted.map(|name| report["exec"]["relay"][name].as_u64());
-        assert_eq!(counted, [Some(1); 4], "{report}");
+        assert_eq!(counted, [2, 1, 1, 1].map(Some), "{report}");
         let mut ended = report["exec"]["connections"].as_array().unwrap().iter();
         let limited = ended.find(|one| one["end"] == "limit").unwrap();
         let sum = ["down_bytes", "up_bytes"].map(|name| limited[name].as_u64().unwrap());
         assert_eq!(sum.iter().sum::<u64>(), 100_000);
         let made = &report["exec"]["changes"];
-        assert_eq!(made[0]["set"]["new"], format!("refuse to {to_who}"));
-        assert_eq!(made[4]["set"]["new"], "accept-delay=1s");
+        assert_eq!(made[0]["set"]["rtt"], "21ms");
+        assert_eq!(made[1]["set"]["new"], format!("refuse to {to_who}"));
+        assert_eq!(made[5]["set"]["new"], "accept-delay=1s");
     });
 }
 
@@ -100,10 +112,12 @@ fn a_test_in_rust_has_a_link(fake: &Fake) {
         let start = |options: &[&str]| Link::start_by(QUELL, options);
         let link = start(&["--rate", "10mbit", "--rtt", "40ms"]).unwrap();
         let mut command = link.command("sh");
-        let output = command.args(["-c", "echo $QUELL_LINK; exit 5"]).output();
+        let script = "echo $QUELL_LINK; $0 link set $QUELL_CONTROL up=9mbit >&2; exit 5";
+        let output = command.args(["-c", script, QUELL]).output();
         let output = output.unwrap();
         assert_eq!(output.status.code(), Some(5));
         assert_eq!(output.stdout, b"10mbit 40ms fifo\n");
+        assert!(String::from_utf8_lossy(&output.stderr).contains("up=9mbit"));
         link.set(&["down=1mbit", "loss=2%"]).unwrap();
         let why = link.set(&["down=fast"]).unwrap_err().to_string();
         assert!(why.contains("= fast"), "{why}");

@@ -1,17 +1,24 @@
 //! Clients of ports of the host that are published.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream, UdpSocket};
 use std::time::{Duration, Instant};
 
+use quell_fixture::Link;
+use serde_json::Value;
+
 use crate::Case;
 use crate::clients::{ROLE, WORDS};
-use crate::fixture::{Fake, HOST, read_json};
+use crate::fixture::{Fake, HOST, QUELL, read_json};
 
 pub(crate) const CASES: &[Case] = &[
     (
         "clients_of_published_ports_are_served_through_the_link",
         clients_of_published_ports_are_served_through_the_link,
+    ),
+    (
+        "clients_of_published_ports_are_refused_held_and_limited",
+        clients_of_published_ports_are_refused_held_and_limited,
     ),
     (
         "a_port_that_cannot_be_published_is_refused_before_anything_starts",
@@ -116,6 +123,53 @@ fn clients_of_published_ports_are_served_through_the_link(fake: &Fake) {
     }
 }
 
+fn clients_of_published_ports_are_refused_held_and_limited(fake: &Fake) {
+    let own = std::env::current_exe().unwrap();
+    let mut options = vec!["--rtt", "40ms", "--set", "new=refuse to :8000"];
+    options.extend(["--publish", "127.0.0.1:9001:8000"]);
+    fake.run(|| {
+        let link = Link::start_by(QUELL, &options).unwrap();
+        let mut server = link.command(own.to_str().unwrap());
+        server.env(ROLE, "serve").env(WORDS, "8000 0");
+        let silent = std::process::Stdio::null;
+        server.stdout(silent()).stderr(silent());
+        let mut server = server.spawn().unwrap();
+        let at = "127.0.0.1:9001";
+        // Why there is no answer to a question.
+        let lacks = || {
+            let mut stream = TcpStream::connect(at).unwrap();
+            let patience = Some(Duration::from_secs(2));
+            stream.set_read_timeout(patience).unwrap();
+            // A reset is heard of once, by the writer or the reader.
+            let asked = stream.write_all(&vec![7; BYTES]);
+            let answered = asked.and_then(|()| stream.read(&mut [0]));
+            answered.unwrap_err().kind()
+        };
+        assert_eq!(lacks(), ErrorKind::ConnectionReset);
+        link.set(&["new=blackhole to :8000"]).unwrap();
+        assert_eq!(lacks(), ErrorKind::WouldBlock);
+        link.set(&["new=accept"]).unwrap();
+        // Another server than the program's.
+        link.set(&["new=refuse to :9001"]).unwrap();
+        ask(at);
+        link.set(&["new=accept-delay=1s"]).unwrap();
+        let began = Instant::now();
+        ask(at);
+        assert!(began.elapsed() >= Duration::from_secs(1));
+        link.set(&["new=limit=100kB"]).unwrap();
+        assert_eq!(lacks(), ErrorKind::ConnectionReset);
+        // It cannot read the question to its end.
+        assert_eq!(server.wait().unwrap().code(), Some(101));
+        let report: Value = serde_json::from_str(&link.finish().unwrap()).unwrap();
+        let counted = ["turned_away", "unanswered", "delayed", "limited"];
+        let counted = counted.map(|name| report["exec"]["relay"][name].as_u64());
+        assert_eq!(counted, [Some(1); 4], "{report}");
+        let limited = &report["exec"]["connections"][2];
+        assert_eq!(limited["end"], "limit", "{report}");
+        assert_eq!(limited["down_bytes"], 100_000);
+    });
+}
+
 fn a_port_that_cannot_be_published_is_refused_before_anything_starts(fake: &Fake) {
     let taken = fake.run(|| TcpListener::bind("127.0.0.1:0").unwrap());
     let taken = taken.local_addr().unwrap().port().to_string();
@@ -132,6 +186,10 @@ fn a_port_that_cannot_be_published_is_refused_before_anything_starts(fake: &Fake
             "no IPv6 inside",
         ),
         (&["--publish", "0:80", "--net", "none"], "needs --net relay"),
+        (
+            &["--set", "new=refuse", "--net", "none"],
+            "only connections of",
+        ),
     ] {
         let arguments = [&["exec"], options, &["--", "echo", "started"]].concat();
         let output = fake.output(&mut fake.quell(&arguments));

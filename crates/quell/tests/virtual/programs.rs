@@ -180,6 +180,9 @@ fn a_program_in_a_guest_ends_as_elsewhere_and_changes_nothing() {
     refused(&["--", "no-such-program"], 127, "no such program");
     refused(&["--host-loopback", "--", "true"], 125, "no network");
     refused(&["--kernel", "none", "--", "true"], 125, "none");
+    refused(&["--name", "one", "--", "true"], 125, "--control SOCKET");
+    refused(&["--page", "--", "true"], 125, "quell serve DIR");
+    refused(&["--set", "new=refuse", "--", "true"], 125, "no relay");
     refused(&[], 125, "no terminal");
     refused(
         &[
@@ -193,6 +196,74 @@ fn a_program_in_a_guest_ends_as_elsewhere_and_changes_nothing() {
         125,
         "clock stopped",
     );
+}
+
+/// Makes the link slower after half of the bytes; prints when, how long the rest took, and what cannot be done.
+const CHANGER: &str = "import json, os, socket, time
+control = socket.socket(socket.AF_UNIX)
+control.connect(os.environ['QUELL_CONTROL'])
+answers = control.makefile()
+def ask(request):
+    control.sendall(json.dumps(request).encode() + b'\\n')
+    return json.loads(answers.readline())
+connection = socket.create_connection((os.environ['QUELL_FAR'], 4321))
+connection.recv(500_000, socket.MSG_WAITALL)
+begin = time.monotonic()
+changed = ask({'set': {'down': '1mbit', 'rtt': '40ms'}})
+while connection.recv(65536):
+    pass
+print(changed['changed']['time_s'], time.monotonic() - begin, ask({'get': 'summary'})['summary']['world'])
+print(ask({'set': {'down': 'fast'}}), ask({'cut': {'how': 'rst'}}))
+";
+
+#[test]
+fn a_program_in_a_guest_changes_its_own_link_at_the_same_instant_each_time() {
+    let test = "virtual control socket";
+    let Some(stage) = Stage::new(test) else {
+        return;
+    };
+    if !has_python() {
+        return not_run(test, "python3 is missing");
+    }
+    fs::write(stage.path().join("server.py"), SERVER).unwrap();
+    fs::write(stage.path().join("changer.py"), CHANGER).unwrap();
+    let own = stage.program();
+    let set = format!("{} link set $QUELL_CONTROL up=2mbit", own.display());
+    let script = format!("{set} && exec python3 changer.py");
+    let run = |out: &str| {
+        let mut words = LINK.to_vec();
+        words.extend(["--control", "no/such/control", "--out", out]);
+        words.extend(["--far", "python3 server.py", "--", "sh", "-c", &script]);
+        let mut command = stage.quell(&words);
+        // Of a link around all of this, which a guest cannot reach.
+        let output = command.env("QUELL_CONTROL", "/elsewhere").output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let said = run("one");
+    assert_eq!(said, run("two"));
+    for name in [
+        "summary.json",
+        "queues.parquet",
+        "exec.json",
+        "scenario.toml",
+    ] {
+        let file = |folder: &str| fs::read(stage.path().join(folder).join(name)).unwrap();
+        assert_eq!(file("one"), file("two"), "{name}");
+    }
+    let lines: Vec<&str> = said.lines().collect();
+    assert!(lines[0].contains(" 10mbit 20ms fifo, up=2mbit"), "{said}");
+    let words: Vec<&str> = lines[1].split(' ').collect();
+    // The payload of 1448 of 1500 bytes at 1 Mbit/s, of which some have crossed the link before; at 10 Mbit/s it were 0.4 s.
+    let seconds: f64 = words[1].parse().unwrap();
+    assert!((3.5..5.0).contains(&seconds), "{said}");
+    assert_eq!(words[2], "virtual");
+    for part in ["= fast", "--net relay"] {
+        assert!(lines[2].contains(part), "{said}");
+    }
+    let changed = &stage.json("one/exec.json")["changes"][1];
+    assert_eq!(changed["time_s"].to_string(), words[0]);
+    assert_eq!(changed["set"]["down"], "1mbit");
 }
 
 #[test]

@@ -88,6 +88,58 @@ fn a_wish_of_a_running_link_is_as_if_it_had_been_planned() {
 }
 
 #[test]
+fn connections_are_cut_and_new_ones_treated_at_their_times() {
+    let plan = |set: &str, at: &[(&str, &str)], scenario: Option<String>| {
+        let at = at.iter();
+        let at = at.map(|(time, change)| ((*time).to_owned(), (*change).to_owned()));
+        Plan::new(&LinkOptions {
+            sets: vec![set.to_owned()],
+            at: at.collect(),
+            scenario: scenario.map(|text| ("result".to_owned(), text)),
+            ..options(Some("20mbit"), None)
+        })
+    };
+    let texts =
+        |plan: &Plan| -> Vec<String> { plan.cuts().iter().map(|cut| cut.text.clone()).collect() };
+    let at = [
+        ("3s", "cut=fin older than 1s"),
+        ("2s", "new = refuse  to\t:443"),
+    ];
+    let first = plan("new=accept-delay=1s", &at, None).unwrap();
+    let start = "0s new=accept-delay=1s";
+    let all = [start, "2s new=refuse to :443", "3s cut=fin older than 1s"];
+    assert_eq!(texts(&first), all);
+    assert!(first.needs_relay() && first.changes().is_empty());
+    // Somebody may want more meanwhile, and the result repeats it.
+    let wishes = [("new", "accept"), ("rtt", "9ms")];
+    let wishes = wishes.map(|(key, value)| (key.to_owned(), value.to_owned()));
+    let changed = first.with_changes(Time::from_millis(2500), &wishes);
+    let (second, made) = changed.unwrap();
+    assert_eq!((made.len(), &*texts(&second)[2]), (2, "2.5s new=accept"));
+    let result = crate::results::scenario(&second, &serde_json::json!({ "net": "relay" }));
+    let again = plan("link.overhead=0", &[], Some(result)).unwrap();
+    assert_eq!(texts(&again), texts(&second));
+    for (set, at, part) in [
+        (
+            "link.overhead=0",
+            Some(("1s", "new=rst")),
+            "--at 1s new=rst: rst: must be rst, fin or silent",
+        ),
+        (
+            "link.overhead=0",
+            Some(("1s", "cut=refuse")),
+            "must be rst, fin or silent",
+        ),
+        ("link.overhead=0", Some(("0s", "new=refuse")), "after 0 s"),
+        ("new=no", None, "--set new=no: no: must be"),
+        ("cut=rst", None, "only the link can be set"),
+    ] {
+        let why = plan(set, at.as_slice(), None).unwrap_err().to_string();
+        assert!(why.contains(part) && !why.contains('\n'), "{why}");
+    }
+}
+
+#[test]
 fn a_rule_is_one_of_both_directions_or_of_one_and_its_probability_may_change() {
     let ruled = |rules: &[(&str, &str)], at: &[(&str, &str)]| {
         let owned = |pairs: &[(&str, &str)]| {
