@@ -7,5 +7,11 @@ mod build;
 #[path = "../../../testing/src/fake_kernel.rs"]
 #[allow(dead_code, unreachable_pub, reason = "public in its own crate")]
 mod fake;
+#[allow(
+    dead_code,
+    reason = "fake_kernel writes programs, and needs no more of it"
+)]
+#[path = "../../../testing/src/program.rs"]
+mod program;
 #[path = "../store.rs"]
 mod store;
