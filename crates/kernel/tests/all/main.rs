@@ -3,15 +3,12 @@
 
 #[path = "../build.rs"]
 mod build;
-// A part of quell-testing: to depend on it would change Cargo.lock, whose hash names the results that are kept.
+// Parts of quell-testing: to depend on it would change Cargo.lock, whose hash names the results that are kept.
 #[path = "../../../testing/src/fake_kernel.rs"]
 #[allow(dead_code, unreachable_pub, reason = "public in its own crate")]
 mod fake;
-#[allow(
-    dead_code,
-    reason = "fake_kernel writes programs, and needs no more of it"
-)]
 #[path = "../../../testing/src/program.rs"]
+#[allow(dead_code, unreachable_pub, reason = "public in its own crate")]
 mod program;
 #[path = "../store.rs"]
 mod store;
