@@ -92,10 +92,18 @@ fn judge_all(arguments: &Judge, page: &mut Page) -> Result<(), Failure> {
     let baseline = arguments.baseline.as_deref().map(read).transpose()?;
     check_junit(arguments.junit.as_deref())?;
     let mut record = Record::new(world, arguments.seeds());
-    let mut trials = Vec::new();
+    let mut trials: Vec<Trial> = Vec::new();
     let mut refused = Vec::new();
     for file in &arguments.stacks {
         match stack(arguments, file, world) {
+            // Its runs would take the place of the other's.
+            Ok(stack) if trials.iter().any(|one| one.stack.name == stack.name) => {
+                refused.push(Failure::input(format!(
+                    "{}: another stack of this command is called {}; give it a name of its own",
+                    file.display(),
+                    stack.name
+                )));
+            }
             Ok(stack) => {
                 let trial = Trial::new(stack, &wanted, arguments.seeds(), world, &guest);
                 trials.push(trial.map_err(Failure::input)?);
