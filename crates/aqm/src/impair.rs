@@ -246,9 +246,7 @@ impl Impairer {
         for (active, rule) in self.rules.iter_mut().zip(rules) {
             active.rule.probability = rule.probability;
         }
-        if impairment.shape != self.impairment.shape {
-            self.quantiles = impairment.shape.quantiles();
-        }
+        self.quantiles = impairment.shape.quantiles();
         self.impairment = impairment.clone();
         self.force(impairment);
     }

@@ -43,7 +43,7 @@ keys! {
         jitter: Time = { default: Is("0s"), domain: time(Time::ZERO, Time::from_secs(10)), live: true, example: r#"impair = { jitter = "1ms" }"#, }
         /// How far delays scatter around the mean, instead of jitter. Of `uniform` the most, else the standard deviation; packets keep their order.
         spread: Time = { default: Is("0s"), domain: time(Time::ZERO, Time::from_secs(1)), live: true, example: r#"impair = { spread = "5ms" }"#, }
-        /// How they scatter. `pareto` has the exponent 3: most are a little early, and few very late. A table has numbers that are drawn alike, in 1/8192 of the spread.
+        /// How they scatter. `pareto` has the exponent 3: most are a little early, and few very late.
         shape: Shape = by hand { default: Derived("uniform"), domain: Domain::Table(shape::ALLOWED), live: true, source: "tc-netem(8)", example: r#"impair = { spread = "5ms", shape = "normal" }"#, }
         /// Delay, jitter and losses over time. The name of a file, or a table with the keys of a trace: columns delay, rtt, jitter, loss, enter and leave of csv, delays, or netem-trace.
         trace: Option<PathCourse> = by hand { default: Derived("they do not change by themselves"), domain: Domain::Table("the name of a file, or a table such as { trace = \"delays.txt\", format = \"delays\", interval = \"10ms\" }"), example: r#"impair = { trace = "leo.csv" }"#, }
@@ -68,7 +68,7 @@ impl ImpairSpec {
             delay: self.delay,
             jitter: self.jitter,
             spread: self.spread,
-            shape: self.shape.clone(),
+            shape: self.shape,
             duplicate: part(self.duplicate),
             corrupt: part(self.corrupt),
             rules: self.rules.clone(),
@@ -116,7 +116,11 @@ impl ImpairSpec {
             return Some(Err(Refusal::Traced));
         }
         if key == "shape" {
-            return Some(shape::of_node(node).map(|shape| Self { shape, ..self }));
+            let shape = shape::of_node(node);
+            return Some(shape.map(|shape| {
+                self.shape = shape;
+                self
+            }));
         }
         Some(domain.read(node).map(|value| {
             if let (Parsed::Value(Value::Fraction(parts, _)), Some(rule)) = (&value, self.rule(key))
@@ -290,8 +294,10 @@ pub(super) fn read(
     let view = View::new(reader, ImpairSpec::ROWS, key, node)?;
     let mut draft = ImpairSpec::draft(reader, &view);
     draft.trace = Some(view.optional(reader, "trace", trace)?);
-    let shape = view.optional(reader, "shape", shape::read)?;
-    draft.shape = Some(shape.unwrap_or_default());
+    draft.shape = match view.node(reader, "shape") {
+        Some(node) => shape::read(reader, &view.key("shape"), node),
+        None => Some(Shape::Uniform),
+    };
     draft.rules = match view.node(reader, "rules") {
         Some(node) => rules::read(reader, &view.key("rules"), node),
         None => Some(Vec::new()),

@@ -42,9 +42,7 @@ pub(crate) enum Refusal {
     SetTwice,
     #[error("cannot be set: the link follows a trace")]
     Traced,
-    #[error(
-        "would scatter delays around the mean (spread) and above it (jitter): set the other one to 0s first"
-    )]
+    #[error("cannot stand beside the other of jitter and spread: set the other one to 0s first")]
     ScattersTwice,
     #[error("has an effect only beside {0}")]
     Beside(&'static str),

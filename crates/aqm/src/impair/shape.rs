@@ -1,6 +1,6 @@
 //! How delays scatter around their mean: a quantile for each of 4 096 equal shares, made of integers, or a table of tc.
 
-use alloc::sync::Arc;
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use crate::units::Time;
@@ -13,7 +13,7 @@ const UNITS: u32 = 13;
 const ONE: i64 = 1 << 30;
 
 /// A distribution of delays, by what a spread of one is to it.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Shape {
     /// As likely anywhere from the mean less the spread to the mean and the spread.
     #[default]
@@ -26,9 +26,9 @@ pub enum Shape {
     Table(Table),
 }
 
-/// A distribution as tc(8) has it in its files: numbers that are drawn alike, in 2⁻¹³ of the spread.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Table(Arc<Numbers>);
+/// A distribution as tc(8) has it in its files: numbers that are drawn alike, in 2⁻¹³ of the spread. It stays as long as the program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Table(&'static Numbers);
 
 #[derive(Debug, PartialEq, Eq)]
 struct Numbers {
@@ -44,17 +44,31 @@ impl Table {
 
     /// The distribution of these numbers; `None` if there are none, or more than [`Table::MOST`].
     pub fn new(values: Vec<i16>) -> Option<Self> {
-        let mut sorted = values.clone();
-        sorted.sort_unstable();
-        let tenths = |parts: i64| (10 * parts.max(0)).unsigned_abs().div_ceil(1 << UNITS);
-        let (first, last) = (*sorted.first()?, *sorted.last()?);
-        let hundredth = sorted[sorted.len() / 100];
-        let numbers = Numbers {
-            values,
-            least_delay: tenths(-i64::from(hundredth)),
-            reach: [tenths(-i64::from(first)), tenths(last.into())],
+        // The smallest that so many are not above, found by halves, which takes less code than sorting.
+        let up_to = |most: i64| values.iter().filter(|&&one| i64::from(one) <= most).count();
+        let nth = |wanted: usize| {
+            let (mut low, mut high) = (i64::from(i16::MIN), i64::from(i16::MAX));
+            while low < high {
+                let middle = (low + high).div_euclid(2);
+                match up_to(middle) > wanted {
+                    true => high = middle,
+                    false => low = middle + 1,
+                }
+            }
+            low
         };
-        (sorted.len() <= Self::MOST).then(|| Self(Arc::new(numbers)))
+        let last = values.len().checked_sub(1)?;
+        let tenths = |parts: i64| (10 * parts.max(0)).unsigned_abs().div_ceil(1 << UNITS);
+        let reach = [tenths(-nth(0)), tenths(nth(last))];
+        let least_delay = tenths(-nth(values.len() / 100));
+        if values.len() > Self::MOST {
+            return None;
+        }
+        Some(Self(Box::leak(Box::new(Numbers {
+            values,
+            least_delay,
+            reach,
+        }))))
     }
 
     /// The numbers, in the order in which they were given.
@@ -65,16 +79,21 @@ impl Table {
 
 impl Shape {
     /// Those with a name.
-    pub const ALL: [(&'static str, Self); 3] = [
-        ("uniform", Self::Uniform),
-        ("normal", Self::Normal),
-        ("pareto", Self::Pareto),
-    ];
+    pub(super) const ALL: [Self; 3] = [Self::Uniform, Self::Normal, Self::Pareto];
 
-    /// Its name; `None` of a table.
-    pub fn name(&self) -> Option<&'static str> {
-        let mut all = Self::ALL.into_iter();
-        all.find_map(|(name, shape)| (shape == *self).then_some(name))
+    /// Its name; of a table nothing.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Uniform => "uniform",
+            Self::Normal => "normal",
+            Self::Pareto => "pareto",
+            Self::Table(_) => "",
+        }
+    }
+
+    /// The shape of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|shape| shape.name() == name)
     }
 
     /// The delay below which more than one packet in 100 would be there before it left, in tenths of the spread.

@@ -68,10 +68,10 @@ fn jitter_keeps_the_order_and_what_is_held_back_is_overtaken() {
 #[test]
 fn delays_scatter_around_their_mean_in_order() {
     let (base, spread) = (Time::from_millis(20), Time::from_millis(2));
-    for (_, shape) in Shape::ALL {
+    for shape in Shape::ALL {
         let impairment = Impairment {
             spread,
-            shape: shape.clone(),
+            shape,
             ..Impairment::default()
         };
         let mut path = Impairer::new(Some(impairment), 3, "path");

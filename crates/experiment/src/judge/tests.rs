@@ -56,7 +56,7 @@ fn what_is_wrong_with_a_stack_is_one_line_with_the_remedy() {
         ("schema = 1\nclient = [\"true\"]\n", "name: is missing"),
         (
             "schema = 1\nname = \"a\"\n",
-            "control = the congestion control of quell's own flows",
+            "of quell's own flows their congestion control (control) or application (app)",
         ),
         (
             "schema = 1\nname = \"a\"\nclient = \"true\"\n",

@@ -167,10 +167,14 @@ fn a_program_that_computes_takes_no_time_and_ends_at_once_when_asked() {
         return;
     };
     let count = "a=$(date +%s%N); i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; echo $(($(date +%s%N) - a))";
-    let took = command(&stage, &["--", "sh", "-c", count])
-        .output()
-        .unwrap();
-    let nanoseconds: u64 = text(&took.stdout).trim().parse().unwrap();
+    let took = || -> u64 {
+        let output = command(&stage, &["--", "sh", "-c", count])
+            .output()
+            .unwrap();
+        text(&output.stdout).trim().parse().unwrap()
+    };
+    // What computing takes is in every run. On a busy machine the start of `date` was once 0.2 ms.
+    let nanoseconds = [took(), took(), took()].into_iter().min().unwrap();
     assert!(nanoseconds < 100_000, "{nanoseconds}");
     let spin = ["--", "sh", "-c", "echo begun; while :; do :; done"];
     let output = command(&stage, &[&["--guest-timeout", "1s"], &spin[..]].concat())

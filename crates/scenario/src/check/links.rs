@@ -28,25 +28,28 @@ pub(super) fn rules(scenario: &Scenario, places: &Places<'_>, problems: &mut Vec
 /// Packets cannot be there before they have left: delays that scatter need a mean, of the base RTT and of the side itself.
 pub(super) fn spreads(scenario: &Scenario, places: &Places<'_>, problems: &mut Vec<Problem>) {
     for side in scenario.sides() {
-        // The widest of those during the run.
-        let all = scenario
-            .impairs(side)
-            .filter(|impair| !impair.spread.is_zero());
-        let Some(impair) = all.max_by_key(|impair| impair.spread * impair.shape.least_delay())
-        else {
+        // The widest of those during the run, and the least delay.
+        let (mut spread, mut tenths, mut own) = (Time::ZERO, 0, None);
+        for impair in scenario.impairs(side) {
+            let least = impair.shape.least_delay();
+            if impair.spread * least >= spread * tenths && !impair.spread.is_zero() {
+                (spread, tenths) = (impair.spread, least);
+            }
+            let delay = match impair.trace {
+                Some(_) => Time::ZERO,
+                None => impair.delay,
+            };
+            own = Some(own.map_or(delay, |least: Time| least.min(delay)));
+        }
+        if spread.is_zero() {
             continue;
-        };
+        }
         let groups = 0..scenario.groups.len();
         let rtt = groups.flat_map(|group| rtts(scenario, group)).min();
-        let own = scenario.impairs(side).map(|impair| match impair.course() {
-            Some(_) => Time::ZERO,
-            None => impair.delay,
-        });
-        let mean = rtt.unwrap_or(Time::MAX) / 2 + own.min().unwrap_or(Time::ZERO);
-        let tenths = impair.shape.least_delay();
+        let mean = rtt.unwrap_or(Time::MAX) / 2 + own.unwrap_or(Time::ZERO);
         let allowed = if scenario.links.len() > 1 {
             "works where there is one link; use jitter".to_owned()
-        } else if mean < impair.spread * tenths / 10 {
+        } else if mean < spread * tenths / 10 {
             format!(
                 "must be at most {}: more than one packet in 100 would be there before it left; the least delay one way is {mean}",
                 mean * 10 / tenths
@@ -55,7 +58,7 @@ pub(super) fn spreads(scenario: &Scenario, places: &Places<'_>, problems: &mut V
             continue;
         };
         let key = format!("{}.impair.spread", scenario.side_key(side));
-        problems.push(places.problem(&key, impair.spread, allowed));
+        problems.push(places.problem(&key, spread, allowed));
     }
 }
 

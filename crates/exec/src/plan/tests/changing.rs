@@ -204,7 +204,7 @@ fn jitter_around_the_delay_needs_one() {
         for side in plan.scenario().sides() {
             let impair = plan.scenario().side(side).impair.as_ref().unwrap();
             assert_eq!(impair.spread, Time::from_millis(9));
-            assert_eq!(impair.shape.name(), Some(shape));
+            assert_eq!(impair.shape.name(), shape);
         }
     }
     // A table of tc, which the scenario then holds, and a change while it runs.
