@@ -22,40 +22,20 @@ const fn column(name: &'static str, unit: &'static str, meaning: &'static str) -
 
 /// The columns of [`Watched::packets`](crate::Watched::packets).
 pub const PACKET_COLUMNS: &[ColumnInfo] = &[
-    column(
-        "time_ns",
-        "ns",
-        "when it left the queue, or was dropped, since the start of the run",
-    ),
-    column(
-        "delay_ns",
-        "ns",
-        "its sojourn time; 0 if it was not let into the queue",
-    ),
-    column(
-        "queue",
-        "",
-        "place of its queue among those of the discipline",
-    ),
+    column("time_ns", "ns", "when it left the queue or was dropped"),
+    column("delay_ns", "ns", "its sojourn time; 0 if it was not let in"),
+    column("queue", "", "place of its queue in the discipline"),
     column("group", "", "place of its group in the scenario"),
     column("length_bytes", "bytes", "its length as an IP packet"),
     column("fate", "", "0 delivered, 1 delivered with CE, 2 dropped"),
     column(
         "weight",
         "packets",
-        "how many packets it stands for: where there are very many, only some are here",
+        "how many it stands for, where there are very many",
     ),
     column("hop", "", "place of the link in the scenario"),
-    column(
-        "is_reverse",
-        "",
-        "1 if it crossed the link in its reverse direction, else 0",
-    ),
-    column(
-        "marked_ns",
-        "ns",
-        "when this queue marked it; missing if it did not",
-    ),
+    column("is_reverse", "", "1 in the reverse direction, else 0"),
+    column("marked_ns", "ns", "when this queue marked it, if it did"),
 ];
 
 /// Columns that are kept of each; weight, hop and direction are the same for all that are taken at once.
