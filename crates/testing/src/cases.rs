@@ -4,8 +4,9 @@
 
 use std::env;
 use std::io::Write as _;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{self, AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A case, by its name.
 pub type Case<C> = (&'static str, C);
@@ -33,17 +34,31 @@ pub fn chosen<C: Copy>(cases: &[Case<C>]) -> Option<Vec<Case<C>>> {
     Some(cases.iter().filter(is_chosen).copied().collect())
 }
 
-/// Runs each case by `run`; one that panics fails the whole.
+/// Runs each case by `run`; one that panics fails the whole, and the end says in which words, as the usual harness does.
 pub fn run_cases<C: Copy>(cases: &[Case<C>], run: impl Fn(C)) -> ExitCode {
-    let mut outcome = ExitCode::SUCCESS;
+    let panics = Arc::new(Mutex::new(String::new()));
+    let usual = panic::take_hook();
+    let heard = Arc::clone(&panics);
+    panic::set_hook(Box::new(move |panic| {
+        let mut heard = heard.lock().unwrap_or_else(PoisonError::into_inner);
+        heard.push_str(&format!("{panic}\n"));
+        drop(heard);
+        usual(panic);
+    }));
+    let mut failures = String::new();
     for (name, case) in cases {
         print!("test {name} ... ");
         let _ = std::io::stdout().flush();
         let passed = catch_unwind(AssertUnwindSafe(|| run(*case))).is_ok();
         println!("{}", if passed { "done" } else { "FAILED" });
+        let said = std::mem::take(&mut *panics.lock().unwrap_or_else(PoisonError::into_inner));
         if !passed {
-            outcome = ExitCode::FAILURE;
+            failures.push_str(&format!("---- {name} ----\n{said}\n"));
         }
     }
-    outcome
+    if failures.is_empty() {
+        return ExitCode::SUCCESS;
+    }
+    println!("failures:\n{failures}test result: FAILED");
+    ExitCode::FAILURE
 }

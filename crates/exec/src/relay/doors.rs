@@ -1,5 +1,6 @@
 //! Clients of published ports: each connection is begun again towards the program, each datagram sent on, through the link.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 
@@ -85,26 +86,17 @@ impl Work {
         let waits = pair
             .is_some_and(|pair| pair.is_served && now < Time::from_nanos(pair.began) + PATIENCE);
         if waits {
-            self.later.push((now + PAUSE, place));
+            self.later.wait(place, now + PAUSE);
         }
         waits
     }
 
     /// Begins connections again whose time has come.
     pub(super) fn begin_again(&mut self, now: Time) {
-        let is_due = |(at, _): &(Time, usize)| *at <= now;
-        let due: Vec<usize> = self
-            .later
-            .iter()
-            .filter(|one| is_due(one))
-            .map(|one| one.1)
-            .collect();
-        self.later.retain(|one| !is_due(one));
-        for place in due {
+        for place in self.later.take_due(now) {
             let Some(pair) = self.pairs.get_mut(place).and_then(Option::as_mut) else {
                 continue;
             };
-            // The place may be another connection's by now.
             let Some(inside) = pair.other.filter(|_| pair.is_served && !pair.is_connected) else {
                 continue;
             };
@@ -116,5 +108,45 @@ impl Work {
                 None => self.close(place, "refused"),
             }
         }
+    }
+}
+
+/// Connections to the program that are to be begun again, by their places, and when. Each is there once: the kernel may say twice that one was
+/// refused, and two attempts at a time would have the same addresses, which it does not allow.
+#[derive(Debug, Default)]
+pub(super) struct Later(BTreeMap<usize, Time>);
+
+impl Later {
+    fn wait(&mut self, place: usize, until: Time) {
+        self.0.entry(place).or_insert(until);
+    }
+
+    /// It is gone; its place may be another connection's.
+    pub(super) fn forget(&mut self, place: usize) {
+        self.0.remove(&place);
+    }
+
+    fn take_due(&mut self, now: Time) -> Vec<usize> {
+        let due = self.0.extract_if(.., |_, until| *until <= now);
+        due.map(|(place, _)| place).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_refused_twice_is_begun_again_once() {
+        let ms = Time::from_millis;
+        let mut later = Later::default();
+        for (place, until) in [(3, 100), (3, 101), (1, 150)] {
+            later.wait(place, ms(until));
+        }
+        assert!(later.take_due(ms(99)).is_empty());
+        assert_eq!(later.take_due(ms(100)), [3]);
+        later.wait(3, ms(200));
+        later.forget(1);
+        assert_eq!(later.take_due(ms(200)), [3]);
     }
 }

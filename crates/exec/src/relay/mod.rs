@@ -39,6 +39,7 @@ use crate::error::{Doing as _, Error, Result};
 use crate::network::{Network, RELAY_PORT, within};
 use crate::publish::Door;
 use cut::{Cut, Cuts, Scissors};
+use doors::Later;
 use events::{CLIENT, DATAGRAMS, DOORS, FAR, NEAR, OF_PAIRS, SERVER, STREAMS, WAKE, watch};
 use maker::Maker;
 use newcomers::Newcomers;
@@ -218,8 +219,7 @@ struct Work {
     datagrams: Vec<OwnedFd>,
     maker: Maker,
     doors: Vec<Door>,
-    /// Connections to the program that are to be begun again, and when.
-    later: Vec<(Time, usize)>,
+    later: Later,
     cuts: Cuts,
     /// Those whose time has not come.
     planned: VecDeque<(Time, Cut)>,
@@ -269,7 +269,7 @@ impl Work {
             datagrams: sockets.datagrams,
             maker: sockets.maker,
             doors: sockets.doors,
-            later: Vec::new(),
+            later: Later::default(),
             cuts,
             planned: config.planned.into(),
             newcomers: Newcomers::default(),
@@ -488,6 +488,7 @@ impl Work {
         let Some(pair) = self.pairs.get_mut(place).and_then(Option::take) else {
             return;
         };
+        self.later.forget(place);
         let now = self.now();
         for direction in Direction::BOTH {
             if pair.holds(direction) {
