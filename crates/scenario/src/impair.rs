@@ -68,7 +68,7 @@ impl ImpairSpec {
             delay: self.delay,
             jitter: self.jitter,
             spread: self.spread,
-            shape: self.shape,
+            shape: self.shape.clone(),
             duplicate: part(self.duplicate),
             corrupt: part(self.corrupt),
             rules: self.rules.clone(),

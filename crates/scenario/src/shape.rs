@@ -83,7 +83,7 @@ fn table(text: &str) -> Result<Shape, NoTable> {
 enum NoTable {
     #[error("is no table of tc: line {0} has \"{1}\", not a whole number from -32768 to 32767")]
     Word(usize, String),
-    #[error("is no table of tc, which has 1 to 16384 numbers")]
+    #[error("is no table of tc, which has 1 to {most} numbers", most = Table::MOST)]
     Count,
 }
 

@@ -1,6 +1,6 @@
 //! How delays scatter around their mean: a quantile for each of 4 096 equal shares, made of integers, or a table of tc.
 
-use alloc::boxed::Box;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use crate::units::Time;
@@ -13,7 +13,7 @@ const UNITS: u32 = 13;
 const ONE: i64 = 1 << 30;
 
 /// A distribution of delays, by what a spread of one is to it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Shape {
     /// As likely anywhere from the mean less the spread to the mean and the spread.
     #[default]
@@ -26,9 +26,9 @@ pub enum Shape {
     Table(Table),
 }
 
-/// A distribution as tc(8) has it in its files: numbers that are drawn alike, in 2⁻¹³ of the spread. It stays as long as the program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Table(&'static Numbers);
+/// A distribution as tc(8) has it in its files: numbers that are drawn alike, in 2⁻¹³ of the spread.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Table(Arc<Numbers>);
 
 #[derive(Debug, PartialEq, Eq)]
 struct Numbers {
@@ -58,17 +58,17 @@ impl Table {
             low
         };
         let last = values.len().checked_sub(1)?;
+        if last >= Self::MOST {
+            return None;
+        }
         let tenths = |parts: i64| (10 * parts.max(0)).unsigned_abs().div_ceil(1 << UNITS);
         let reach = [tenths(-nth(0)), tenths(nth(last))];
         let least_delay = tenths(-nth(values.len() / 100));
-        if values.len() > Self::MOST {
-            return None;
-        }
-        Some(Self(Box::leak(Box::new(Numbers {
+        Some(Self(Arc::new(Numbers {
             values,
             least_delay,
             reach,
-        }))))
+        })))
     }
 
     /// The numbers, in the order in which they were given.

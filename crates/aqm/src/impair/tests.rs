@@ -71,7 +71,7 @@ fn delays_scatter_around_their_mean_in_order() {
     for shape in Shape::ALL {
         let impairment = Impairment {
             spread,
-            shape,
+            shape: shape.clone(),
             ..Impairment::default()
         };
         let mut path = Impairer::new(Some(impairment), 3, "path");

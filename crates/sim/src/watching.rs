@@ -1,0 +1,100 @@
+//! Observers of a simulation. The simulator is compiled for two kinds of them, here and nowhere else, which would take the compiler long: the
+//! recorder alone, which is fast, and whatever else, behind a pointer.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::atomic::AtomicBool;
+
+use quell_aqm::Observer;
+use quell_measure::Recorder;
+use quell_units::Time;
+
+use crate::config::Error;
+use crate::packet::Packet;
+use crate::simulator::Simulator;
+use crate::tee::Tee;
+
+/// An observer with a recorder in it.
+pub trait Recording {
+    /// The recorder.
+    fn recorder(&mut self) -> &mut Recorder;
+    /// Nothing of this direction happens before `now` any more.
+    fn decided(&mut self, now: Time) {
+        self.recorder().advance(now);
+    }
+}
+
+impl Recording for Recorder {
+    fn recorder(&mut self) -> &mut Recorder {
+        self
+    }
+}
+
+/// An observer of modelled packets, whatever it does with them.
+pub trait Watching: Observer<Packet> + Any {
+    /// Itself, if a recorder is in it; a queue without one has no results.
+    fn recording(&mut self) -> Option<&mut dyn Recording> {
+        None
+    }
+}
+
+impl<O: Observer<Packet> + Recording + Any> Watching for O {
+    fn recording(&mut self) -> Option<&mut dyn Recording> {
+        Some(self)
+    }
+}
+
+impl<A: Observer<Packet> + Any, B: Observer<Packet> + Any> Watching for Tee<A, B> {}
+
+impl Watching for Box<dyn Watching> {
+    fn recording(&mut self) -> Option<&mut dyn Recording> {
+        (**self).recording()
+    }
+}
+
+impl fmt::Debug for dyn Watching {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Watching").finish_non_exhaustive()
+    }
+}
+
+impl dyn Watching {
+    /// What it is, if it is that.
+    pub fn known<O: Any>(&mut self) -> Option<&mut O> {
+        (self as &mut dyn Any).downcast_mut()
+    }
+}
+
+/// What the simulator is compiled for.
+pub trait Simulated: Watching + Sized {
+    /// [`Simulator::run`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    fn simulate(
+        simulator: &mut Simulator<Self>,
+        until: Time,
+        stop: &AtomicBool,
+    ) -> Result<Time, Error>;
+}
+
+impl Simulated for Recorder {
+    fn simulate(
+        simulator: &mut Simulator<Self>,
+        until: Time,
+        stop: &AtomicBool,
+    ) -> Result<Time, Error> {
+        simulator.run(until, stop)
+    }
+}
+
+impl Simulated for Box<dyn Watching> {
+    fn simulate(
+        simulator: &mut Simulator<Self>,
+        until: Time,
+        stop: &AtomicBool,
+    ) -> Result<Time, Error> {
+        simulator.run(until, stop)
+    }
+}
