@@ -4,9 +4,9 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use parquet::column::reader::ColumnReader;
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
+use quell_lab::results::read::columns;
 use quell_scenario::Scenario;
 use quell_units::Time;
 use quell_watch::Series;
@@ -156,61 +156,16 @@ impl Playing {
         for column in self.series.columns() {
             let mut all = there.columns().iter();
             // A column that an older result does not have yet is missing in every row.
-            let values = match all.position(|one| one.name() == column.name) {
-                Some(place) => values(
-                    group.get_column_reader(place)?,
-                    rows,
-                    there.column(place).max_def_level(),
-                    &mut |text| words.number(column.name, text),
-                )?,
+            columns.push(match all.position(|one| one.name() == column.name) {
+                Some(place) => {
+                    let number = &mut |text: &str| words.number(column.name, text);
+                    columns::values(&*group, place, f64::NAN, |value| value, number)?
+                }
                 None => vec![f64::NAN; rows],
-            };
-            if values.len() != rows {
-                let why = format!("column {} has {} rows of {rows}", column.name, values.len());
-                return Err(ParquetError::General(why));
-            }
-            columns.push(values);
+            });
         }
         (self.columns, self.at) = (columns, 0);
         self.group += 1;
         Ok(true)
     }
-}
-
-/// The values of a column as numbers; NaN where one is missing.
-fn values(
-    reader: ColumnReader,
-    rows: usize,
-    whole: i16,
-    number: &mut dyn FnMut(&str) -> f64,
-) -> Result<Vec<f64>, ParquetError> {
-    let mut levels = Vec::new();
-    macro_rules! read {
-        ($reader:expr, $of:expr) => {{
-            let (mut reader, mut values) = ($reader, Vec::new());
-            reader.read_records(rows, Some(&mut levels), None, &mut values)?;
-            values.iter().map($of).collect::<Vec<f64>>()
-        }};
-    }
-    let present = match reader {
-        ColumnReader::Int64ColumnReader(reader) => read!(reader, |value| *value as f64),
-        ColumnReader::Int32ColumnReader(reader) => read!(reader, |value| f64::from(*value)),
-        ColumnReader::DoubleColumnReader(reader) => read!(reader, |value| *value),
-        ColumnReader::FloatColumnReader(reader) => read!(reader, |value| f64::from(*value)),
-        ColumnReader::ByteArrayColumnReader(reader) => {
-            read!(reader, |value| value
-                .as_utf8()
-                .map_or(f64::NAN, &mut *number))
-        }
-        _ => return Err(ParquetError::General("a column has an odd type".to_owned())),
-    };
-    if whole == 0 {
-        return Ok(present);
-    }
-    let mut present = present.into_iter();
-    let all = levels.iter().map(|level| match *level == whole {
-        true => present.next().unwrap_or(f64::NAN),
-        false => f64::NAN,
-    });
-    Ok(all.collect())
 }

@@ -3,10 +3,9 @@
 use std::fs::File;
 use std::path::Path;
 
+use parquet::column::reader::ColumnReader;
 use parquet::errors::ParquetError;
-use parquet::file::reader::{FileReader as _, SerializedFileReader};
-use parquet::record::Field;
-use parquet::schema::types::Type;
+use parquet::file::reader::{FileReader as _, RowGroupReader, SerializedFileReader};
 
 use super::ReadError;
 
@@ -55,49 +54,81 @@ pub fn read<const N: usize>(path: &Path, columns: [&str; N]) -> Result<Vec<[Cell
 
 fn rows<const N: usize>(file: File, columns: [&str; N]) -> Result<Vec<[Cell; N]>, ParquetError> {
     let reader = SerializedFileReader::new(file)?;
-    let schema = reader.metadata().file_metadata().schema();
-    let mut fields = Vec::new();
-    for name in columns {
-        let there = schema
-            .get_fields()
-            .iter()
-            .find(|field| field.name() == name);
-        let Some(field) = there else {
+    let there = reader.metadata().file_metadata().schema_descr();
+    let mut places = [0; N];
+    for (place, name) in places.iter_mut().zip(columns) {
+        let mut all = there.columns().iter();
+        let Some(found) = all.position(|one| one.name() == name) else {
             return Err(ParquetError::General(format!("it has no column {name}")));
         };
-        // A column may be asked for twice.
-        if !fields.contains(field) {
-            fields.push(field.clone());
-        }
+        *place = found;
     }
-    let wanted = Type::group_type_builder(schema.name())
-        .with_fields(fields)
-        .build()?;
-    let mut all = Vec::new();
-    for row in reader.get_row_iter(Some(wanted))? {
-        let row = row?;
-        let mut cells: [Cell; N] = std::array::from_fn(|_| Cell::Null);
-        for (name, field) in row.get_column_iter() {
-            let places = columns.iter().enumerate();
-            for (place, _) in places.filter(|(_, column)| *column == name) {
-                cells[place] = cell(field);
+    let mut rows: Vec<[Cell; N]> = Vec::new();
+    for group in 0..reader.num_row_groups() {
+        let group = reader.get_row_group(group)?;
+        let before = rows.len();
+        for (column, place) in places.into_iter().enumerate() {
+            let text = &mut |text: &str| Cell::Text(text.to_owned());
+            let cells = values(&*group, place, Cell::Null, Cell::Number, text)?;
+            rows.resize_with(before + cells.len(), || [const { Cell::Null }; N]);
+            for (row, cell) in rows[before..].iter_mut().zip(cells) {
+                row[column] = cell;
             }
         }
-        all.push(cells);
     }
-    Ok(all)
+    Ok(rows)
 }
 
-fn cell(field: &Field) -> Cell {
-    match field {
-        Field::Long(value) => Cell::Number(*value as f64),
-        Field::Int(value) => Cell::Number(f64::from(*value)),
-        Field::Double(value) => Cell::Number(*value),
-        Field::Float(value) => Cell::Number(f64::from(*value)),
-        Field::Bool(value) => Cell::Number(f64::from(u8::from(*value))),
-        Field::Str(text) => Cell::Text(text.clone()),
-        _ => Cell::Null,
+/// The column at `place` of a group of rows: its numbers, flags as 0 and 1, or its texts, as `number` or `text` makes them a value; `none`
+/// where there is nothing.
+///
+/// # Errors
+///
+/// The column cannot be read, has another type, or not as many rows as the group.
+pub fn values<T: Clone>(
+    group: &dyn RowGroupReader,
+    place: usize,
+    none: T,
+    number: fn(f64) -> T,
+    text: &mut dyn FnMut(&str) -> T,
+) -> Result<Vec<T>, ParquetError> {
+    let rows = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
+    let column = group.metadata().column(place).column_descr();
+    let (mut levels, whole) = (Vec::new(), column.max_def_level());
+    macro_rules! read {
+        ($reader:expr, $of:expr) => {{
+            let (mut reader, mut values) = ($reader, Vec::new());
+            reader.read_records(rows, Some(&mut levels), None, &mut values)?;
+            values.iter().map($of).collect::<Vec<T>>()
+        }};
     }
+    let mut all = match group.get_column_reader(place)? {
+        ColumnReader::Int64ColumnReader(reader) => read!(reader, |value| number(*value as f64)),
+        ColumnReader::Int32ColumnReader(reader) => read!(reader, |value| number((*value).into())),
+        ColumnReader::DoubleColumnReader(reader) => read!(reader, |value| number(*value)),
+        ColumnReader::FloatColumnReader(reader) => read!(reader, |value| number((*value).into())),
+        ColumnReader::BoolColumnReader(reader) => {
+            read!(reader, |value| { number(u8::from(*value).into()) })
+        }
+        ColumnReader::ByteArrayColumnReader(reader) => {
+            read!(reader, |value| value
+                .as_utf8()
+                .map_or_else(|_| none.clone(), &mut *text))
+        }
+        _ => return Err(ParquetError::General("a column has an odd type".to_owned())),
+    };
+    if whole > 0 {
+        let mut present = all.into_iter();
+        let level = |level: &i16| (*level == whole).then(|| present.next()).flatten();
+        let every = levels.iter().map(level);
+        all = every.map(|value| value.unwrap_or(none.clone())).collect();
+    }
+    if all.len() != rows {
+        let (name, length) = (column.name(), all.len());
+        let why = format!("column {name} has {length} rows of {rows}");
+        return Err(ParquetError::General(why));
+    }
+    Ok(all)
 }
 
 #[cfg(test)]
