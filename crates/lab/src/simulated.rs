@@ -2,10 +2,10 @@
 
 use std::sync::atomic::AtomicBool;
 
-use quell_results::packets::{PacketFile, SimPackets, Traced, announce_modelled};
+use quell_results::packets::{PacketFile, SimPackets, SimTraced, Traced, announce_modelled};
 use quell_scenario::Scenario;
 use quell_scenario::contract::Measurements;
-use quell_scenario::sim::{self, Running, SimError};
+use quell_scenario::sim::{self, Running, SimError, Watching};
 
 use crate::RunError;
 use crate::job::Job;
@@ -43,11 +43,17 @@ fn traced(
     disk: &mut ToDisk<'_>,
 ) -> Result<Measurements, Broken> {
     let packets = SimPackets::of_sim::<quell_sim::Packet>(scenario, seed, file);
-    let running = Running::new(scenario, seed, |recorder| {
-        Traced::new(recorder, Some(&packets))
+    let running = Running::new(scenario, seed, |recorder| -> Box<dyn Watching> {
+        Box::new(Traced::new(recorder, Some(&packets)))
     });
     let mut running = running.map_err(Broken::Sim)?;
-    running.simulator_mut().announce(announce_modelled);
+    running
+        .simulator_mut()
+        .announce(|watching, packet, segment| {
+            if let Some(traced) = watching.known::<SimTraced>() {
+                announce_modelled(traced, packet, segment);
+            }
+        });
     while running.advance(stop, disk).map_err(Broken::Sim)? {
         if let Some(error) = packets.failure() {
             return Err(Broken::Packets(error));

@@ -36,6 +36,7 @@ mod sources;
 mod tee;
 mod timers;
 mod wakeup_delay;
+mod watching;
 mod wire;
 
 pub use config::{
@@ -47,3 +48,4 @@ pub use session::CONNECTION_MEMORY;
 pub use simulator::{FLOW_MEMORY, Simulator};
 pub use tee::Tee;
 pub use wakeup_delay::Lateness;
+pub use watching::{Recording, Simulated, Watching};

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::atomic::AtomicBool;
 
 use quell_measure::Figures;
-use quell_scenario::sim::{Room, Running, SimError};
+use quell_scenario::sim::{Room, Running, SimError, Watching};
 use quell_scenario::{
     ArgumentError, Memory, Override, Problems, Scenario, Template, World, all_flows, in_flight,
     largest_window,
@@ -121,7 +121,7 @@ pub struct Watched {
     scenario: Scenario,
     seed: u64,
     warnings: Vec<String>,
-    running: Running<Seeing>,
+    running: Running<Box<dyn Watching>>,
     rows: Rows,
     is_over: bool,
 }
@@ -162,7 +162,7 @@ impl Watched {
                 &scenario,
                 seed,
                 &preparation.room(&scenario),
-                Seeing::new,
+                |recorder| -> Box<dyn Watching> { Box::new(Seeing::new(recorder)) },
             )?,
             seed,
             warnings: loaded.warnings.iter().map(ToString::to_string).collect(),
@@ -240,7 +240,8 @@ impl Watched {
     /// How many packets left the queues, or were dropped, since they were last taken, and their columns
     /// ([`PACKET_COLUMNS`](crate::PACKET_COLUMNS)): all of them, or an even sample where they are more than some thousands.
     pub fn packets(&mut self) -> (usize, Vec<f64>) {
-        packets::take(self.running.simulator_mut().observers_mut())
+        let queues = self.running.simulator_mut().observers_mut();
+        packets::take(queues.filter_map(|queue| queue.known()))
     }
 
     /// The rows since they were last taken.

@@ -10,7 +10,7 @@ use quell_aqm::observer::{Drop, MarkReason, Observer, QueueId};
 use quell_aqm::{Departure, Packet as _};
 use quell_lab::scenario::Direction;
 use quell_lab::scenario::contract::{Listener, Row, Unwritten};
-use quell_lab::sim::{self, Recording, Running, SimError};
+use quell_lab::sim::{self, Recording, Running, SimError, Watching};
 use quell_lab::{RunError, Scenario, World};
 use quell_measure::{GroupSummary, Histograms, Labelled as _, Recorder, Summary};
 use quell_sim::Packet;
@@ -85,16 +85,19 @@ fn logged(scenario: &Scenario, seed: u64, stop: &AtomicBool) -> Result<Kept, Sim
     let (rtt, warmup) = (rtt.unwrap_or(Time::ZERO), scenario.run.warmup);
     let rate = scenario.links[0].forward.rate;
     let rates = || Rates::new(scenario.groups.len(), rtt);
-    let mut running = Running::new(scenario, seed, |recorder| Logger {
-        recorder,
-        gaps: Gaps::new(rtt, rate, warmup),
-        rates: rates(),
-        syns: Syns::new(warmup),
+    let mut running = Running::new(scenario, seed, |recorder| -> Box<dyn Watching> {
+        Box::new(Logger {
+            recorder,
+            gaps: Gaps::new(rtt, rate, warmup),
+            rates: rates(),
+            syns: Syns::new(warmup),
+        })
     })?;
     while running.advance(stop, &mut Nobody)? {}
     let (now, end) = (running.now(), running.end());
     let observers = running.simulator_mut().observers_mut();
-    let logs = observers.map(|one| {
+    let logs = observers.filter_map(|one| one.known::<Logger>());
+    let logs = logs.map(|one| {
         let gaps = replace(&mut one.gaps, Gaps::new(rtt, rate, warmup));
         (
             gaps,

@@ -11,7 +11,7 @@ use quell_sim::LinkChange;
 use quell_units::Time;
 use serde::{Deserialize, Serialize};
 
-use super::{Nothing, Probed, experiment, failed, simulator, stopped};
+use super::{Nothing, Probed, experiment, failed, run, simulator};
 
 /// How often the window is looked at.
 const STEP: Time = Time::from_millis(1);
@@ -68,9 +68,7 @@ impl<'a> Run<'a> {
     /// The flow a step later.
     fn step(&mut self) -> Result<Flow, RunError> {
         let next = self.0.now() + STEP;
-        if self.0.run(next, self.1).map_err(failed)? < next {
-            return Err(stopped());
-        }
+        run(&mut self.0, next, self.1)?;
         if next > END {
             return Err(failed("the window does not return"));
         }

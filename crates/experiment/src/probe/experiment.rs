@@ -16,7 +16,7 @@ use quell_sim::{Config, Packet, Tee, TransportConfig};
 use quell_units::{Random, Time};
 use serde::{Deserialize, Serialize};
 
-use super::{Probed, failed, forward, simulator, stopped};
+use super::{Probed, failed, forward, run, simulator};
 
 /// How often windows are sampled.
 pub(super) const SAMPLE: Time = Time::from_millis(10);
@@ -132,12 +132,7 @@ struct Run {
 
 impl Run {
     fn until(&mut self, at: Time, stop: &AtomicBool) -> Result<(), RunError> {
-        let reached = self.simulator.run(at, stop);
-        let reached = reached.map_err(failed)?;
-        if reached < at {
-            return Err(stopped());
-        }
-        Ok(())
+        run(&mut self.simulator, at, stop)
     }
     fn delivered(&self) -> u64 {
         let sample = |id: &FlowId| Some(self.simulator.sample(*id)?.delivered.get());

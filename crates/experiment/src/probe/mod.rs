@@ -15,6 +15,7 @@ use std::any::Any;
 use std::sync::atomic::AtomicBool;
 
 use quell_aqm::{Drop, Observer};
+use quell_lab::sim::{Simulated, Watching};
 use quell_lab::sweep::{Probe, Reading};
 use quell_lab::{RunError, Scenario};
 use quell_measure::{Direction, Hop};
@@ -74,31 +75,36 @@ const fn of(
     }
 }
 
-/// What watches a queue here.
-trait Probing: Observer<Packet> + Any {}
-
-impl<O: Observer<Packet> + Any> Probing for O {}
-
-/// A simulation, whatever watches it: the simulator is compiled once for all.
-type Probed = Simulator<Box<dyn Probing>>;
+/// A simulation, whatever watches it.
+type Probed = Simulator<Box<dyn Watching>>;
 
 /// The simulation of `config`.
 fn simulator(
     config: Config,
-    observer: &dyn Fn(Hop, Direction) -> Box<dyn Probing>,
+    observer: &dyn Fn(Hop, Direction) -> Box<dyn Watching>,
 ) -> Result<Probed, RunError> {
     Simulator::new(config, observer).map_err(failed)
+}
+
+/// Simulates until `until`.
+fn run(simulator: &mut Probed, until: Time, stop: &AtomicBool) -> Result<(), RunError> {
+    if Simulated::simulate(simulator, until, stop).map_err(failed)? < until {
+        return Err(stopped());
+    }
+    Ok(())
 }
 
 /// What watches the forward queue of the first link, for [`simulator`].
 fn forward<O: Any>(simulator: &mut Probed) -> Result<&mut O, RunError> {
     let first = simulator.observers_mut().next();
-    let own = first.and_then(|first| (&mut **first as &mut dyn Any).downcast_mut());
+    let own = first.and_then(|first| first.known());
     own.ok_or_else(|| failed("there is no forward link"))
 }
 
 /// Watches nothing.
 struct Nothing;
+
+impl Watching for Nothing {}
 
 impl Observer<Packet> for Nothing {
     fn dropped(&mut self, _packet: Packet, _drop: Drop, _now: Time) {}

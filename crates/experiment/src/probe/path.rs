@@ -5,13 +5,14 @@
 use std::sync::atomic::AtomicBool;
 
 use quell_aqm::{Departure, Drop, Observer, Packet as _};
+use quell_lab::sim::Watching;
 use quell_lab::{RunError, Scenario};
 use quell_measure::FlowId;
 use quell_sim::Packet;
 use quell_units::Time;
 use serde::{Deserialize, Serialize};
 
-use super::{experiment, failed, forward, simulator, stopped};
+use super::{experiment, forward, run, simulator};
 
 /// How often senders are sampled and packets counted.
 const STEP: Time = Time::from_millis(10);
@@ -98,6 +99,8 @@ impl PathResult {
 #[derive(Debug, Default)]
 struct Passages(Vec<(Time, Time)>);
 
+impl Watching for Passages {}
+
 impl Observer<Packet> for Passages {
     fn dropped(&mut self, _packet: Packet, _drop: Drop, _now: Time) {}
     fn departed(&mut self, packet: &Packet, departure: &Departure) {
@@ -162,9 +165,7 @@ pub fn measure(scenario: &Scenario, seed: u64, stop: &AtomicBool) -> Result<Path
     let end = scenario.run.duration;
     while simulator.now() < end {
         let next = simulator.now() + STEP;
-        if simulator.run(next, stop).map_err(failed)? < next {
-            return Err(stopped());
-        }
+        run(&mut simulator, next, stop)?;
         for (id, flow) in flows.iter_mut().enumerate() {
             let tcp = simulator.tcp(FlowId(id as u32));
             if next.as_nanos().is_multiple_of(1_000_000_000) {

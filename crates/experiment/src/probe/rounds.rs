@@ -7,7 +7,7 @@ use quell_measure::FlowId;
 use quell_units::Time;
 use serde::{Deserialize, Serialize};
 
-use super::{Nothing, failed, simulator, stopped};
+use super::{Nothing, failed, run, simulator};
 
 /// How often the flow is looked at.
 const STEP: Time = Time::from_millis(5);
@@ -35,9 +35,7 @@ pub fn measure(scenario: &Scenario, seed: u64, stop: &AtomicBool) -> Result<Roun
     let mut rounds: Option<f64> = None;
     while simulator.now() < scenario.run.duration {
         let next = simulator.now() + STEP;
-        if simulator.run(next, stop).map_err(failed)? < next {
-            return Err(stopped());
-        }
+        run(&mut simulator, next, stop)?;
         let tcp = simulator.tcp(FlowId(0));
         let tcp = tcp.ok_or_else(|| failed("the first flow is none of TCP"))?;
         let rtt = tcp.srtt.as_nanos().max(1);

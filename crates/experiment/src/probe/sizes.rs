@@ -5,12 +5,13 @@
 use std::sync::atomic::AtomicBool;
 
 use quell_aqm::{Drop, MarkReason, Observer, QueueId};
+use quell_lab::sim::Watching;
 use quell_lab::{RunError, Scenario, sim};
 use quell_sim::Packet;
 use quell_units::Time;
 use serde::{Deserialize, Serialize};
 
-use super::{failed, forward, simulator, stopped};
+use super::{failed, forward, run, simulator};
 
 /// Weight of a new sample in the average: `w_q` of Floyd and Jacobson 1993.
 const WEIGHT: f64 = 0.002;
@@ -104,6 +105,8 @@ impl Sizes {
     }
 }
 
+impl Watching for Sizes {}
+
 impl Observer<Packet> for Sizes {
     fn enqueued(&mut self, _queue: QueueId, _packet: &Packet, now: Time) {
         self.came(now);
@@ -143,9 +146,7 @@ pub fn measure(scenario: &Scenario, seed: u64, stop: &AtomicBool) -> Result<Queu
         ..Sizes::default()
     };
     let mut simulator = simulator(config, &|_, _| Box::new(sizes()))?;
-    if simulator.run(end, stop).map_err(failed)? < end {
-        return Err(stopped());
-    }
+    run(&mut simulator, end, stop)?;
     let sizes = forward::<Sizes>(&mut simulator)?;
     Ok(std::mem::take(&mut sizes.result))
 }

@@ -200,6 +200,9 @@ pub struct Traced<I> {
 /// The observer of a real link.
 pub type LiveTraced = Traced<<quell_link::Descriptor as Traceable>::Id>;
 
+/// The observer of a modelled one.
+pub type SimTraced = Traced<<quell_sim::Packet as Traceable>::Id>;
+
 /// The trace of one direction of one link.
 #[derive(Debug)]
 struct Lane<I> {
@@ -226,7 +229,7 @@ impl<I: Copy + Ord> Traced<I> {
 
 /// What [`quell_sim::Simulator::announce`] calls.
 pub fn announce_modelled(
-    traced: &mut Traced<<quell_sim::Packet as Traceable>::Id>,
+    traced: &mut SimTraced,
     packet: &quell_sim::Packet,
     segment: Option<&Segment>,
 ) {

@@ -5,10 +5,9 @@
 //! look ahead, and are given before: how many flows a group may get, and the windows of receivers ([`Room`]). The summary has no
 //! phases of such changes.
 
-use quell_aqm::Observer;
 use quell_units::Time;
 
-use super::{Recording, Running, SimError, plan};
+use super::{Running, SimError, Simulated, plan};
 use crate::Scenario;
 use crate::amended::replanned;
 
@@ -22,7 +21,7 @@ pub struct Room {
     pub window: u64,
 }
 
-impl<O: Observer<quell_sim::Packet> + Recording> Running<O> {
+impl<O: Simulated> Running<O> {
     /// Goes on as `scenario`: the one that runs, with more changes from the time on that is reached.
     ///
     /// # Errors

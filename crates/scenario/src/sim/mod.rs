@@ -10,13 +10,12 @@ mod plan;
 use std::sync::atomic::AtomicBool;
 
 use quell_app::{Recorded, Report};
-use quell_aqm::Observer;
 use quell_aqm::impair::Counts;
 use quell_measure::{
     FlowId, FlowRecorder, GroupId, Histograms, LinkResults, Recorder, RunInfo, Summary, Timeline,
 };
-pub use quell_sim::Lateness;
 use quell_sim::Simulator;
+pub use quell_sim::{Lateness, Recording, Simulated, Watching};
 use quell_units::{Random, Time};
 
 use crate::Scenario;
@@ -46,22 +45,6 @@ pub enum SimError {
     /// The listener could not take a row.
     #[error(transparent)]
     Unwritten(#[from] Unwritten),
-}
-
-/// An observer with a recorder in it.
-pub trait Recording {
-    /// The recorder.
-    fn recorder(&mut self) -> &mut Recorder;
-    /// Nothing of this direction happens before `now` any more.
-    fn decided(&mut self, now: Time) {
-        self.recorder().advance(now);
-    }
-}
-
-impl Recording for Recorder {
-    fn recorder(&mut self) -> &mut Recorder {
-        self
-    }
 }
 
 /// The simulation of [`run()`], for callers with their own observers.
@@ -119,7 +102,7 @@ pub struct Running<O> {
     ended: Option<Time>,
 }
 
-impl<O: Observer<quell_sim::Packet> + Recording> Running<O> {
+impl<O: Simulated> Running<O> {
     /// A run of `scenario` with `seed`. `observer` combines the recorder of each queue with what else observes that queue.
     pub fn new(
         scenario: &Scenario,
@@ -190,9 +173,7 @@ impl<O: Observer<quell_sim::Packet> + Recording> Running<O> {
             return Ok(false);
         };
         let until = due.min(self.next_report).min(most);
-        let reached = self
-            .simulator
-            .run(until, stop)
+        let reached = O::simulate(&mut self.simulator, until, stop)
             .map_err(|error| SimError::Failed(error.to_string()))?;
         if reached < until {
             self.ended = Some(reached);
@@ -231,6 +212,13 @@ impl<O: Observer<quell_sim::Packet> + Recording> Running<O> {
         self.ended.unwrap_or(self.scenario.run.duration)
     }
 
+    /// What records, queue by queue.
+    fn recordings(&mut self) -> impl Iterator<Item = &mut dyn Recording> {
+        self.simulator
+            .observers_mut()
+            .filter_map(Watching::recording)
+    }
+
     /// Samples every flow; at the end of a segment, also takes what applications report.
     fn end_round(&mut self, due: Time) {
         self.sample();
@@ -244,8 +232,8 @@ impl<O: Observer<quell_sim::Packet> + Recording> Running<O> {
             self.cut = due;
         }
         self.count_lost();
-        for observer in self.simulator.observers_mut() {
-            observer.decided(due);
+        for recording in self.recordings() {
+            recording.decided(due);
         }
     }
 
@@ -253,7 +241,9 @@ impl<O: Observer<quell_sim::Packet> + Recording> Running<O> {
     fn count_lost(&mut self) {
         for ((counts, observer), counted) in self.simulator.impaired().zip(&mut self.lost) {
             let new = counts.clone().since(&std::mem::replace(counted, counts));
-            observer.recorder().add_outside(&new);
+            if let Some(recording) = observer.recording() {
+                recording.recorder().add_outside(&new);
+            }
         }
     }
 
@@ -284,8 +274,8 @@ impl<O: Observer<quell_sim::Packet> + Recording> Running<O> {
     }
 
     fn hand_out(&mut self, listener: &mut dyn Listener) -> Result<(), Unwritten> {
-        for observer in self.simulator.observers_mut() {
-            for row in observer.recorder().drain_rows() {
+        for recording in self.recordings() {
+            for row in recording.recorder().drain_rows() {
                 listener.row(Row::Queue(row))?;
             }
         }
@@ -311,8 +301,8 @@ impl<O: Observer<quell_sim::Packet> + Recording> Running<O> {
         let mut delivered = None;
         let mut links: Vec<LinkResults> = Vec::new();
         self.count_lost();
-        for observer in self.simulator.observers_mut() {
-            let recorder = observer.recorder();
+        for recording in self.recordings() {
+            let recorder = recording.recorder();
             links.push(recorder.finish(ended));
             delivered.get_or_insert(recorder.delivered());
         }
