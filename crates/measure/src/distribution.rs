@@ -135,7 +135,11 @@ impl Distribution {
             Some(count) => *count += times,
             None => self.counts[self.beyond] += times,
         }
-        self.sum += u128::from(value) * u128::from(times);
+        self.sum += match cfg!(target_family = "wasm") && (value | times) >> 32 == 0 {
+            // WebAssembly has no product of 128 bits.
+            true => u128::from(value * times),
+            false => u128::from(value) * u128::from(times),
+        };
         self.min = self.min.min(value);
         self.max = self.max.max(value);
     }

@@ -64,7 +64,8 @@ impl Ticks {
     fn ticks_in(&self, nanos: u64) -> u64 {
         match self.period {
             1 => nanos,
-            _ if nanos >> 63 != 0 => nanos / u64::from(self.period),
+            // WebAssembly has no product of 128 bits.
+            _ if nanos >> 63 != 0 || cfg!(target_family = "wasm") => nanos / u64::from(self.period),
             _ => ((u128::from(nanos) * u128::from(self.reciprocal)) >> 64) as u64 >> self.shift(),
         }
     }
