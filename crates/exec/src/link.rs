@@ -12,11 +12,10 @@ use quell_hosts::fd_holder::FdHolder;
 use quell_hosts::namespace::Namespace;
 use quell_link::{
     Ect1, GroupConfig, Link, LinkChange, LinkConfig, LinkReport, NextLink, Only, Port,
-    Side as PortSide,
+    Side as PortSide, Watching,
 };
 use quell_measure::{Direction, Hop, LinkResults, QueueRow, Recorder};
-use quell_results::packets::{self, LivePackets, LiveTraced, Traced};
-use quell_scenario::sim::Recording;
+use quell_results::packets::{LivePackets, Traced};
 use quell_scenario::{Side, figures};
 use quell_units::{Rate, Time};
 
@@ -182,10 +181,12 @@ impl LinkThread {
             .spawn(move || {
                 let packets = packets.as_ref();
                 let observers = recorders.into_iter();
-                let observers = observers.map(|recorder| Traced::new(recorder, packets));
+                let observers = observers.map(|recorder| -> Box<dyn Watching> {
+                    Box::new(Traced::new(recorder, packets))
+                });
                 let mut link = open(config, &namespace, fd_holder.as_deref(), observers)?;
                 if packets.is_some() {
-                    link.announce(packets::announce_captured);
+                    link.announce(|observer, packet, bytes| observer.announced(packet, bytes));
                 }
                 carrier.carry(link)
             })
@@ -321,8 +322,8 @@ fn open(
     config: LinkConfig,
     namespace: &Namespace,
     fd_holder: Option<&FdHolder>,
-    observers: impl IntoIterator<Item = LiveTraced>,
-) -> Result<Link<LiveTraced>> {
+    observers: impl IntoIterator<Item = Box<dyn Watching>>,
+) -> Result<Link<Box<dyn Watching>>> {
     namespace.enter().doing("enter the link's namespace")?;
     // Forward is towards the program.
     let from_outside = Port::open(TO_OUTSIDE).doing("open a packet socket")?;
@@ -337,7 +338,7 @@ fn open(
 }
 
 impl Carrier {
-    fn carry(mut self, mut link: Link<LiveTraced>) -> Result<Linked> {
+    fn carry(mut self, mut link: Link<Box<dyn Watching>>) -> Result<Linked> {
         let _ = self.ready.send(());
         match self.begins.recv() {
             Ok(epoch) => link.begin_at(epoch),
@@ -354,7 +355,7 @@ impl Carrier {
                 };
                 let until = link.now() + slice;
                 let due = self.later.next_time().map_or(until, |due| due.min(until));
-                link.run(due, &self.stop)?;
+                link.carry(due, &self.stop)?;
                 let now = link.now() + Time::from_nanos(1);
                 while let Some((_, change)) = self.later.next_before(now) {
                     link.change(vec![change]);
@@ -376,7 +377,7 @@ impl Carrier {
                 let decided = link.decided(side.direction).min(now);
                 let observer = link.observer_mut(side.hop, side.direction);
                 observer.decided(decided);
-                self.send(observer);
+                self.send(&mut **observer);
             }
             if last {
                 break;
@@ -388,7 +389,7 @@ impl Carrier {
         let (report, observers) = link.finish().doing("read the link's counters")?;
         let results = observers.into_iter().map(|mut observer| {
             let results = observer.recorder().finish(ended);
-            self.send(&mut observer);
+            self.send(&mut *observer);
             results
         });
         let results = results.collect();
@@ -400,7 +401,7 @@ impl Carrier {
     }
 
     /// Does what was asked meanwhile. Nobody is waited for.
-    fn answer(&self, link: &mut Link<LiveTraced>) -> Result<()> {
+    fn answer(&self, link: &mut Link<Box<dyn Watching>>) -> Result<()> {
         for ask in self.asks.try_iter() {
             // Whoever asked may have gone.
             match ask {
@@ -427,7 +428,7 @@ impl Carrier {
         Ok(())
     }
 
-    fn send(&self, observer: &mut LiveTraced) {
+    fn send(&self, observer: &mut dyn Watching) {
         for row in observer.recorder().drain_rows() {
             // Nobody listens any more when the run is being given up.
             let _ = self.rows.send(row);
@@ -447,7 +448,7 @@ struct Losses {
 impl Losses {
     /// Counts what is new of `total`. What the configuration loses counts at its link; what sockets and interfaces lose counts once, at the
     /// first one, whatever the direction: the summary adds all up.
-    fn count(&mut self, link: &mut Link<LiveTraced>, sides: &[Side], total: u64, now: Time) {
+    fn count(&mut self, link: &mut Link<Box<dyn Watching>>, sides: &[Side], total: u64, now: Time) {
         let all = sides.iter();
         let impaired: Vec<Counts> = all
             .map(|side| link.impaired(side.hop, side.direction))

@@ -47,6 +47,7 @@ mod ports;
 mod report;
 mod taps;
 mod time;
+mod watching;
 
 pub use config::{
     ConfigError, DirectionConfig, Ect1, GroupConfig, LinkChange, LinkConfig, NextLink, Noise,
@@ -61,6 +62,7 @@ pub use ports::Port;
 pub use report::{Bypassed, CodePoints, DirectionReport, Inside, LinkReport, Lost, WireValues};
 pub use taps::{Crossed, Crossing, CrossingConfig, Identity, Seen, Tap};
 pub use time::{Lateness, become_realtime, monotonic};
+pub use watching::Watching;
 
 // Of the public items above.
 pub use quell_measure::{Direction, Hop, Hops};

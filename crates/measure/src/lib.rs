@@ -48,7 +48,7 @@ pub use flows::{FlowRecorder, FlowResults, FlowSample, GroupFlows};
 pub use histograms::Histograms;
 pub use jain::jain;
 pub use label::{Direction, FlowId, GroupId, Hop, Hops, Labelled};
-pub use recorder::{Recorder, RecorderConfig};
+pub use recorder::{Recorder, RecorderConfig, Recording};
 pub use rows::{FlowRow, QueueRow};
 pub use summary::{
     Fairness, Figures, GroupInfo, GroupLink, GroupSummary, LinkSummary, NamedLink, NamedReverse,

@@ -491,6 +491,22 @@ struct Part {
     backlogged: fn(&Several) -> Time,
 }
 
+/// An observer with a recorder in it.
+pub trait Recording {
+    /// The recorder.
+    fn recorder(&mut self) -> &mut Recorder;
+    /// Nothing of this direction happens before `now` any more.
+    fn decided(&mut self, now: Time) {
+        self.recorder().advance(now);
+    }
+}
+
+impl Recording for Recorder {
+    fn recorder(&mut self) -> &mut Recorder {
+        self
+    }
+}
+
 impl<P: Packet + Labelled> Observer<P> for Recorder {
     fn enqueued(&mut self, queue: QueueId, packet: &P, now: Time) {
         self.on_enqueued(queue, packet, now);

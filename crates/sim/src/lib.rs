@@ -48,4 +48,4 @@ pub use session::CONNECTION_MEMORY;
 pub use simulator::{FLOW_MEMORY, Simulator};
 pub use tee::Tee;
 pub use wakeup_delay::Lateness;
-pub use watching::{Recording, Simulated, Watching};
+pub use watching::{Simulated, Watching};

@@ -6,29 +6,13 @@ use std::fmt;
 use std::sync::atomic::AtomicBool;
 
 use quell_aqm::Observer;
-use quell_measure::Recorder;
+use quell_measure::{Recorder, Recording};
 use quell_units::Time;
 
 use crate::config::Error;
 use crate::packet::Packet;
 use crate::simulator::Simulator;
 use crate::tee::Tee;
-
-/// An observer with a recorder in it.
-pub trait Recording {
-    /// The recorder.
-    fn recorder(&mut self) -> &mut Recorder;
-    /// Nothing of this direction happens before `now` any more.
-    fn decided(&mut self, now: Time) {
-        self.recorder().advance(now);
-    }
-}
-
-impl Recording for Recorder {
-    fn recorder(&mut self) -> &mut Recorder {
-        self
-    }
-}
 
 /// An observer of modelled packets, whatever it does with them.
 pub trait Watching: Observer<Packet> + Any {

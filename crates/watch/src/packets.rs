@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 
 use quell_aqm::{Departure, Drop, Ecn, MarkReason, Observer, Packet, QueueId};
-use quell_measure::{Direction, Labelled, Recorder};
+use quell_measure::{Direction, Labelled, Recorder, Recording};
 use quell_scenario::columns::{ColumnInfo, ColumnType};
-use quell_scenario::sim::Recording;
 use quell_units::{Rate, Time};
 
 /// The most packets that wait to be taken. Once there are as many, every second one is forgotten, and from then on fewer are kept.

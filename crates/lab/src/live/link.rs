@@ -11,11 +11,10 @@ use quell_aqm::impair::Counts;
 use quell_hosts::confine::capabilities::{CapabilitySet, keep_only};
 use quell_hosts::topology::Topology;
 use quell_hosts::traffic::{Epoch, RunEnd, Sample};
-use quell_link::{Link, LinkChange, LinkConfig, LinkReport, Port, WireValues};
+use quell_link::{Link, LinkChange, LinkConfig, LinkReport, Port, Watching, WireValues};
 use quell_measure::{Direction, LinkResults, QueueRow, Recorder};
-use quell_results::packets::{self, LivePackets, LiveTraced, Traced};
+use quell_results::packets::{LivePackets, Traced};
 use quell_scenario::Side;
-use quell_scenario::sim::Recording;
 use quell_units::{Bytes, Time};
 use serde_json::{Value, json};
 
@@ -124,10 +123,12 @@ impl LinkThread {
             .spawn(move || {
                 let packets = packets.as_ref();
                 let observers = recorders.into_iter();
-                let observers = observers.map(|recorder| Traced::new(recorder, packets));
+                let observers = observers.map(|recorder| -> Box<dyn Watching> {
+                    Box::new(Traced::new(recorder, packets))
+                });
                 let mut link = open(config, &topology, options, observers)?;
                 if packets.is_some() {
-                    link.announce(packets::announce_captured);
+                    link.announce(|observer, packet, bytes| observer.announced(packet, bytes));
                 }
                 carrier.carry(link, ready)
             })
@@ -231,7 +232,11 @@ struct Carrier {
 
 impl Carrier {
     /// Carries packets until the end of the run.
-    fn carry(self, mut link: Link<LiveTraced>, ready: Sender<()>) -> Result<Linked, LinkFailure> {
+    fn carry(
+        self,
+        mut link: Link<Box<dyn Watching>>,
+        ready: Sender<()>,
+    ) -> Result<Linked, LinkFailure> {
         // Whoever waits for it is told otherwise when it is dropped.
         let _ = ready.send(());
         self.pace(&mut link)?;
@@ -262,14 +267,14 @@ impl Carrier {
 
     /// Runs slice by slice up to the last cut, or to an end that comes before, so that losses count where they happened and
     /// rows leave while the run goes on.
-    fn pace(&self, link: &mut Link<LiveTraced>) -> Result<(), LinkFailure> {
+    fn pace(&self, link: &mut Link<Box<dyn Watching>>) -> Result<(), LinkFailure> {
         let mut lost = Losses::default();
         let mut heard = false;
         for &cut in &self.cuts {
             while link.now() < cut.min(self.end.at()) {
                 let until = cut.min(self.end.at()).min(link.now() + self.slice);
                 let until = until.min(self.next_sample(link.now()));
-                link.run(until, &self.asked.to_look)?;
+                link.carry(until, &self.asked.to_look)?;
                 if self.asked.to_look.swap(false, Ordering::AcqRel) {
                     if self.asked.to_give_up.load(Ordering::Relaxed) {
                         return Err(LinkFailure::GivenUp);
@@ -298,7 +303,7 @@ impl Carrier {
     /// interfaces lose counts once, at the first one, whatever the direction: the summary adds all up.
     fn count_lost(
         &self,
-        link: &mut Link<LiveTraced>,
+        link: &mut Link<Box<dyn Watching>>,
         lost: &mut Losses,
         now: Time,
     ) -> Result<(), LinkFailure> {
@@ -334,7 +339,7 @@ impl Carrier {
     }
 
     /// Samples the programs: what is known of them is what has passed here.
-    fn sample(&self, link: &Link<LiveTraced>) {
+    fn sample(&self, link: &Link<Box<dyn Watching>>) {
         for &(group, direction) in &self.programs {
             let sample = Sample {
                 at: link.now(),
@@ -351,7 +356,7 @@ impl Carrier {
     }
 
     /// Makes the changes that somebody wants. Nobody is waited for.
-    fn change(&self, link: &mut Link<LiveTraced>) {
+    fn change(&self, link: &mut Link<Box<dyn Watching>>) {
         for changes in self.to_change.try_iter() {
             // Nobody listens any more when the run is being given up.
             let _ = self.makes.send(link.change(changes));
@@ -360,7 +365,7 @@ impl Carrier {
 
     /// Ends the run a moment from now. The link chooses the time, because its recorders cannot take anything back: it has decided
     /// on nothing yet that happens in the future.
-    fn bring_end_forward(&self, link: &mut Link<LiveTraced>) {
+    fn bring_end_forward(&self, link: &mut Link<Box<dyn Watching>>) {
         self.end.bring_forward(link.now() + self.notice);
         for &side in &self.sides {
             let recorder = link.observer_mut(side.hop, side.direction).recorder();
@@ -376,8 +381,8 @@ fn open(
     config: LinkConfig,
     topology: &Topology,
     options: LiveOptions,
-    observers: impl IntoIterator<Item = LiveTraced>,
-) -> Result<Link<LiveTraced>, LinkFailure> {
+    observers: impl IntoIterator<Item = Box<dyn Watching>>,
+) -> Result<Link<Box<dyn Watching>>, LinkFailure> {
     topology.link.enter()?;
     if let Some(priority) = options.realtime {
         quell_link::become_realtime(priority)

@@ -14,11 +14,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use quell_aqm::{Departure, Drop, MarkReason, Observer, Qdisc as _, QueueId};
-use quell_measure::{Direction, Hop, Recorder};
+use quell_measure::{Direction, Hop, Recorder, Recording};
 use quell_tcp::Segment;
 use quell_units::{Random, Rate, Time};
 
-use quell_scenario::sim::Recording;
 use quell_scenario::{Carried, DirectionSpec, Group, Link, Scenario, Side, World, figures};
 
 use crate::Error;
@@ -242,9 +241,10 @@ pub fn announce_modelled(
     traced.trace(|trace, lane| trace.announce(lane, packet.id(), header));
 }
 
-/// What [`quell_link::Link::announce`] calls.
-pub fn announce_captured(traced: &mut LiveTraced, packet: &quell_link::Descriptor, bytes: &[u8]) {
-    traced.trace(|trace, lane| trace.announce(lane, packet.id(), Header::captured(bytes)));
+impl quell_link::Watching for LiveTraced {
+    fn announced(&mut self, packet: &quell_link::Descriptor, bytes: &[u8]) {
+        self.trace(|trace, lane| trace.announce(lane, packet.id(), Header::captured(bytes)));
+    }
 }
 
 impl<I: Copy + Ord> Recording for Traced<I> {

@@ -12,10 +12,11 @@ use std::sync::atomic::AtomicBool;
 use quell_app::{Recorded, Report};
 use quell_aqm::impair::Counts;
 use quell_measure::{
-    FlowId, FlowRecorder, GroupId, Histograms, LinkResults, Recorder, RunInfo, Summary, Timeline,
+    FlowId, FlowRecorder, GroupId, Histograms, LinkResults, Recorder, Recording, RunInfo, Summary,
+    Timeline,
 };
 use quell_sim::Simulator;
-pub use quell_sim::{Lateness, Recording, Simulated, Watching};
+pub use quell_sim::{Lateness, Simulated, Watching};
 use quell_units::{Random, Time};
 
 use crate::Scenario;
