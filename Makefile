@@ -32,7 +32,7 @@ RELEASE = CARGO_ENCODED_RUSTFLAGS="$$(scripts/profile flags)" cargo build --rele
 SHELL_SCRIPTS := .ci/run .ci/skips .ci/unjudged $(wildcard examples/cluster/*.sh) $(addprefix scripts/,advisories cluster debian-archive fuzz kernel \
     linux-source live-repeat no-std portable profile property-tests python quick setup test-program unprivileged wasm wasm-library web)
 
-.PHONY: help setup build kernel demo test test-all quick property-test unjudged live-repeat check docs-check bless bench validate validate-grid validate-controls validate-recovery validate-applications validate-sim parity fuzz book wheel sdist python-test browser-test wasm page wasm-test cluster-test clean
+.PHONY: help setup build kernel demo test test-all quick property-test unjudged live-repeat check docs-check bless bench validate validate-grid validate-controls validate-recovery validate-applications validate-sim parity fuzz book tarball wheel sdist python-test browser-test wasm page wasm-test cluster-test clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
@@ -188,6 +188,14 @@ book: build ## Write what a release has beside the program: the book of publishe
 	mkdir -p target/book
 	target/release/quell reproduce all --store target/reproduce --report target/book/published.html --tables target/book/published
 	target/release/quell man target/book/reference --reference
+
+# Whoever unpacks it owns the kernel, or root does: quell starts no other. The kernel is under GPL-2.0; kernel.json names its source.
+tarball: build kernel ## Pack the program and its kernels for machines without root, network or compiler: target/tarball/quell.tar.gz
+	rm -rf target/tarball
+	mkdir -p target/tarball/quell
+	cp -R "$$QUELL_KERNELS" target/tarball/quell/kernels
+	cp target/release/quell LICENSE-* target/tarball/quell/
+	tar -C target/tarball --sort=name --owner=0 --group=0 --numeric-owner -czf target/tarball/quell.tar.gz quell
 
 wheel: ## Build the Python package with the program into target/wheels
 	@scripts/setup build

@@ -383,6 +383,33 @@ fn the_counters_of_a_receiver_are_read_from_its_acknowledgements() {
     );
 }
 
+/// A stack that keeps its ECT packets to the end is told from one whose kernel says at the end that nobody listens.
+#[test]
+fn what_a_kernel_says_of_a_program_that_has_ended_is_no_packet_of_the_stack() {
+    let text = "schema = 1\nname = \"t\"\n[link]\nrate = \"4mbit\"\nqueue = \"fifo\"\n[run]\nduration = \"8s\"\n[[group]]\nname = \"stack\"\nrtt = \"20ms\"\napp = \"bulk\"\n";
+    let scenario = Scenario::load("t.toml", text, &[], None).unwrap().scenario;
+    let last_ect = |protocol: u8| {
+        let mut watch = traffic::Watch::new(&scenario);
+        for (seconds, protocol) in [(1, 17), (7, protocol)] {
+            let mut header = vec![0_u8; 28];
+            (header[0], header[1], header[9]) = (0x45, 2, protocol);
+            watch.see(&Captured {
+                interface: "forward",
+                arrival: Time::from_millis(seconds * 1_000),
+                header: &header,
+                length: Bytes::new(91),
+                sojourn: Time::ZERO,
+                fate: Fate::Delivered,
+                marked: false,
+                group: Some("stack"),
+            });
+        }
+        let traffic = watch.finish(scenario.run.duration);
+        traffic["forward"]["last_ect_s"].as_f64().unwrap()
+    };
+    assert_eq!([last_ect(17), last_ect(1)], [7.0, 1.0]);
+}
+
 /// 476 bytes every 8 ms are 476 kbit/s, 640 bytes 640 kbit/s: of these the bucket of 1500 bytes lets 0.78 pass, once it is empty.
 #[test]
 fn a_stream_of_nqb_may_have_half_a_megabit_a_second_and_one_packet_more() {

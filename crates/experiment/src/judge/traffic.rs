@@ -135,13 +135,20 @@ impl Header<'_> {
             false => self.byte(1),
         }
     }
+    fn protocol(&self) -> u8 {
+        self.byte(if self.is_6() { 6 } else { 9 })
+    }
+    /// ICMP: the kernel answers what reaches a program that has ended, with the ECN field of the packet that it answers.
+    fn is_icmp(&self) -> bool {
+        matches!(self.protocol(), 1 | 58)
+    }
     /// Where TCP begins, if it is TCP.
     fn tcp(&self) -> Option<usize> {
-        let (protocol, begin) = match self.is_6() {
-            true => (self.byte(6), 40),
-            false => (self.byte(9), usize::from(self.byte(0) & 15) * 4),
+        let begin = match self.is_6() {
+            true => 40,
+            false => usize::from(self.byte(0) & 15) * 4,
         };
-        (protocol == 6).then_some(begin)
+        (self.protocol() == 6).then_some(begin)
     }
     fn number(&self, at: usize, bytes: usize) -> u64 {
         (at..at + bytes).fold(0, |sum, at| sum << 8 | u64::from(self.byte(at)))
@@ -376,6 +383,9 @@ impl Watch {
             return;
         }
         let header = Header(packet.header);
+        if header.is_icmp() {
+            return;
+        }
         if packet.interface == self.to {
             self.traffic.forward.see(packet, &header, self.warmup);
         }

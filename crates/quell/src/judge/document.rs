@@ -59,17 +59,15 @@ pub(super) fn lines(judged: &Judgement, page: &mut Page) {
     }
 }
 
+fn count(judged: &Judgement, verdict: &str) -> usize {
+    let all = judged.clauses.iter();
+    all.filter(|one| one.verdict == verdict).count()
+}
+
 fn head(judged: &Judgement) -> String {
-    let count = |name: &str| {
-        judged
-            .clauses
-            .iter()
-            .filter(|one| one.verdict == name)
-            .count()
-    };
     let counts = ["FAIL", "open", "pass", "note", "n/a"];
     let counts = counts
-        .map(|name| format!("{} {name}", count(name)))
+        .map(|name| format!("{} {name}", count(judged, name)))
         .join(", ");
     let Judgement {
         name,
@@ -121,6 +119,16 @@ pub(super) fn matrix(record: &Record) -> Block {
         table.row(first.into_iter().chain(cells));
     }
     Block::Table(table)
+}
+
+/// The counts of verdicts as a picture for a README.
+pub(super) fn badge(record: &Record) -> String {
+    let row = |one: &Judgement| plot::Verdicts {
+        name: format!("{} {}", one.name, one.version).trim().to_owned(),
+        counts: ["FAIL", "open", "pass"].map(|name| count(one, name)),
+    };
+    let rows: Vec<_> = record.stacks.iter().map(row).collect();
+    plot::badge("Conformance to L4S and ECN", &rows)
 }
 
 /// The page; `pictures` has those of the runs of a stack for a group of clauses.

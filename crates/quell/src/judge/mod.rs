@@ -26,6 +26,7 @@ use crate::sweep::Shown;
 /// The file with the verdicts.
 pub(crate) const RECORD: &str = "judge.json";
 const PAGE: &str = "judge.html";
+const BADGE: &str = "badge.svg";
 /// Exit codes: a MUST is not met, or nothing could be judged; with `--strict` something is open.
 const NOT_MET: u8 = 3;
 const OPEN: u8 = 4;
@@ -257,6 +258,7 @@ fn finish(
         &out.join(PAGE),
         present::page(&document::page(record, &pictures)).as_bytes(),
     )?;
+    write(&out.join(BADGE), document::badge(record).as_bytes())?;
     if arguments.json {
         page.line(text.trim_end());
     } else {
@@ -266,7 +268,7 @@ fn finish(
         let shown = out.display().to_string();
         let shown = printable(&shown);
         page.line(format_args!(
-            "{PAGE}, {RECORD} and the runs of what is not met are in {shown}"
+            "{PAGE}, {RECORD}, {BADGE} and the runs of what is not met are in {shown}"
         ));
     }
     let suites = record::suites(record, out);

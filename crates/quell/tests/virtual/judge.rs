@@ -85,6 +85,10 @@ fn prague_answers_marks_as_it_claims_and_reports_each_of_them_and_repeats() {
     assert!(!stage.path().join("one/prague").exists());
     let page = fs::read_to_string(stage.path().join("one/judge.html")).unwrap();
     assert!(page.contains("rtt-independent") && page.contains("CE packets reported"));
+    let badge = fs::read_to_string(stage.path().join("one/badge.svg")).unwrap();
+    let passed = all.iter().filter(|(_, verdict, _)| verdict == "pass");
+    let said = format!(">0 FAIL, 0 open, {} pass</text>", passed.count());
+    assert!(badge.contains(&said), "{badge}");
 }
 
 #[test]

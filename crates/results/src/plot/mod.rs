@@ -6,6 +6,7 @@
 
 mod against;
 mod axis;
+mod badge;
 mod description;
 mod drawing;
 mod end_labels;
@@ -30,6 +31,7 @@ mod values;
 mod tests;
 
 pub use against::{Point, against};
+pub use badge::{Verdicts, badge};
 pub use error::Error;
 pub use figure::{Axis, Figure, Level, Mark, Panel, Series, Shade};
 pub(crate) use kinds::join;
