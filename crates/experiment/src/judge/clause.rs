@@ -4,7 +4,7 @@ use std::fmt;
 
 use quell_lab::scenario::{Problems, closest};
 
-use super::stack::Stack;
+use super::stack::{Stack, Variant};
 use crate::experiment::Experiment;
 use crate::ruling::Level;
 use crate::shipped;
@@ -15,6 +15,8 @@ const SHARED: &str = "stack";
 const CLASSIC: &str = "classic-mode";
 /// That of the `limited` variant.
 const LIMITED: &str = "idle";
+/// That of the variant that writes qlog.
+const LOGGED: &str = "identification";
 /// That with several groups of the stack in its bed, `stack` and `stack2` and so on.
 const SEVERAL: (&str, u64) = ("small-windows", 10);
 
@@ -154,8 +156,13 @@ pub(super) fn experiment(
     let unknown = Stack::unknown();
     let groups = if group == SEVERAL.0 { SEVERAL.1 } else { 1 };
     let stack = stack.unwrap_or(&unknown);
-    let is_classic = group == CLASSIC && stack.has_classic();
-    let stack = stack.keys(is_classic, group == LIMITED, groups);
+    let variant = match group {
+        CLASSIC => Variant::Classic,
+        LIMITED => Variant::Limited,
+        LOGGED => Variant::Logged,
+        _ => Variant::Usual,
+    };
+    let stack = stack.keys(variant, groups);
     let files = |name: &str| match name.strip_suffix(".toml") == Some(SHARED) {
         true => Some(format!(
             "seeds = {seeds}\n{}{stack}",

@@ -11,7 +11,7 @@ use crate::experiment::{OpenError, text_of};
 use crate::file::reader::Reader;
 
 /// Keys of a stack file.
-const KEYS: [&str; 15] = [
+const KEYS: [&str; 16] = [
     "schema",
     "name",
     "version",
@@ -27,10 +27,12 @@ const KEYS: [&str; 15] = [
     "monitoring",
     "classic",
     "limited",
+    "qlog",
 ];
 /// Keys of a variant.
 const VARIANT: [&str; 4] = ["server", "client", "control", "app"];
 const SENDS: [(&str, &str); 2] = [("server", "server"), ("client", "client")];
+const QLOG: &str = "must be the variable that names a folder for logs, such as \"QLOGDIR\", or the variant that writes them below $RESULT: { server = [...], client = [...] }";
 const MONITORING: [(&str, bool); 2] = [("off-line", true), ("none", false)];
 
 /// What a stack says of itself.
@@ -85,8 +87,23 @@ pub struct Stack {
     classic: Option<Programs>,
     /// The variant that offers little for ten seconds.
     limited: Option<Programs>,
+    /// The variant that writes qlog below `$RESULT`.
+    logged: Option<Programs>,
     /// It is judged by a claim of ECT(1), which it does not send: links around the queue relabel it.
-    is_relabelled: bool,
+    pub(super) is_relabelled: bool,
+}
+
+/// How a stack runs for a clause, if its file says so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Variant {
+    /// As it is.
+    Usual,
+    /// Without L4S.
+    Classic,
+    /// It offers little for ten seconds.
+    Limited,
+    /// It writes qlog.
+    Logged,
 }
 
 /// How it starts: programs, or flows of quell's with a control or an application that has its own.
@@ -148,6 +165,17 @@ impl Stack {
             Some(self::programs(reader, key, node, table, programs.sends))
         };
         let (classic, limited) = (variant("classic"), variant("limited"));
+        let logged = match table.get("qlog").map(|node| (node, &node.value)) {
+            None => None,
+            Some((_, Tree::Table(_))) => variant("qlog"),
+            Some((_, Tree::Scalar(TomlType::String, name))) if is_variable(name) => {
+                Some(programs.logging_to(name, folder))
+            }
+            Some((node, _)) => {
+                reader.wrong("qlog", node, QLOG);
+                None
+            }
+        };
         let has_monitoring = table
             .get("monitoring")
             .and_then(|node| reader.word("monitoring", node, &MONITORING));
@@ -163,6 +191,7 @@ impl Stack {
             has_monitoring: has_monitoring.unwrap_or(true),
             classic,
             limited,
+            logged,
             is_relabelled: false,
         })
     }
@@ -183,6 +212,7 @@ impl Stack {
             has_monitoring: true,
             classic: None,
             limited: None,
+            logged: None,
             is_relabelled: false,
         }
     }
@@ -234,12 +264,14 @@ impl Stack {
     }
 
     /// What it puts into the files of clauses: the keys of so many groups of one flow, and names for conditions.
-    pub(super) fn keys(&self, is_classic: bool, is_limited: bool, groups: u64) -> String {
-        let programs = match (&self.classic, &self.limited) {
-            (Some(classic), _) if is_classic => classic,
-            (_, Some(limited)) if is_limited => limited,
-            _ => &self.programs,
+    pub(super) fn keys(&self, variant: Variant, groups: u64) -> String {
+        let programs = match variant {
+            Variant::Usual => None,
+            Variant::Classic => self.classic.as_ref(),
+            Variant::Limited => self.limited.as_ref(),
+            Variant::Logged => self.logged.as_ref(),
         };
+        let programs = programs.unwrap_or(&self.programs);
         let mut text = String::from("\n[set]\n");
         let mut set = |key: &str, value: &str| {
             for group in 1..=groups {
@@ -251,10 +283,9 @@ impl Stack {
                 let _ = writeln!(text, "\"group.stack{number}.{key}\" = {value}");
             }
         };
-        let claims = if is_classic {
-            Claims::Classic
-        } else {
-            self.claims
+        let claims = match variant {
+            Variant::Classic if self.has_classic() => Claims::Classic,
+            _ => self.claims,
         };
         if self.has_programs() {
             set("app", &programs.table(&self.folder));
@@ -276,13 +307,14 @@ impl Stack {
         }
         let _ = write!(
             text,
-            "\n[let]\nclaims = \"'{}'\"\nprograms = {}\nown_app = {}\nmonitoring = {}\nhas_classic = {}\nhas_limited = {}\nrelabel = {}\nsends_ect1 = {}\n",
+            "\n[let]\nclaims = \"'{}'\"\nprograms = {}\nown_app = {}\nmonitoring = {}\nhas_classic = {}\nhas_limited = {}\nhas_qlog = {}\nrelabel = {}\nsends_ect1 = {}\n",
             claims.name(),
             self.has_programs(),
             self.programs.app.is_some(),
             self.has_monitoring,
             self.has_classic(),
             self.limited.is_some(),
+            self.logged.is_some(),
             self.is_relabelled,
             claims == Claims::L4s && !self.is_relabelled,
         );
@@ -291,14 +323,23 @@ impl Stack {
 }
 
 impl Programs {
+    /// The same with a folder for logs in this variable of its environment.
+    fn logging_to(&self, variable: &str, folder: &Path) -> Self {
+        let with = |words: &[String]| {
+            let before = ["env".to_owned(), format!("{variable}=$RESULT")];
+            let before = before.into_iter().filter(|_| !words.is_empty());
+            before.chain(placed(words, folder)).collect()
+        };
+        Self {
+            server: with(&self.server),
+            client: with(&self.client),
+            ..self.clone()
+        }
+    }
+
     fn table(&self, folder: &Path) -> String {
         let list = |words: &[String]| {
-            let mut words: Vec<String> = words.to_vec();
-            // A path is one from the file, wherever quell runs.
-            if let Some(first) = words.first_mut().filter(|word| word.contains('/')) {
-                let path = std::path::absolute(folder.join(&first));
-                *first = path.map_or(std::mem::take(first), |path| path.display().to_string());
-            }
+            let words = placed(words, folder);
             let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
             format!("[{}]", words.join(", "))
         };
@@ -310,6 +351,22 @@ impl Programs {
         }
         app + " }"
     }
+}
+
+/// A command line whose program, where it is a path, is one from the file, wherever quell runs.
+fn placed(words: &[String], folder: &Path) -> Vec<String> {
+    let mut words = words.to_vec();
+    if let Some(first) = words.first_mut().filter(|word| word.contains('/')) {
+        let path = std::path::absolute(folder.join(&first));
+        *first = path.map_or(std::mem::take(first), |path| path.display().to_string());
+    }
+    words
+}
+
+/// Whether a text can name a variable of an environment.
+fn is_variable(name: &str) -> bool {
+    let is_word = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+    name.starts_with(|letter: char| !letter.is_ascii_digit()) && name.chars().all(is_word)
 }
 
 /// A text of TOML in which expressions stand in braces: these are doubled.

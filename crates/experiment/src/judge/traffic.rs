@@ -5,6 +5,8 @@
 
 use std::path::Path;
 
+use quell_app::AppConfig;
+use quell_app::kinds::program::Sends;
 use quell_lab::results::read::captured::{Captured, Fate, packets};
 use quell_lab::results::read::{self, LONGEST};
 use quell_lab::{RunError, Scenario};
@@ -13,8 +15,12 @@ use quell_units::Time;
 use serde::Serialize;
 use serde_json::{Value as Json, json};
 
+use super::echo::Echo;
+
 /// The group that is judged.
 pub(super) const GROUP: &str = "stack";
+/// The folder of a run with what its programs wrote.
+pub(super) const PROGRAMS: &str = "programs";
 /// Packets that come within this time of the first one are a train: the burst that RFC 9331 section 4.3 tolerates.
 const TRAIN: Time = Time::from_micros(250);
 /// Bytes of an IP packet from which on it carries data rather than feedback.
@@ -135,13 +141,22 @@ impl Header<'_> {
             false => self.byte(1),
         }
     }
-    /// Where TCP begins, if it is TCP.
-    fn tcp(&self) -> Option<usize> {
-        let (protocol, begin) = match self.is_6() {
+    /// The protocol, and where it begins.
+    fn transport(&self) -> (u8, usize) {
+        match self.is_6() {
             true => (self.byte(6), 40),
             false => (self.byte(9), usize::from(self.byte(0) & 15) * 4),
-        };
+        }
+    }
+    /// Where TCP begins, if it is TCP.
+    fn tcp(&self) -> Option<usize> {
+        let (protocol, begin) = self.transport();
         (protocol == 6).then_some(begin)
+    }
+    /// Whether a datagram begins with a long header of QUIC, if it is one.
+    fn has_long(&self) -> Option<bool> {
+        let (protocol, begin) = self.transport();
+        (protocol == 17).then_some(self.byte(begin + 8) & 128 != 0)
     }
     fn number(&self, at: usize, bytes: usize) -> u64 {
         (at..at + bytes).fold(0, |sum, at| sum << 8 | u64::from(self.byte(at)))
@@ -346,6 +361,10 @@ pub(super) struct Watch {
     arrives: String,
     from: String,
     warmup: Time,
+    /// What programs logged.
+    echo: Option<Echo>,
+    /// The last link gives ECT(1) back the code with which it was sent.
+    is_relabelled: bool,
 }
 
 impl Watch {
@@ -368,6 +387,23 @@ impl Watch {
             arrives: interface(path.exit(way), way),
             from: interface(path.entry(back), back),
             warmup: scenario.run.warmup,
+            echo: None,
+            is_relabelled: false,
+        }
+    }
+
+    /// Reads the logs of the programs of a run in `folder`.
+    pub(super) fn with_logs(self, scenario: &Scenario, folder: &Path, is_relabelled: bool) -> Self {
+        let folder = folder.join(PROGRAMS).join(GROUP);
+        let group = scenario.groups.iter().find(|group| group.name == GROUP);
+        let echo = group.and_then(|group| match group.app.config() {
+            AppConfig::Program(program) => Echo::read(&folder, program.sends == Sends::Server),
+            _ => None,
+        });
+        Self {
+            echo,
+            is_relabelled,
+            ..self
         }
     }
 
@@ -381,9 +417,24 @@ impl Watch {
         }
         if packet.interface == self.arrives {
             self.traffic.feedback.sent(packet, &header);
+            self.deliver(packet, &header);
         } else if packet.interface == self.from {
             self.traffic.reverse.see(packet, &header, self.warmup);
             self.traffic.feedback.received(&header);
+        }
+    }
+
+    /// Shows the logs what reaches the receiver.
+    fn deliver(&mut self, packet: &Captured<'_>, header: &Header<'_>) {
+        let (Some(echo), Some(is_long)) = (&mut self.echo, header.has_long()) else {
+            return;
+        };
+        let code = match header.tos() & 3 {
+            1 if self.is_relabelled => 2,
+            code => code,
+        };
+        if packet.fate == Fate::Delivered {
+            echo.see(packet.arrival + packet.sojourn, code, is_long);
         }
     }
 
@@ -392,16 +443,26 @@ impl Watch {
         for way in [&mut self.traffic.forward, &mut self.traffic.reverse] {
             way.finish(end);
         }
-        json!(self.traffic)
+        let mut said = json!(self.traffic);
+        if let Some(echo) = &self.echo {
+            let ways = [&self.traffic.forward, &self.traffic.reverse];
+            let first = ways.into_iter().filter_map(|way| way.first_s);
+            said["qlog"] = echo.figures(first.fold(f64::INFINITY, f64::min));
+        }
+        said
     }
 }
 
-/// The summary of a run in `folder`, with what its packets say as `traffic`.
-pub(super) fn figures(scenario: &Scenario, folder: &Path) -> Result<String, RunError> {
+/// The summary of a run in `folder`, with what its packets say, and logs of its programs, as `traffic`.
+pub(super) fn figures(
+    scenario: &Scenario,
+    folder: &Path,
+    is_relabelled: bool,
+) -> Result<String, RunError> {
     let failed = |error: &dyn ToString| RunError::Failed(error.to_string());
     let text = read::text(&folder.join("summary.json"), LONGEST).map_err(|error| failed(&error))?;
     let mut summary: Json = serde_json::from_str(&text).map_err(|error| failed(&error))?;
-    let mut watch = Watch::new(scenario);
+    let mut watch = Watch::new(scenario).with_logs(scenario, folder, is_relabelled);
     let file = folder.join("packets.pcapng");
     packets(&file, |packet| watch.see(&packet)).map_err(|error| failed(&error))?;
     summary["traffic"] = watch.finish(scenario.run.duration);

@@ -149,7 +149,7 @@ impl Trial {
                 ..Options::new(self.world, stop)
             };
             self::run(&scenario, options, &mut |_| {})?;
-            traffic::figures(&scenario, folder)
+            traffic::figures(&scenario, folder, self.stack.is_relabelled)
         };
         // A guest that got no processor for a minute is another one's fault.
         let again = |error| match error {
@@ -212,7 +212,7 @@ impl Trial {
         });
         let said = || {
             let runs = self.runs();
-            let programs = folder.join(self.folder(*runs.first()?)).join("programs");
+            let programs = folder.join(self.folder(*runs.first()?)).join(traffic::PROGRAMS);
             let mut ends = ["client.err", "server.err", "client.out", "server.out"].into_iter();
             ends.find_map(|end| {
                 let file = programs.join(format!("{}-{end}", traffic::GROUP));
