@@ -4,20 +4,14 @@ use std::fmt;
 
 use quell_lab::scenario::{Problems, closest};
 
-use super::stack::{Stack, Variant};
+use super::stack::Stack;
 use crate::experiment::Experiment;
 use crate::ruling::Level;
 use crate::shipped;
 
 /// Name of the file with what all clauses share; each begins with `like = "stack"`.
 const SHARED: &str = "stack";
-/// The group that is judged with the `classic` variant of a stack.
-const CLASSIC: &str = "classic-mode";
-/// That of the `limited` variant.
-const LIMITED: &str = "idle";
-/// That of the variant that writes qlog.
-const LOGGED: &str = "identification";
-/// That with several groups of the stack in its bed, `stack` and `stack2` and so on.
+/// The group with several groups of the stack in its bed, `stack` and `stack2` and so on.
 const SEVERAL: (&str, u64) = ("small-windows", 10);
 
 /// What a standard asks for.
@@ -156,13 +150,7 @@ pub(super) fn experiment(
     let unknown = Stack::unknown();
     let groups = if group == SEVERAL.0 { SEVERAL.1 } else { 1 };
     let stack = stack.unwrap_or(&unknown);
-    let variant = match group {
-        CLASSIC => Variant::Classic,
-        LIMITED => Variant::Limited,
-        LOGGED => Variant::Logged,
-        _ => Variant::Usual,
-    };
-    let stack = stack.keys(variant, groups);
+    let stack = stack.keys(group, groups);
     let files = |name: &str| match name.strip_suffix(".toml") == Some(SHARED) {
         true => Some(format!(
             "seeds = {seeds}\n{}{stack}",

@@ -9,7 +9,8 @@ use std::path::Path;
 use quell_units::Time;
 use serde_json::{Value as Json, json};
 
-use super::qlog::{Counts, Log, Report, logs};
+use super::qlog::{Counts, Log, Report, logs, total};
+use super::stack::Stack;
 
 /// Seconds before the last counts from which on a packet need not be among them: the way to the receiver, the delay of acknowledgements, and
 /// what the clocks of a log and of the link are apart: some 50 ms, because a first packet waits until its host knows the way.
@@ -21,19 +22,22 @@ const MOST_LONG: usize = 16;
 #[derive(Debug)]
 pub(super) struct Echo {
     logs: Vec<Log>,
-    sender_is_server: bool,
+    is_sent_by_server: bool,
+    /// The last link gives ECT(1) back the code with which it was sent.
+    is_relabelled: bool,
     /// When a datagram left for the receiver, and with which code: 1-RTT packets, and those with a long header.
     short: Vec<(Time, u8)>,
     long: Vec<u8>,
 }
 
 impl Echo {
-    /// What was logged in `folder`, if anything was.
-    pub(super) fn read(folder: &Path, sender_is_server: bool) -> Option<Self> {
+    /// What the programs of a stack logged in `folder`, if they did.
+    pub(super) fn read(folder: &Path, stack: &Stack) -> Option<Self> {
         let logs = logs(folder);
         (!logs.is_empty()).then_some(Self {
             logs,
-            sender_is_server,
+            is_sent_by_server: stack.is_sent_by_server(),
+            is_relabelled: stack.is_relabelled,
             short: Vec::new(),
             long: Vec::new(),
         })
@@ -41,6 +45,11 @@ impl Echo {
 
     /// A datagram of the sender with ECT or CE was delivered.
     pub(super) fn see(&mut self, left: Time, code: u8, is_long: bool) {
+        let code = if self.is_relabelled && code == 1 {
+            2
+        } else {
+            code
+        };
         match (code, is_long) {
             (0, _) => {}
             (_, true) => self.long.push(code),
@@ -51,12 +60,9 @@ impl Echo {
     /// The counts that the receiver sent, or else those that its sender got: one for each connection.
     fn reports(&self) -> Vec<Report> {
         let of = |is_sender: bool| {
-            let own = move |log: &&Log| {
-                log.is_server
-                    .is_some_and(|is_server| (is_server == self.sender_is_server) == is_sender)
-            };
-            let own = self.logs.iter().filter(own);
-            let own = own.map(move |log| if is_sender { log.received } else { log.sent });
+            let is_server = Some(is_sender == self.is_sent_by_server);
+            let own = self.logs.iter().filter(|log| log.is_server == is_server);
+            let own = own.map(|log| if is_sender { log.received } else { log.sent });
             own.filter(|report| report.acks > 0).collect::<Vec<_>>()
         };
         let sent = of(false);
@@ -75,14 +81,14 @@ impl Echo {
         json!({
             "connections": reports.len(),
             "acks": acks,
-            "ect0": counts.ect0,
-            "ect1": counts.ect1,
-            "ce": counts.ce,
-            "arrived_ect0": arrived.ect0,
-            "arrived_ect1": arrived.ect1,
-            "arrived_ce": arrived.ce,
+            "ect1": counts[0],
+            "ect0": counts[1],
+            "ce": counts[2],
+            "arrived_ect1": arrived[0],
+            "arrived_ect0": arrived[1],
+            "arrived_ce": arrived[2],
             "off": off,
-            "missing": (settled.count() as u64).saturating_sub(counts.total()),
+            "missing": (settled.count() as u64).saturating_sub(total(counts)),
             "ecn_failed_s": failed.reduce(f64::min).map(|at| first_s + at),
         })
     }
@@ -91,20 +97,14 @@ impl Echo {
     /// for which this is least.
     fn beside(&self, counted: Counts) -> (Counts, u64) {
         let all = (0..=self.long.len().min(MOST_LONG)).map(|behind| {
-            let wanted = counted.total().saturating_sub(behind as u64) as usize;
+            let wanted = total(counted).saturating_sub(behind as u64) as usize;
             let short = self.short.iter().map(|(_, code)| code).take(wanted);
             let mut arrived = Counts::default();
             for code in short.chain(self.long.iter().take(behind)) {
-                *match code {
-                    1 => &mut arrived.ect1,
-                    2 => &mut arrived.ect0,
-                    _ => &mut arrived.ce,
-                } += 1;
+                arrived[usize::from(*code) - 1] += 1;
             }
-            let off = arrived.ect0.abs_diff(counted.ect0)
-                + arrived.ect1.abs_diff(counted.ect1)
-                + arrived.ce.abs_diff(counted.ce);
-            (arrived, off)
+            let off = [0, 1, 2].map(|code| u64::abs_diff(arrived[code], counted[code]));
+            (arrived, total(off))
         });
         all.min_by_key(|(_, off)| *off).unwrap_or_default()
     }

@@ -13,7 +13,7 @@ use quell_lab::results::read;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Value as Json, json};
 
-/// Files of a run, bytes of a file and of a line that are read.
+/// Files of a run, bytes of a file and bytes of a line that are read.
 const MOST_FILES: usize = 64;
 const LONGEST: u64 = 256 << 20;
 const LONGEST_LINE: u64 = 1 << 20;
@@ -22,21 +22,14 @@ const CONTAINED: &str = "qlog";
 const SEQUENCE: &str = "sqlog";
 /// What begins a record of a text sequence.
 const RECORD: u8 = 0x1e;
-/// Seconds between two samples that are kept.
-const INTERVAL: f64 = 0.01;
 
-/// ECN counts of the space of 1-RTT packets, as an acknowledgement has them.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Counts {
-    pub(super) ect0: u64,
-    pub(super) ect1: u64,
-    pub(super) ce: u64,
-}
+/// ECN counts of the space of 1-RTT packets, as an acknowledgement has them, each at the place of its code point less one.
+pub(super) type Counts = [u64; 3];
+const CODES: [&str; 3] = ["ect1", "ect0", "ce"];
 
-impl Counts {
-    pub(super) fn total(self) -> u64 {
-        self.ect0 + self.ect1 + self.ce
-    }
+/// Packets that are counted.
+pub(super) fn total(counts: Counts) -> u64 {
+    counts.into_iter().fold(0, u64::saturating_add)
 }
 
 /// The largest counts in one direction: when they came, in seconds since the log's first packet, and in how many acknowledgements.
@@ -47,16 +40,6 @@ pub(super) struct Report {
     pub(super) acks: u64,
 }
 
-/// What a sender said of itself: at, in seconds since the log's first packet.
-#[derive(Debug, Default, Clone, Copy, PartialEq)]
-pub(super) struct Sample {
-    pub(super) at: f64,
-    /// Bytes.
-    pub(super) cwnd: Option<f64>,
-    pub(super) in_flight: Option<f64>,
-    pub(super) smoothed_rtt_ms: Option<f64>,
-}
-
 /// A log of one end of a connection.
 #[derive(Debug, Default)]
 pub(super) struct Log {
@@ -65,7 +48,6 @@ pub(super) struct Log {
     /// In packets that it sent, and in those that it received.
     pub(super) sent: Report,
     pub(super) received: Report,
-    pub(super) samples: Vec<Sample>,
     /// When its validation of ECN failed.
     pub(super) ecn_failed: Option<f64>,
     /// Times count microseconds, or from event to event.
@@ -73,7 +55,6 @@ pub(super) struct Log {
     is_delta: bool,
     now: f64,
     first: Option<f64>,
-    last: Sample,
 }
 
 /// The logs in a folder and those below it, by name.
@@ -111,11 +92,15 @@ impl Log {
     fn take(&mut self, file: &mut impl BufRead, is_sequence: bool) -> io::Result<()> {
         if !is_sequence && file.fill_buf()?.first() != Some(&RECORD) {
             let mut document = serde_json::Deserializer::from_reader(file);
-            let outside = Walk { log: self, in_events: false };
-            return Ok(outside.deserialize(&mut document)?);
+            return Ok(Walk(self, false).deserialize(&mut document)?);
         }
         let mut line = Vec::new();
-        while file.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line)? > 0 {
+        loop {
+            line.clear();
+            let mut rest = file.by_ref().take(LONGEST_LINE);
+            if rest.read_until(b'\n', &mut line)? == 0 {
+                return Ok(());
+            }
             let text = line.strip_prefix(&[RECORD]).unwrap_or(&line);
             if let Ok(record) = serde_json::from_slice::<Json>(text) {
                 match record.get("trace") {
@@ -123,9 +108,7 @@ impl Log {
                     None => self.see(&record),
                 }
             }
-            line.clear();
         }
-        Ok(())
     }
 
     /// What holds for all events of a trace.
@@ -150,24 +133,20 @@ impl Log {
                 fields.get(2).and_then(Json::as_str),
                 fields.last(),
             ),
-            _ => (
-                number(&event["time"]),
-                event["name"].as_str(),
-                event.get("data"),
-            ),
+            _ => {
+                let time = number(&event["time"]);
+                (time, event["name"].as_str(), event.get("data"))
+            }
         };
         let (Some(time), Some(name), Some(data)) = (time, name, data) else {
             return;
         };
         let seconds = time / if self.is_micro { 1e6 } else { 1e3 };
-        self.now = if self.is_delta { self.now + seconds } else { seconds };
+        self.now = seconds + if self.is_delta { self.now } else { 0.0 };
         let name = name.rsplit(':').next().unwrap_or(name);
         match name {
             "packet_sent" | "packet_received" => self.see_packet(name == "packet_sent", data),
-            "metrics_updated" | "recovery_metrics_updated" => self.see_metrics(data),
-            "ecn_state_updated" if data["new"] == "failed" => {
-                self.ecn_failed = Some(self.at());
-            }
+            "ecn_state_updated" if data["new"] == "failed" => self.ecn_failed = Some(self.at()),
             _ => {}
         }
     }
@@ -185,36 +164,22 @@ impl Log {
         if !kinds.all(|kind| kind.eq_ignore_ascii_case("1rtt")) {
             return;
         }
-        let report = if is_sent { &mut self.sent } else { &mut self.received };
+        let report = if is_sent {
+            &mut self.sent
+        } else {
+            &mut self.received
+        };
         for frame in data["frames"].as_array().into_iter().flatten() {
-            let found = ["ect0", "ect1", "ce"].map(|code| number(&frame[code]));
+            let found = CODES.map(|code| number(&frame[code]));
             if frame["frame_type"] != "ack" || found == [None; 3] {
                 continue;
             }
-            let [ect0, ect1, ce] = found.map(|count| count.unwrap_or(0.0) as u64);
-            let counts = Counts { ect0, ect1, ce };
+            let counts = found.map(|count| count.unwrap_or(0.0) as u64);
             report.acks += 1;
             // Acknowledgements may overtake each other; their counts do not fall.
-            if counts.total() >= report.counts.total() {
+            if total(counts) >= total(report.counts) {
                 (report.at, report.counts) = (at, counts);
             }
-        }
-    }
-
-    fn see_metrics(&mut self, data: &Json) {
-        let at = self.at();
-        let of = |names: [&str; 2]| names.iter().find_map(|name| number(&data[*name]));
-        // Only what has changed is said.
-        let last = &mut self.last;
-        last.at = at;
-        last.cwnd = of(["congestion_window", "cwnd"]).or(last.cwnd);
-        last.in_flight = of(["bytes_in_flight", "in_flight"]).or(last.in_flight);
-        let unit = if self.is_micro { 1e-3 } else { 1.0 };
-        let rtt = of(["smoothed_rtt", "srtt"]).map(|rtt| rtt * unit);
-        last.smoothed_rtt_ms = rtt.or(last.smoothed_rtt_ms);
-        let before = self.samples.last().map_or(f64::MIN, |sample| sample.at);
-        if at >= before + INTERVAL {
-            self.samples.push(self.last);
         }
     }
 }
@@ -222,14 +187,12 @@ impl Log {
 /// A number, which old drafts also write as a text.
 fn number(of: &Json) -> Option<f64> {
     let text = || of.as_str()?.parse().ok();
-    of.as_f64().or_else(text).filter(|number: &f64| number.is_finite())
+    let number: Option<f64> = of.as_f64().or_else(text);
+    number.filter(|number| number.is_finite())
 }
 
-/// A walk through a contained log; an event is forgotten once it is seen.
-struct Walk<'l> {
-    log: &'l mut Log,
-    in_events: bool,
-}
+/// A walk through a contained log, or its events; each is forgotten once it is seen.
+struct Walk<'l>(&'l mut Log, bool);
 
 impl<'de> DeserializeSeed<'de> for Walk<'_> {
     type Value = ();
@@ -244,13 +207,10 @@ impl<'de> Visitor<'de> for Walk<'_> {
         f.write_str("traces or events")
     }
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let Self { log, .. } = self;
+        let Self(log, _) = self;
         while let Some(key) = map.next_key::<String>()? {
             match key.as_str() {
-                "traces" | "events" => {
-                    let in_events = key == "events";
-                    map.next_value_seed(Walk { log, in_events })?;
-                }
+                "traces" | "events" => map.next_value_seed(Walk(log, key == "events"))?,
                 "vantage_point" | "common_fields" | "configuration" => {
                     let value: Json = map.next_value()?;
                     log.see_trace(&json!({ key: value }));
@@ -261,18 +221,14 @@ impl<'de> Visitor<'de> for Walk<'_> {
         Ok(())
     }
     fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<(), A::Error> {
-        let Self { log, in_events } = self;
-        if in_events {
-            while let Some(event) = elements.next_element::<Json>()? {
-                log.see(&event);
-            }
+        let Self(log, is_events) = self;
+        if !is_events {
+            while elements.next_element_seed(Walk(log, false))?.is_some() {}
             return Ok(());
         }
-        loop {
-            let inner = Walk { log, in_events };
-            if elements.next_element_seed(inner)?.is_none() {
-                return Ok(());
-            }
+        while let Some(event) = elements.next_element::<Json>()? {
+            log.see(&event);
         }
+        Ok(())
     }
 }

@@ -35,6 +35,11 @@ const SENDS: [(&str, &str); 2] = [("server", "server"), ("client", "client")];
 const QLOG: &str = "must be the variable that names a folder for logs, such as \"QLOGDIR\", or the variant that writes them below $RESULT: { server = [...], client = [...] }";
 const MONITORING: [(&str, bool); 2] = [("off-line", true), ("none", false)];
 
+/// The group of clauses that is judged with the `classic` variant, that of `limited`, and that of the variant that writes qlog.
+const CLASSIC: &str = "classic-mode";
+const LIMITED: &str = "idle";
+const LOGGED: &str = "identification";
+
 /// What a stack says of itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Claims {
@@ -91,19 +96,6 @@ pub struct Stack {
     logged: Option<Programs>,
     /// It is judged by a claim of ECT(1), which it does not send: links around the queue relabel it.
     pub(super) is_relabelled: bool,
-}
-
-/// How a stack runs for a clause, if its file says so.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Variant {
-    /// As it is.
-    Usual,
-    /// Without L4S.
-    Classic,
-    /// It offers little for ten seconds.
-    Limited,
-    /// It writes qlog.
-    Logged,
 }
 
 /// How it starts: programs, or flows of quell's with a control or an application that has its own.
@@ -249,6 +241,11 @@ impl Stack {
         control.is_none() && app.is_none() || !client.is_empty()
     }
 
+    /// Whether its server sends the data.
+    pub(super) fn is_sent_by_server(&self) -> bool {
+        self.programs.sends == SENDS[0].0
+    }
+
     /// Whether its file says how it starts without L4S.
     pub fn has_classic(&self) -> bool {
         self.classic.is_some()
@@ -263,15 +260,15 @@ impl Stack {
         self
     }
 
-    /// What it puts into the files of clauses: the keys of so many groups of one flow, and names for conditions.
-    pub(super) fn keys(&self, variant: Variant, groups: u64) -> String {
-        let programs = match variant {
-            Variant::Usual => None,
-            Variant::Classic => self.classic.as_ref(),
-            Variant::Limited => self.limited.as_ref(),
-            Variant::Logged => self.logged.as_ref(),
+    /// What it puts into a file of clauses: the keys of so many groups of one flow, and names for conditions.
+    pub(super) fn keys(&self, clauses: &str, groups: u64) -> String {
+        let variant = match clauses {
+            CLASSIC => &self.classic,
+            LIMITED => &self.limited,
+            LOGGED => &self.logged,
+            _ => &None,
         };
-        let programs = programs.unwrap_or(&self.programs);
+        let programs = variant.as_ref().unwrap_or(&self.programs);
         let mut text = String::from("\n[set]\n");
         let mut set = |key: &str, value: &str| {
             for group in 1..=groups {
@@ -283,8 +280,8 @@ impl Stack {
                 let _ = writeln!(text, "\"group.stack{number}.{key}\" = {value}");
             }
         };
-        let claims = match variant {
-            Variant::Classic if self.has_classic() => Claims::Classic,
+        let claims = match clauses {
+            CLASSIC if self.has_classic() => Claims::Classic,
             _ => self.claims,
         };
         if self.has_programs() {

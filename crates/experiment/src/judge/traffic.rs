@@ -5,8 +5,6 @@
 
 use std::path::Path;
 
-use quell_app::AppConfig;
-use quell_app::kinds::program::Sends;
 use quell_lab::results::read::captured::{Captured, Fate, packets};
 use quell_lab::results::read::{self, LONGEST};
 use quell_lab::{RunError, Scenario};
@@ -363,8 +361,6 @@ pub(super) struct Watch {
     warmup: Time,
     /// What programs logged.
     echo: Option<Echo>,
-    /// The last link gives ECT(1) back the code with which it was sent.
-    is_relabelled: bool,
 }
 
 impl Watch {
@@ -388,22 +384,6 @@ impl Watch {
             from: interface(path.entry(back), back),
             warmup: scenario.run.warmup,
             echo: None,
-            is_relabelled: false,
-        }
-    }
-
-    /// Reads the logs of the programs of a run in `folder`.
-    pub(super) fn with_logs(self, scenario: &Scenario, folder: &Path, is_relabelled: bool) -> Self {
-        let folder = folder.join(PROGRAMS).join(GROUP);
-        let group = scenario.groups.iter().find(|group| group.name == GROUP);
-        let echo = group.and_then(|group| match group.app.config() {
-            AppConfig::Program(program) => Echo::read(&folder, program.sends == Sends::Server),
-            _ => None,
-        });
-        Self {
-            echo,
-            is_relabelled,
-            ..self
         }
     }
 
@@ -417,24 +397,15 @@ impl Watch {
         }
         if packet.interface == self.arrives {
             self.traffic.feedback.sent(packet, &header);
-            self.deliver(packet, &header);
+            if let (Some(echo), Some(is_long)) = (&mut self.echo, header.has_long())
+                && packet.fate == Fate::Delivered
+            {
+                let left = packet.arrival + packet.sojourn;
+                echo.see(left, header.tos() & 3, is_long);
+            }
         } else if packet.interface == self.from {
             self.traffic.reverse.see(packet, &header, self.warmup);
             self.traffic.feedback.received(&header);
-        }
-    }
-
-    /// Shows the logs what reaches the receiver.
-    fn deliver(&mut self, packet: &Captured<'_>, header: &Header<'_>) {
-        let (Some(echo), Some(is_long)) = (&mut self.echo, header.has_long()) else {
-            return;
-        };
-        let code = match header.tos() & 3 {
-            1 if self.is_relabelled => 2,
-            code => code,
-        };
-        if packet.fate == Fate::Delivered {
-            echo.see(packet.arrival + packet.sojourn, code, is_long);
         }
     }
 
@@ -453,16 +424,17 @@ impl Watch {
     }
 }
 
-/// The summary of a run in `folder`, with what its packets say, and logs of its programs, as `traffic`.
+/// The summary of a run in `folder`, with what its packets say, and these logs of it, as `traffic`.
 pub(super) fn figures(
     scenario: &Scenario,
     folder: &Path,
-    is_relabelled: bool,
+    echo: Option<Echo>,
 ) -> Result<String, RunError> {
     let failed = |error: &dyn ToString| RunError::Failed(error.to_string());
     let text = read::text(&folder.join("summary.json"), LONGEST).map_err(|error| failed(&error))?;
     let mut summary: Json = serde_json::from_str(&text).map_err(|error| failed(&error))?;
-    let mut watch = Watch::new(scenario).with_logs(scenario, folder, is_relabelled);
+    let mut watch = Watch::new(scenario);
+    watch.echo = echo;
     let file = folder.join("packets.pcapng");
     packets(&file, |packet| watch.see(&packet)).map_err(|error| failed(&error))?;
     summary["traffic"] = watch.finish(scenario.run.duration);

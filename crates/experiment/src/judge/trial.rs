@@ -10,6 +10,7 @@ use quell_lab::{GuestOptions, LiveOptions, Options, RunError, Scenario, World, r
 use serde_json::Value as Json;
 
 use super::clause::{self, Clause, Wanted};
+use super::echo::Echo;
 use super::stack::Stack;
 use super::traffic;
 use crate::cell::Cell;
@@ -149,7 +150,8 @@ impl Trial {
                 ..Options::new(self.world, stop)
             };
             self::run(&scenario, options, &mut |_| {})?;
-            traffic::figures(&scenario, folder, self.stack.is_relabelled)
+            let logs = folder.join(traffic::PROGRAMS).join(traffic::GROUP);
+            traffic::figures(&scenario, folder, Echo::read(&logs, &self.stack))
         };
         // A guest that got no processor for a minute is another one's fault.
         let again = |error| match error {
@@ -212,7 +214,9 @@ impl Trial {
         });
         let said = || {
             let runs = self.runs();
-            let programs = folder.join(self.folder(*runs.first()?)).join(traffic::PROGRAMS);
+            let programs = folder
+                .join(self.folder(*runs.first()?))
+                .join(traffic::PROGRAMS);
             let mut ends = ["client.err", "server.err", "client.out", "server.out"].into_iter();
             ends.find_map(|end| {
                 let file = programs.join(format!("{}-{end}", traffic::GROUP));

@@ -29,10 +29,8 @@ fn judge(stage: &Stage, arguments: &[&str]) -> (i32, String, String) {
     (status.code().unwrap(), text(stdout), text(stderr))
 }
 
-/// Each clause of a stack, its verdict, and what decides it.
-type Verdicts = Vec<(String, String, String)>;
-
-fn verdicts(json: &str, stack: &str) -> Verdicts {
+/// Verdict, and what decides it, of each clause of a stack.
+fn verdicts(json: &str, stack: &str) -> Vec<(String, String, String)> {
     let record: Value = serde_json::from_str(json).unwrap();
     let stacks = record["stacks"].as_array().unwrap();
     let own = stacks.iter().find(|one| one["name"] == stack).unwrap();
@@ -151,17 +149,15 @@ fn toy(claims: &str, server: &str, both: &str, limited: bool) -> String {
     format!("claims = \"{claims}\"\nsends = \"server\"\n{usual}\n{variant}")
 }
 
-/// Judges these stacks, and asserts that each fails the clauses named beside it, and no other; the verdicts on each, if this host can.
-fn each_fails_its_clause(
-    test: &str,
-    stacks: &[(&str, String, &[&str])],
-    clauses: &str,
-) -> Option<Vec<Verdicts>> {
+/// Judges these stacks, and asserts that each fails the clauses named beside it, and no other; `judge.json`, empty if this host cannot.
+fn each_fails_its_clause(test: &str, stacks: &[(&str, String, &[&str])], clauses: &str) -> String {
     let files: Vec<(&str, &str)> = stacks.iter().map(|one| (one.0, one.1.as_str())).collect();
-    let stage = stage(test, &files)?;
+    let Some(stage) = stage(test, &files) else {
+        return String::new();
+    };
     if !Path::new("/usr/bin/python3").exists() {
         quell_testing::not_run(test, "python3 is missing");
-        return None;
+        return String::new();
     }
     fs::write(stage.path().join("toy.py"), include_str!("judge/toy.py")).unwrap();
     let files: Vec<String> = files.iter().map(|one| format!("{}.toml", one.0)).collect();
@@ -170,14 +166,13 @@ fn each_fails_its_clause(
     let arguments: Vec<&str> = files.chain(only).collect();
     let (code, json, errors) = judge(&stage, &arguments);
     assert!(code == 0 || code == 3, "{json}{errors}");
-    let judged = stacks.iter().map(|(name, _, expected)| {
+    for (name, _, expected) in stacks {
         let all = verdicts(&json, name);
         let failed = all.iter().filter(|(_, verdict, _)| verdict == "FAIL");
         let failed: Vec<&str> = failed.map(|(id, ..)| id.as_str()).collect();
         assert_eq!(failed, *expected, "{name}: {all:?}");
-        all
-    });
-    Some(judged.collect())
+    }
+    json
 }
 
 /// A transport of the tests, whose defects are known: each is found by its clause, and by no other.
@@ -196,19 +191,24 @@ fn a_defect_is_found_by_its_clause_and_by_no_other() {
 /// What is echoed is encrypted, so a log of it decides: with one, the wrong counts are found, and right ones pass; without, nobody can say.
 #[test]
 fn wrong_counts_are_found_in_the_log_of_their_receiver() {
-    let of = |defect: &str| toy("l4s", "", defect, false) + "qlog = \"QLOGDIR\"\n";
+    let bad = "--defect half-counts";
+    let logged = |defect: &str| toy("l4s", "", defect, false) + "qlog = \"QLOGDIR\"\n";
     let stacks: [(&str, String, &[&str]); 3] = [
-        ("base", of(""), &[]),
-        ("half-counts", of("--defect half-counts"), &["fb-quic-count"]),
-        ("no-log", toy("l4s", "", "--defect half-counts", false), &[]),
+        ("base", logged(""), &[]),
+        ("half-counts", logged(bad), &["fb-quic-count"]),
+        ("no-log", toy("l4s", "", bad, false), &[]),
     ];
     let test = "virtual judge of echoed counts";
-    let clauses = "identification";
-    let Some(all) = each_fails_its_clause(test, &stacks, clauses) else {
-        return;
-    };
-    let found = all.iter().map(|stack| verdict(stack, "fb-quic-count"));
-    assert_eq!(found.collect::<Vec<_>>(), ["pass", "FAIL", "open"], "{all:?}");
+    let json = each_fails_its_clause(test, &stacks, "identification");
+    let expected = [
+        ("base", "pass"),
+        ("half-counts", "FAIL"),
+        ("no-log", "open"),
+    ];
+    for (stack, expected) in expected.into_iter().filter(|_| !json.is_empty()) {
+        let all = verdicts(&json, stack);
+        assert_eq!(verdict(&all, "fb-quic-count"), expected, "{all:?}");
+    }
 }
 
 #[test]
