@@ -33,6 +33,8 @@ const KEYS: [&str; 16] = [
 const VARIANT: [&str; 4] = ["server", "client", "control", "app"];
 const SENDS: [(&str, &str); 2] = [("server", "server"), ("client", "client")];
 const QLOG: &str = "must be the variable that names a folder for logs, such as \"QLOGDIR\", or the variant that writes them below $RESULT: { server = [...], client = [...] }";
+/// What no variable has in its name, but commands do.
+const NO_NAME: [char; 4] = ['$', '=', '/', ' '];
 const MONITORING: [(&str, bool); 2] = [("off-line", true), ("none", false)];
 
 /// The group of clauses that is judged with the `classic` variant, that of `limited`, and that of the variant that writes qlog.
@@ -160,7 +162,7 @@ impl Stack {
         let logged = match table.get("qlog").map(|node| (node, &node.value)) {
             None => None,
             Some((_, Tree::Table(_))) => variant("qlog"),
-            Some((_, Tree::Scalar(TomlType::String, name))) if is_variable(name) => {
+            Some((_, Tree::Scalar(TomlType::String, name))) if !name.contains(NO_NAME) => {
                 Some(programs.logging_to(name, folder))
             }
             Some((node, _)) => {
@@ -358,12 +360,6 @@ fn placed(words: &[String], folder: &Path) -> Vec<String> {
         *first = path.map_or(std::mem::take(first), |path| path.display().to_string());
     }
     words
-}
-
-/// Whether a text can name a variable of an environment.
-fn is_variable(name: &str) -> bool {
-    let is_word = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
-    name.starts_with(|letter: char| !letter.is_ascii_digit()) && name.chars().all(is_word)
 }
 
 /// A text of TOML in which expressions stand in braces: these are doubled.

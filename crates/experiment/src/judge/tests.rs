@@ -516,8 +516,7 @@ fn logs_of_each_form_say_the_same() {
 /// A thousand packets a second, each tenth marked, the first one behind a long header: what a receiver may echo of them, and what not.
 #[test]
 fn echoed_counts_are_those_of_what_arrived() {
-    let stack = read("schema = 1\nname = \"a\"\nclient = [\"true\"]\nsends = \"server\"\n");
-    let stack = stack.unwrap();
+    let stack = read("schema = 1\nname = \"a\"\nclient = [\"true\"]\n").unwrap();
     let figures = |[ect0, ect1, ce]: [u64; 3], logs: usize| {
         let folder = tempfile::tempdir().unwrap();
         let event = |time: u64, frame: &str| {
