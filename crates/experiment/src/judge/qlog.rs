@@ -5,11 +5,10 @@
 //! the cut counts. Files are read event by event; other events, fields and files are passed over.
 
 use std::fmt;
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 
-use quell_lab::results::read;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Value as Json, json};
 
@@ -64,11 +63,12 @@ pub(super) fn logs(folder: &Path) -> Vec<Log> {
     files.sort();
     let logs = files.iter().take(MOST_FILES).filter_map(|path| {
         let is_sequence = path.extension().is_some_and(|end| end == SEQUENCE);
-        Some(Log::read(read::plain(path).ok()?, is_sequence))
+        Some(Log::read(File::open(path).ok()?, is_sequence))
     });
     logs.collect()
 }
 
+/// Plain files alone: what else has such a name may be without end.
 fn find(folder: &Path, depth: u32, files: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let (path, kind) = (entry.path(), entry.file_type());

@@ -40,8 +40,12 @@ impl ReadError {
 ///
 /// There is none, it is no plain file, longer, or no text.
 pub fn text(path: &Path, most: u64) -> io::Result<String> {
-    let file = plain(path)?;
+    let flags = OFlags::NONBLOCK.bits() as i32;
+    let file = File::options().read(true).custom_flags(flags).open(path)?;
     let found = file.metadata()?;
+    if !found.is_file() {
+        return Err(io::Error::other("it is not a file"));
+    }
     let too_large = || {
         let most = most >> 20;
         io::Error::new(
@@ -58,20 +62,6 @@ pub fn text(path: &Path, most: u64) -> io::Result<String> {
         return Err(too_large());
     }
     Ok(text)
-}
-
-/// A plain file, whatever its length. Nothing is waited for.
-///
-/// # Errors
-///
-/// There is none, or it is no plain file.
-pub fn plain(path: &Path) -> io::Result<File> {
-    let flags = OFlags::NONBLOCK.bits() as i32;
-    let file = File::options().read(true).custom_flags(flags).open(path)?;
-    match file.metadata()?.is_file() {
-        true => Ok(file),
-        false => Err(io::Error::other("it is not a file")),
-    }
 }
 
 #[cfg(test)]
