@@ -17,9 +17,13 @@ import (
 	"time"
 
 	"github.com/quic-go/quic-go"
+	"github.com/quic-go/quic-go/qlog"
 )
 
 const port = ":4433"
+
+// Logs go to the folder QLOGDIR, where it is set.
+var settings = &quic.Config{Tracer: qlog.DefaultConnectionTracer}
 
 // must returns the value, or ends the program with the error.
 func must[T any](value T, err error) T {
@@ -41,7 +45,7 @@ func certificate() tls.Certificate {
 
 func serve(ctx context.Context, address string) {
 	config := &tls.Config{Certificates: []tls.Certificate{certificate()}, NextProtos: []string{"quell"}}
-	listener := must(quic.ListenAddr(address+port, config, nil))
+	listener := must(quic.ListenAddr(address+port, config, settings))
 	for {
 		connection := must(listener.Accept(ctx))
 		go func() {
@@ -58,7 +62,7 @@ func serve(ctx context.Context, address string) {
 
 func fetch(ctx context.Context, address string) {
 	config := &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"quell"}}
-	connection := must(quic.DialAddr(ctx, address+port, config, nil))
+	connection := must(quic.DialAddr(ctx, address+port, config, settings))
 	stream := must(connection.OpenStreamSync(ctx))
 	must(stream.Write([]byte{0}))
 	must(io.Copy(io.Discard, stream))

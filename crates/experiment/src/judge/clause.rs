@@ -11,11 +11,7 @@ use crate::shipped;
 
 /// Name of the file with what all clauses share; each begins with `like = "stack"`.
 const SHARED: &str = "stack";
-/// The group that is judged with the `classic` variant of a stack.
-const CLASSIC: &str = "classic-mode";
-/// That of the `limited` variant.
-const LIMITED: &str = "idle";
-/// That with several groups of the stack in its bed, `stack` and `stack2` and so on.
+/// The group with several groups of the stack in its bed, `stack` and `stack2` and so on.
 const SEVERAL: (&str, u64) = ("small-windows", 10);
 
 /// What a standard asks for.
@@ -154,8 +150,7 @@ pub(super) fn experiment(
     let unknown = Stack::unknown();
     let groups = if group == SEVERAL.0 { SEVERAL.1 } else { 1 };
     let stack = stack.unwrap_or(&unknown);
-    let is_classic = group == CLASSIC && stack.has_classic();
-    let stack = stack.keys(is_classic, group == LIMITED, groups);
+    let stack = stack.keys(group, groups);
     let files = |name: &str| match name.strip_suffix(".toml") == Some(SHARED) {
         true => Some(format!(
             "seeds = {seeds}\n{}{stack}",

@@ -7,6 +7,8 @@
 //! * [`Trial`]: stacks with the clauses that are judged, all of their runs, and the verdicts.
 
 mod clause;
+mod echo;
+mod qlog;
 mod record;
 mod stack;
 mod traffic;

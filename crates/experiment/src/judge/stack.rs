@@ -11,7 +11,7 @@ use crate::experiment::{OpenError, text_of};
 use crate::file::reader::Reader;
 
 /// Keys of a stack file.
-const KEYS: [&str; 15] = [
+const KEYS: [&str; 16] = [
     "schema",
     "name",
     "version",
@@ -27,11 +27,20 @@ const KEYS: [&str; 15] = [
     "monitoring",
     "classic",
     "limited",
+    "qlog",
 ];
 /// Keys of a variant.
 const VARIANT: [&str; 4] = ["server", "client", "control", "app"];
 const SENDS: [(&str, &str); 2] = [("server", "server"), ("client", "client")];
+const QLOG: &str = "must be the variable that names a folder for logs, such as \"QLOGDIR\", or the variant that writes them below $RESULT: { server = [...], client = [...] }";
+/// What no variable has in its name, but commands do.
+const NO_NAME: [char; 4] = ['$', '=', '/', ' '];
 const MONITORING: [(&str, bool); 2] = [("off-line", true), ("none", false)];
+
+/// The group of clauses that is judged with the `classic` variant, that of `limited`, and that of the variant that writes qlog.
+const CLASSIC: &str = "classic-mode";
+const LIMITED: &str = "idle";
+const LOGGED: &str = "identification";
 
 /// What a stack says of itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,8 +94,10 @@ pub struct Stack {
     classic: Option<Programs>,
     /// The variant that offers little for ten seconds.
     limited: Option<Programs>,
+    /// The variant that writes qlog below `$RESULT`.
+    logged: Option<Programs>,
     /// It is judged by a claim of ECT(1), which it does not send: links around the queue relabel it.
-    is_relabelled: bool,
+    pub(super) is_relabelled: bool,
 }
 
 /// How it starts: programs, or flows of quell's with a control or an application that has its own.
@@ -148,6 +159,17 @@ impl Stack {
             Some(self::programs(reader, key, node, table, programs.sends))
         };
         let (classic, limited) = (variant("classic"), variant("limited"));
+        let logged = match table.get("qlog").map(|node| (node, &node.value)) {
+            None => None,
+            Some((_, Tree::Table(_))) => variant("qlog"),
+            Some((_, Tree::Scalar(TomlType::String, name))) if !name.contains(NO_NAME) => {
+                Some(programs.logging_to(name, folder))
+            }
+            Some((node, _)) => {
+                reader.wrong("qlog", node, QLOG);
+                None
+            }
+        };
         let has_monitoring = table
             .get("monitoring")
             .and_then(|node| reader.word("monitoring", node, &MONITORING));
@@ -163,6 +185,7 @@ impl Stack {
             has_monitoring: has_monitoring.unwrap_or(true),
             classic,
             limited,
+            logged,
             is_relabelled: false,
         })
     }
@@ -183,6 +206,7 @@ impl Stack {
             has_monitoring: true,
             classic: None,
             limited: None,
+            logged: None,
             is_relabelled: false,
         }
     }
@@ -219,6 +243,16 @@ impl Stack {
         control.is_none() && app.is_none() || !client.is_empty()
     }
 
+    /// It shall write no log.
+    pub(super) fn forget_log(&mut self) {
+        self.logged = None;
+    }
+
+    /// Whether its server sends the data.
+    pub(super) fn is_sent_by_server(&self) -> bool {
+        self.programs.sends == SENDS[0].0
+    }
+
     /// Whether its file says how it starts without L4S.
     pub fn has_classic(&self) -> bool {
         self.classic.is_some()
@@ -233,13 +267,15 @@ impl Stack {
         self
     }
 
-    /// What it puts into the files of clauses: the keys of so many groups of one flow, and names for conditions.
-    pub(super) fn keys(&self, is_classic: bool, is_limited: bool, groups: u64) -> String {
-        let programs = match (&self.classic, &self.limited) {
-            (Some(classic), _) if is_classic => classic,
-            (_, Some(limited)) if is_limited => limited,
-            _ => &self.programs,
+    /// What it puts into a file of clauses: the keys of so many groups of one flow, and names for conditions.
+    pub(super) fn keys(&self, clauses: &str, groups: u64) -> String {
+        let variant = match clauses {
+            CLASSIC => &self.classic,
+            LIMITED => &self.limited,
+            LOGGED => &self.logged,
+            _ => &None,
         };
+        let programs = variant.as_ref().unwrap_or(&self.programs);
         let mut text = String::from("\n[set]\n");
         let mut set = |key: &str, value: &str| {
             for group in 1..=groups {
@@ -251,10 +287,9 @@ impl Stack {
                 let _ = writeln!(text, "\"group.stack{number}.{key}\" = {value}");
             }
         };
-        let claims = if is_classic {
-            Claims::Classic
-        } else {
-            self.claims
+        let claims = match clauses {
+            CLASSIC if self.has_classic() => Claims::Classic,
+            _ => self.claims,
         };
         if self.has_programs() {
             set("app", &programs.table(&self.folder));
@@ -276,13 +311,14 @@ impl Stack {
         }
         let _ = write!(
             text,
-            "\n[let]\nclaims = \"'{}'\"\nprograms = {}\nown_app = {}\nmonitoring = {}\nhas_classic = {}\nhas_limited = {}\nrelabel = {}\nsends_ect1 = {}\n",
+            "\n[let]\nclaims = \"'{}'\"\nprograms = {}\nown_app = {}\nmonitoring = {}\nhas_classic = {}\nhas_limited = {}\nhas_qlog = {}\nrelabel = {}\nsends_ect1 = {}\n",
             claims.name(),
             self.has_programs(),
             self.programs.app.is_some(),
             self.has_monitoring,
             self.has_classic(),
             self.limited.is_some(),
+            self.logged.is_some(),
             self.is_relabelled,
             claims == Claims::L4s && !self.is_relabelled,
         );
@@ -291,14 +327,23 @@ impl Stack {
 }
 
 impl Programs {
+    /// The same with a folder for logs in this variable of its environment.
+    fn logging_to(&self, variable: &str, folder: &Path) -> Self {
+        let with = |words: &[String]| {
+            let before = ["env".to_owned(), format!("{variable}=$RESULT")];
+            let before = before.into_iter().filter(|_| !words.is_empty());
+            before.chain(placed(words, folder)).collect()
+        };
+        Self {
+            server: with(&self.server),
+            client: with(&self.client),
+            ..self.clone()
+        }
+    }
+
     fn table(&self, folder: &Path) -> String {
         let list = |words: &[String]| {
-            let mut words: Vec<String> = words.to_vec();
-            // A path is one from the file, wherever quell runs.
-            if let Some(first) = words.first_mut().filter(|word| word.contains('/')) {
-                let path = std::path::absolute(folder.join(&first));
-                *first = path.map_or(std::mem::take(first), |path| path.display().to_string());
-            }
+            let words = placed(words, folder);
             let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
             format!("[{}]", words.join(", "))
         };
@@ -310,6 +355,16 @@ impl Programs {
         }
         app + " }"
     }
+}
+
+/// A command line whose program, where it is a path, is one from the file, wherever quell runs.
+fn placed(words: &[String], folder: &Path) -> Vec<String> {
+    let mut words = words.to_vec();
+    if let Some(first) = words.first_mut().filter(|word| word.contains('/')) {
+        let path = std::path::absolute(folder.join(&first));
+        *first = path.map_or(std::mem::take(first), |path| path.display().to_string());
+    }
+    words
 }
 
 /// A text of TOML in which expressions stand in braces: these are doubled.

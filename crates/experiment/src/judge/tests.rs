@@ -82,6 +82,10 @@ fn what_is_wrong_with_a_stack_is_one_line_with_the_remedy() {
             "schema = 1\nname = \"a\"\nclient = [\"./no-such\"]\n",
             "give the path of a program",
         ),
+        (
+            "schema = 1\nname = \"a\"\nclient = [\"true\"]\nqlog = \"$RESULT\"\n",
+            "must be the variable that names a folder for logs",
+        ),
         ("schema = 1\nname = ", "s.toml:2"),
     ] {
         let error = read(text).unwrap_err();
@@ -131,6 +135,37 @@ fn the_words_of_a_stack_are_those_of_its_group() {
     // A program is named by its path from the file.
     let path = read("schema = 1\nname = \"a\"\nclient = [\"../../bin/true\"]\n");
     assert!(path.is_err() || path.unwrap().has_programs());
+}
+
+#[test]
+fn a_stack_writes_its_log_where_a_clause_reads_it() {
+    let base = "schema = 1\nname = \"a\"\nserver = [\"/bin/sh\"]\nclient = [\"true\"]\n";
+    let server = |more: &str, group: &str| {
+        let stack = read(&format!("{base}{more}")).unwrap();
+        let wanted = Wanted::named(&[group.to_owned()]).unwrap();
+        let trial =
+            Trial::new(stack, &wanted, 1, World::Virtual, &GuestOptions::default()).unwrap();
+        let scenario = trial.scenario(trial.runs()[0]).unwrap();
+        let group = scenario
+            .groups
+            .iter()
+            .find(|group| group.name == "stack")
+            .unwrap();
+        let quell_app::AppConfig::Program(program) = group.app.config() else {
+            panic!("no program")
+        };
+        let line = program.line(quell_app::kinds::program::Part::Server);
+        line.unwrap().words().collect::<Vec<_>>().join(" ")
+    };
+    let variable = "qlog = \"QLOGDIR\"\n";
+    assert_eq!(
+        server(variable, "identification"),
+        "env QLOGDIR=$RESULT /bin/sh"
+    );
+    assert_eq!(server(variable, "saturation"), "/bin/sh");
+    let variant = "qlog = { server = [\"x\", \"$RESULT\"], client = [\"y\"] }\n";
+    assert_eq!(server(variant, "identification"), "x $RESULT");
+    assert_eq!(server("", "identification"), "/bin/sh");
 }
 
 #[test]
@@ -441,4 +476,108 @@ fn a_stream_of_nqb_may_have_half_a_megabit_a_second_and_one_packet_more() {
     // Bursts are beyond although their rate is not: three times 160 bytes are not, three times 600 are.
     assert_eq!(share_beyond(160, 3), 0.0);
     assert!(share_beyond(600, 3) > 0.6);
+}
+
+/// The log of a receiver in each form: what comes before the cut, whatever else is there.
+#[test]
+fn logs_of_each_form_say_the_same() {
+    const HANDSHAKE: &str =
+        r#"{"header":{"packet_type":"initial"},"frames":[{"frame_type":"ack","ect0":900}]}"#;
+    const DATA: &str = r#"{"header":{"packet_type":"1RTT"},"frames":[{"frame_type":"ping"},{"frame_type":"ack","ect0":7,"ect1":1,"ce":3}]}"#;
+    const CLIENT: &str = r#""vantage_point":{"type":"client"}"#;
+    let object = |(time, name, data): (f64, &str, &str)| {
+        format!(r#"{{"time":{time},"name":"transport:{name}","data":{data}}}"#)
+    };
+    let list =
+        |(time, name, data): (f64, &str, &str)| format!(r#"[{time},"transport","{name}",{data}]"#);
+    // The last counts come a second after the first packet.
+    let all = |times: [f64; 4]| {
+        let data = [HANDSHAKE, "[]", DATA, r#"{"new":"failed"}"#];
+        let names = ["packet_sent", "foreign", "packet_sent", "ecn_state_updated"];
+        [0, 1, 2, 3].map(|at| (times[at], names[at], data[at]))
+    };
+    let relative = all([5.0, 20.0, 1_005.0, 1_005.0]);
+    let sequence = |mark: &str, fields: &str, events: [(f64, &str, &str); 4]| {
+        let head = format!(r#"{{"trace":{{{fields}{CLIENT}}}}}"#);
+        let lines = [head].into_iter().chain(events.map(object));
+        let lines = lines.map(|line| format!("{mark}{line}\n"));
+        lines.collect::<String>()
+    };
+    let contained = |more: &str, events: [String; 4], end: &str| {
+        let events = events.join(",\n");
+        format!("{{\"summary\":[1,null],\"traces\":[{{{CLIENT},{more}\"events\":[{events}{end}")
+    };
+    let units = r#""configuration":{"time_units":"us"},"#;
+    let micros = all([5e3, 2e4, 1_005e3, 1_005e3]).map(list);
+    let steps = r#""common_fields":{"time_format":"relative_to_previous_event"},"#;
+    let by_step = all([5.0, 15.0, 985.0, 0.0]);
+    let broken = "\x1e{\"time\": 3, \"na\n\x1e[]\n\x1e7\n".to_owned() + &"x".repeat(3 << 20);
+    let usual = sequence("\x1e", "", relative);
+    for (name, text) in [
+        ("a.qlog", contained("", relative.map(object), "]}]}")),
+        // As picoquic leaves its files when it is ended.
+        ("old.qlog", contained(units, micros, ",\n[3, \"transp")),
+        ("a.sqlog", usual.clone()),
+        ("lines.sqlog", sequence("", "", relative)),
+        ("step.sqlog", sequence("\x1e", steps, by_step)),
+        ("cut.sqlog", usual + &broken),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let inner = folder.path().join("client");
+        std::fs::create_dir(&inner).unwrap();
+        std::fs::write(inner.join(name), text).unwrap();
+        // What is no log of ours is passed over.
+        std::fs::write(folder.path().join("b.log"), "{}").unwrap();
+        std::os::unix::fs::symlink("/dev/zero", folder.path().join("c.qlog")).unwrap();
+        std::os::unix::net::UnixListener::bind(folder.path().join("d.sqlog")).unwrap();
+        let logs = qlog::logs(folder.path());
+        assert_eq!(logs.len(), 1, "{name}");
+        let (log, sent) = (&logs[0], logs[0].sent);
+        assert_eq!((sent.counts, sent.acks), ([1, 7, 3], 1), "{name}");
+        assert!((sent.at - 1.0).abs() < 1e-9, "{name}: {}", sent.at);
+        let rest = (log.is_server, log.received.acks, log.ecn_failed);
+        assert_eq!(rest, (Some(false), 0, Some(sent.at)), "{name}");
+    }
+}
+
+/// A thousand packets a second, each tenth marked, the first one behind a long header: what a receiver may echo of them, and what not.
+#[test]
+fn echoed_counts_are_those_of_what_arrived() {
+    let stack = read("schema = 1\nname = \"a\"\nclient = [\"true\"]\n").unwrap();
+    let figures = |[ect0, ect1, ce]: [u64; 3], logs: usize| {
+        let folder = tempfile::tempdir().unwrap();
+        let event = |time: u64, frame: &str| {
+            format!(r#"{{"time":{time},"name":"packet_sent","data":{{"frames":[{frame}]}}}}"#)
+        };
+        let frame = format!(r#"{{"frame_type":"ack","ect0":{ect0},"ect1":{ect1},"ce":{ce}}}"#);
+        let head = r#"{"trace":{"vantage_point":{"type":"client"}}}"#;
+        let text = [head, &event(0, ""), &event(1_500, &frame)].join("\n");
+        for log in 0..logs {
+            std::fs::write(folder.path().join(format!("{log}.sqlog")), &text).unwrap();
+        }
+        let mut echo = echo::Echo::read(folder.path(), &stack)?;
+        for packet in 0..2_000_u64 {
+            let code = if packet % 10 == 9 { 3 } else { 2 };
+            echo.see(Time::from_millis(500 + packet), code, packet == 0);
+        }
+        let figures = echo.figures(0.5);
+        Some(["off", "missing", "connections"].map(|name| figures[name].as_u64().unwrap()))
+    };
+    for (counts, expected) in [
+        // The first packet is of another space, or there is one of this space behind it.
+        ([1_349, 0, 150], [0, 0, 1]),
+        ([1_350, 0, 150], [0, 0, 1]),
+        // Of 150 CE every second one is ECT(1); all are; ECT(0) is ECT(1).
+        ([1_350, 75, 75], [150, 0, 1]),
+        ([1_350, 150, 0], [300, 0, 1]),
+        ([0, 1_350, 150], [2_700, 0, 1]),
+        // What was delivered 0.2 s before is there, or not: half of it, then CE.
+        ([1_170, 0, 130], [0, 0, 1]),
+        ([675, 0, 75], [0, 550, 1]),
+        ([1_350, 0, 0], [270, 0, 1]),
+    ] {
+        assert_eq!(figures(counts, 1), Some(expected), "{counts:?}");
+    }
+    assert_eq!(figures([1_350, 0, 150], 2).unwrap()[2], 2);
+    assert_eq!(figures([1_350, 0, 150], 0), None);
 }

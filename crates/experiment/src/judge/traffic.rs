@@ -13,8 +13,12 @@ use quell_units::Time;
 use serde::Serialize;
 use serde_json::{Value as Json, json};
 
+use super::echo::Echo;
+
 /// The group that is judged.
 pub(super) const GROUP: &str = "stack";
+/// The folder of a run with what its programs wrote.
+pub(super) const PROGRAMS: &str = "programs";
 /// Packets that come within this time of the first one are a train: the burst that RFC 9331 section 4.3 tolerates.
 const TRAIN: Time = Time::from_micros(250);
 /// Bytes of an IP packet from which on it carries data rather than feedback.
@@ -135,20 +139,26 @@ impl Header<'_> {
             false => self.byte(1),
         }
     }
-    fn protocol(&self) -> u8 {
-        self.byte(if self.is_6() { 6 } else { 9 })
+    /// The protocol, and where it begins.
+    fn transport(&self) -> (u8, usize) {
+        match self.is_6() {
+            true => (self.byte(6), 40),
+            false => (self.byte(9), usize::from(self.byte(0) & 15) * 4),
+        }
     }
     /// ICMP: the kernel answers what reaches a program that has ended, with the ECN field of the packet that it answers.
     fn is_icmp(&self) -> bool {
-        matches!(self.protocol(), 1 | 58)
+        matches!(self.transport().0, 1 | 58)
     }
     /// Where TCP begins, if it is TCP.
     fn tcp(&self) -> Option<usize> {
-        let begin = match self.is_6() {
-            true => 40,
-            false => usize::from(self.byte(0) & 15) * 4,
-        };
-        (self.protocol() == 6).then_some(begin)
+        let (protocol, begin) = self.transport();
+        (protocol == 6).then_some(begin)
+    }
+    /// Whether a datagram begins with a long header of QUIC, if it is one.
+    fn has_long(&self) -> Option<bool> {
+        let (protocol, begin) = self.transport();
+        (protocol == 17).then_some(self.byte(begin + 8) & 128 != 0)
     }
     fn number(&self, at: usize, bytes: usize) -> u64 {
         (at..at + bytes).fold(0, |sum, at| sum << 8 | u64::from(self.byte(at)))
@@ -353,6 +363,8 @@ pub(super) struct Watch {
     arrives: String,
     from: String,
     warmup: Time,
+    /// What programs logged.
+    echo: Option<Echo>,
 }
 
 impl Watch {
@@ -375,6 +387,7 @@ impl Watch {
             arrives: interface(path.exit(way), way),
             from: interface(path.entry(back), back),
             warmup: scenario.run.warmup,
+            echo: None,
         }
     }
 
@@ -391,6 +404,12 @@ impl Watch {
         }
         if packet.interface == self.arrives {
             self.traffic.feedback.sent(packet, &header);
+            if let (Some(echo), Some(is_long)) = (&mut self.echo, header.has_long())
+                && packet.fate == Fate::Delivered
+            {
+                let left = packet.arrival + packet.sojourn;
+                echo.see(left, header.tos() & 3, is_long);
+            }
         } else if packet.interface == self.from {
             self.traffic.reverse.see(packet, &header, self.warmup);
             self.traffic.feedback.received(&header);
@@ -402,16 +421,27 @@ impl Watch {
         for way in [&mut self.traffic.forward, &mut self.traffic.reverse] {
             way.finish(end);
         }
-        json!(self.traffic)
+        let mut said = json!(self.traffic);
+        if let Some(echo) = &self.echo {
+            let ways = [&self.traffic.forward, &self.traffic.reverse];
+            let first = ways.into_iter().filter_map(|way| way.first_s);
+            said["qlog"] = echo.figures(first.fold(f64::INFINITY, f64::min));
+        }
+        said
     }
 }
 
-/// The summary of a run in `folder`, with what its packets say as `traffic`.
-pub(super) fn figures(scenario: &Scenario, folder: &Path) -> Result<String, RunError> {
+/// The summary of a run in `folder`, with what its packets say, and these logs of it, as `traffic`.
+pub(super) fn figures(
+    scenario: &Scenario,
+    folder: &Path,
+    echo: Option<Echo>,
+) -> Result<String, RunError> {
     let failed = |error: &dyn ToString| RunError::Failed(error.to_string());
     let text = read::text(&folder.join("summary.json"), LONGEST).map_err(|error| failed(&error))?;
     let mut summary: Json = serde_json::from_str(&text).map_err(|error| failed(&error))?;
     let mut watch = Watch::new(scenario);
+    watch.echo = echo;
     let file = folder.join("packets.pcapng");
     packets(&file, |packet| watch.see(&packet)).map_err(|error| failed(&error))?;
     summary["traffic"] = watch.finish(scenario.run.duration);

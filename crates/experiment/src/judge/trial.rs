@@ -10,6 +10,7 @@ use quell_lab::{GuestOptions, LiveOptions, Options, RunError, Scenario, World, r
 use serde_json::Value as Json;
 
 use super::clause::{self, Clause, Wanted};
+use super::echo::Echo;
 use super::stack::Stack;
 use super::traffic;
 use crate::cell::Cell;
@@ -20,6 +21,9 @@ use crate::ruling::Verdict;
 const LEAST: u64 = 20;
 /// The group in which a stack may end early: what breaks its path is what it is judged by.
 const MAY_END: &str = "broken-paths";
+
+/// The clause that is judged by what a stack logs.
+const LOGGED: &str = "fb-quic-count";
 
 /// A stack with the clauses that are judged.
 #[derive(Debug)]
@@ -59,7 +63,7 @@ impl Trial {
     ///
     /// What the stack says is too long for a scenario.
     pub fn new(
-        stack: Stack,
+        mut stack: Stack,
         wanted: &Wanted,
         seeds: u64,
         world: World,
@@ -67,6 +71,10 @@ impl Trial {
     ) -> Result<Self, Problems> {
         let all = clause::clauses().into_iter();
         let clauses: Vec<Clause> = all.filter(|one| wanted.has(one)).collect();
+        // A log costs time.
+        if clauses.iter().all(|one| one.id != LOGGED) {
+            stack.forget_log();
+        }
         let groups = clause::groups();
         let groups = groups.filter(|group| clauses.iter().any(|one| one.group == *group));
         let experiments = groups.map(|group| clause::experiment(group, Some(&stack), seeds));
@@ -149,7 +157,8 @@ impl Trial {
                 ..Options::new(self.world, stop)
             };
             self::run(&scenario, options, &mut |_| {})?;
-            traffic::figures(&scenario, folder)
+            let logs = folder.join(traffic::PROGRAMS).join(traffic::GROUP);
+            traffic::figures(&scenario, folder, Echo::read(&logs, &self.stack))
         };
         // A guest that got no processor for a minute is another one's fault.
         let again = |error| match error {
@@ -212,7 +221,9 @@ impl Trial {
         });
         let said = || {
             let runs = self.runs();
-            let programs = folder.join(self.folder(*runs.first()?)).join("programs");
+            let programs = folder
+                .join(self.folder(*runs.first()?))
+                .join(traffic::PROGRAMS);
             let mut ends = ["client.err", "server.err", "client.out", "server.out"].into_iter();
             ends.find_map(|end| {
                 let file = programs.join(format!("{}-{end}", traffic::GROUP));

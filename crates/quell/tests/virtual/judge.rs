@@ -153,15 +153,15 @@ fn toy(claims: &str, server: &str, both: &str, limited: bool) -> String {
     format!("claims = \"{claims}\"\nsends = \"server\"\n{usual}\n{variant}")
 }
 
-/// Judges these stacks, and asserts that each fails the clauses named beside it, and no other.
-fn each_fails_its_clause(test: &str, stacks: &[(&str, String, &[&str])], clauses: &str) {
+/// Judges these stacks, and asserts that each fails the clauses named beside it, and no other; `judge.json`, empty if this host cannot.
+fn each_fails_its_clause(test: &str, stacks: &[(&str, String, &[&str])], clauses: &str) -> String {
     let files: Vec<(&str, &str)> = stacks.iter().map(|one| (one.0, one.1.as_str())).collect();
     let Some(stage) = stage(test, &files) else {
-        return;
+        return String::new();
     };
     if !Path::new("/usr/bin/python3").exists() {
         quell_testing::not_run(test, "python3 is missing");
-        return;
+        return String::new();
     }
     fs::write(stage.path().join("toy.py"), include_str!("judge/toy.py")).unwrap();
     let files: Vec<String> = files.iter().map(|one| format!("{}.toml", one.0)).collect();
@@ -176,6 +176,7 @@ fn each_fails_its_clause(test: &str, stacks: &[(&str, String, &[&str])], clauses
         let failed: Vec<&str> = failed.map(|(id, ..)| id.as_str()).collect();
         assert_eq!(failed, *expected, "{name}: {all:?}");
     }
+    json
 }
 
 /// A transport of the tests, whose defects are known: each is found by its clause, and by no other.
@@ -189,6 +190,29 @@ fn a_defect_is_found_by_its_clause_and_by_no_other() {
     ];
     let test = "virtual judge of known defects";
     each_fails_its_clause(test, &stacks, "start,broken-paths");
+}
+
+/// What is echoed is encrypted, so a log of it decides: with one, the wrong counts are found, and right ones pass; without, nobody can say.
+#[test]
+fn wrong_counts_are_found_in_the_log_of_their_receiver() {
+    let bad = "--defect half-counts";
+    let logged = |defect: &str| toy("l4s", "", defect, false) + "qlog = \"QLOGDIR\"\n";
+    let stacks: [(&str, String, &[&str]); 3] = [
+        ("base", logged(""), &[]),
+        ("half-counts", logged(bad), &["fb-quic-count"]),
+        ("no-log", toy("l4s", "", bad, false), &[]),
+    ];
+    let test = "virtual judge of echoed counts";
+    let json = each_fails_its_clause(test, &stacks, "identification");
+    let expected = [
+        ("base", "pass"),
+        ("half-counts", "FAIL"),
+        ("no-log", "open"),
+    ];
+    for (stack, expected) in expected.into_iter().filter(|_| !json.is_empty()) {
+        let all = verdicts(&json, stack);
+        assert_eq!(verdict(&all, "fb-quic-count"), expected, "{all:?}");
+    }
 }
 
 #[test]

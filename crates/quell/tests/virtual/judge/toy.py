@@ -7,7 +7,8 @@ of one or two packets. Nothing is encrypted, nothing sent again, nothing random.
 With ECT(1) the control is scalable, after TCP Prague (draft-briscoe-iccrg-prague-congestion-control): once a virtual round trip, at least
 25 ms, alpha follows the share of CE with a gain of 1/16, and at most once the window falls by alpha / 2; growth is that of a flow with this
 round trip. With ECT(0) CE reduces to 0.7, at most once a round trip. Losses, found by time, halve. Validation is that of RFC 9000, 13.4.2,
-but one failure ends the use of ECN. Below one packet the window is the share of round trips that carry one. Defects:
+but one failure ends the use of ECN. Below one packet the window is the share of round trips that carry one. With QLOGDIR the receiver
+logs its acknowledgements as if they were of QUIC. Defects:
 
 ignore-ce: reduces for CE only where all packets carry it     three-duplicates: takes a packet as lost when three later ones have arrived
 classic-law: reduces to 0.7 with ECT(1) as well               keep-ect: keeps ECT when no packet is counted
@@ -22,7 +23,9 @@ no-fallback: does not detect a Classic queue, as the toy      nqb-burst: sends 4
 """
 
 import argparse
+import json
 import math
+import os
 import select
 import socket
 import struct
@@ -219,12 +222,30 @@ class Sender:
             self.set_code(NOT_ECT)
 
 
+def log_to(folder):
+    """What writes a line of qlog for an acknowledgement."""
+    log, start = open(f"{folder}/toy.sqlog", "w", buffering=1), time.monotonic()
+
+    def write(record):
+        log.write("\x1e" + json.dumps(record) + "\n")
+
+    def note(_, ect0, ect1, ce):
+        frame = {"frame_type": "ack", "ect0": ect0, "ect1": ect1, "ce": ce}
+        data = {"header": {"packet_type": "1RTT"}, "frames": [frame]}
+        write({"time": (time.monotonic() - start) * 1000, "name": "transport:packet_sent", "data": data})
+
+    write({"qlog_version": "0.3", "trace": {"vantage_point": {"type": "client"}}})
+    return note
+
+
 def receive(channel, arguments):
     channel.setsockopt(socket.IPPROTO_IP, socket.IP_RECVTOS, 1)
     server, hello = (arguments.address, PORT), bytes(ACKNOWLEDGEMENT.size)
     channel.sendto(hello, server)
     while not select.select([channel], [], [], 0.2)[0]:
         channel.sendto(hello, server)
+    folder = os.environ.get("QLOGDIR")
+    note = log_to(folder) if folder else lambda *_: None
     counted = [0] * 4  # Packets by ECN field.
     waiting, next_ce = 0, CE
     while True:
@@ -239,6 +260,7 @@ def receive(channel, arguments):
         if waiting or at_once:
             counts = sum(counted), counted[ECT0], counted[ECT1], counted[CE]
             channel.sendto(ACKNOWLEDGEMENT.pack(*counts, waiting or number, number), server)
+            note(*counts)
         waiting = 0 if waiting or at_once else number
 
 
