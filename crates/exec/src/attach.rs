@@ -210,8 +210,35 @@ impl Attachment {
         }
     }
 
+    /// What programs of others at the device mean for the link, in words.
+    ///
+    /// # Errors
+    ///
+    /// The kernel does not answer.
+    pub fn others(&self) -> Result<Vec<String>> {
+        let (name, hooks) = (&self.device.name, [Hook::Ingress, Hook::Egress]);
+        let count = |hook| tcx::count(self.device.index, hook);
+        let counts = within(&self.namespace, || {
+            Ok(hooks
+                .into_iter()
+                .map(count)
+                .collect::<Result<Vec<_>, _>>()?)
+        })?;
+        let xdp = self.device.has_xdp.then(|| {
+            format!(
+                "the XDP program at {name} runs in front of the link: what it drops or sends elsewhere, the link never sees"
+            )
+        });
+        let behind = counts.iter().any(|count| *count > 0).then(|| {
+            format!(
+                "the tcx programs of others at {name} run behind the link, on what it lets through"
+            )
+        });
+        Ok(xdp.into_iter().chain(behind).collect())
+    }
+
     /// That it is gone, in words.
-    pub(crate) fn gone(&self) -> Option<String> {
+    pub fn gone(&self) -> Option<String> {
         let is_gone = match &self.target {
             Target::Namespace(path) => matches!(path.try_exists(), Ok(false)),
             _ => self.process.as_ref().is_some_and(has_ended),

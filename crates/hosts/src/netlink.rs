@@ -21,7 +21,7 @@ use netlink_packet_route::address::{
 };
 use netlink_packet_route::link::{
     AfSpecInet6, AfSpecUnspec, In6AddrGenMode, InfoData, InfoKind, InfoVeth, LinkAttribute,
-    LinkFlags, LinkInfo, LinkLayerType, LinkMessage, State,
+    LinkFlags, LinkInfo, LinkLayerType, LinkMessage, LinkXdp, State, XdpAttached,
 };
 use netlink_packet_route::neighbour::{NeighbourAttribute, NeighbourMessage, NeighbourState};
 use netlink_packet_route::nsid::{NsidAttribute, NsidMessage};
@@ -92,6 +92,8 @@ pub struct Device {
     pub alias: String,
     /// Whether it is up, and carries frames of Ethernet, as no loopback does.
     pub carries: bool,
+    /// Whether an XDP program is at it.
+    pub has_xdp: bool,
     /// The other end of a pair, where that is in another namespace: its index there, and the number of that namespace here.
     pub other_end: Option<(u32, i32)>,
 }
@@ -282,6 +284,11 @@ impl Netlink {
                 LinkAttribute::IfAlias(alias) => device.alias = alias,
                 LinkAttribute::Mtu(mtu) => device.mtu = mtu,
                 LinkAttribute::Link(index) => end = Some(index),
+                LinkAttribute::Xdp(all) => {
+                    let is_one = |one: &LinkXdp| matches!(one, LinkXdp::Attached(_));
+                    let none = LinkXdp::Attached(XdpAttached::None);
+                    device.has_xdp = all.iter().any(|one| is_one(one) && *one != none);
+                }
                 LinkAttribute::LinkNetNsId(number) => namespace = Some(number),
                 // Others name the device that they are on.
                 LinkAttribute::LinkInfo(all) => {

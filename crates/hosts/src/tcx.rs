@@ -12,6 +12,7 @@ use crate::error::Doing as _;
 use crate::netlink::{at_a_wire, interface_index};
 
 const BPF_PROG_LOAD: libc::c_int = 5;
+const BPF_PROG_QUERY: libc::c_int = 16;
 const BPF_LINK_CREATE: libc::c_int = 28;
 const BPF_PROG_TYPE_SCHED_CLS: u32 = 3;
 /// In front of all that is attached already.
@@ -91,20 +92,42 @@ fn pair(first: u32, second: u32) -> u64 {
     u64::from(first) | u64::from(second) << 32
 }
 
-/// One call that answers with a descriptor; `attributes` are the first of `union bpf_attr`.
+/// One call; `attributes` are the first of `union bpf_attr`.
 ///
 /// # Safety
 ///
 /// They are laid out as the kernel reads them for `command`, and their pointers lead to what is as long as they say.
-unsafe fn bpf(command: libc::c_int, attributes: &mut [u64]) -> io::Result<OwnedFd> {
+unsafe fn bpf(command: libc::c_int, attributes: &mut [u64]) -> io::Result<RawFd> {
     let (start, size) = (attributes.as_mut_ptr(), size_of_val(attributes));
     // SAFETY: the caller's promise; the attributes live through the call and are as long as is said.
     let answer = unsafe { libc::syscall(libc::SYS_bpf, command, start, size) };
     match RawFd::try_from(answer) {
-        // SAFETY: such a command answers with a new descriptor, which is nobody else's.
-        Ok(answer) if answer >= 0 => Ok(unsafe { OwnedFd::from_raw_fd(answer) }),
+        Ok(answer) if answer >= 0 => Ok(answer),
         _ => Err(io::Error::last_os_error()),
     }
+}
+
+/// One call that answers with a descriptor.
+///
+/// # Safety
+///
+/// As of [`bpf`], and `command` is one that makes something.
+unsafe fn made(command: libc::c_int, attributes: &mut [u64]) -> io::Result<OwnedFd> {
+    // SAFETY: the caller's promise; the descriptor is new, so it is nobody else's.
+    unsafe { Ok(OwnedFd::from_raw_fd(bpf(command, attributes)?)) }
+}
+
+/// How many programs are at a hook of an interface of the calling thread's namespace.
+///
+/// # Errors
+///
+/// As of [`guard`].
+pub fn count(interface: u32, hook: Hook) -> Result<u32> {
+    let mut query = [pair(interface, hook as u32), 0, 0, 0, 0, 0, 0, 0];
+    // SAFETY: it has no pointers, and room for all that is answered.
+    let asked = unsafe { bpf(BPF_PROG_QUERY, &mut query) };
+    asked.doing(|| "ask for the programs at an interface (tcx, from Linux 6.6 on)")?;
+    Ok(query[3] as u32)
 }
 
 fn attach(interface: u32, hook: Hook, program: &[u64]) -> Result<Attached> {
@@ -119,12 +142,12 @@ fn attach(interface: u32, hook: Hook, program: &[u64]) -> Result<Attached> {
         0, // the rest of the name
     ];
     // SAFETY: the instructions are as many as is said, the licence ends with 0, and both outlive the call.
-    let loaded = unsafe { bpf(BPF_PROG_LOAD, &mut load) };
+    let loaded = unsafe { made(BPF_PROG_LOAD, &mut load) };
     let link = loaded.and_then(|program| {
         let program = pair(program.as_raw_fd() as u32, interface);
         // SAFETY: it has no pointers; what it is relative to stays 0.
         unsafe {
-            bpf(
+            made(
                 BPF_LINK_CREATE,
                 &mut [program, pair(hook as u32, BPF_F_BEFORE), 0, 0],
             )

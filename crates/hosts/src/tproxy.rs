@@ -9,6 +9,7 @@
 //!     meta iif != WIRE accept          # only what the wire brings
 //!     ip daddr FAR accept              # programs at the far edge itself
 //!     tproxy to :PORT accept           # TCP and UDP to everybody else
+//!     icmp type 3 icmp code 4 accept   # that packets of the far edge are too long; of ICMPv6 type 2
 //!     drop                             # what nobody here can carry: ICMP and the like
 //!   }
 //! }
@@ -78,10 +79,16 @@ pub fn check() -> Result<()> {
 
 /// The table of one address family.
 fn add_table(batch: &mut Batch, wire: u32, port: u16, far: IpAddr) {
-    // Where a header has its destination.
-    let (family, offset, address) = match far {
-        IpAddr::V4(far) => (NFPROTO_IPV4, 16, far.octets().to_vec()),
-        IpAddr::V6(far) => (NFPROTO_IPV6, 24, far.octets().to_vec()),
+    // Where a header has its destination; the protocol, type and code of a message about packets that are too long, and where they are.
+    let (family, offset, address, too_long) = match far {
+        IpAddr::V4(far) => {
+            let too_long: [(u32, &[u8]); 2] = [(9, &[1]), (20, &[3, 4])];
+            (NFPROTO_IPV4, 16, far.octets().to_vec(), too_long)
+        }
+        IpAddr::V6(far) => {
+            let too_long: [(u32, &[u8]); 2] = [(6, &[58]), (40, &[2, 0])];
+            (NFPROTO_IPV6, 24, far.octets().to_vec(), too_long)
+        }
     };
     let chain = Chain {
         family,
@@ -105,6 +112,13 @@ fn add_table(batch: &mut Batch, wire: u32, port: u16, far: IpAddr) {
     });
     batch.rule(&chain, |to| {
         deliver_to(to, family, port);
+        verdict(to, NF_ACCEPT);
+    });
+    batch.rule(&chain, |to| {
+        for (offset, value) in too_long {
+            load_header(to, offset, value.len());
+            compare(to, NFT_CMP_EQ, value);
+        }
         verdict(to, NF_ACCEPT);
     });
     batch.rule(&chain, |to| verdict(to, NF_DROP));

@@ -18,7 +18,7 @@ use quell_units::{Ecn, ParameterError, Rate, Time};
 use crate::config::{ConfigError, Ect1, GroupConfig, LinkChange, LinkConfig, NextLink, Wakeup};
 use crate::error::Error;
 use crate::frames::frame::{self, Bypass, Contents};
-use crate::frames::{Addressed, Classifier, Descriptor, Pool, ecn_field};
+use crate::frames::{Addressed, Classifier, Descriptor, Pool, ecn_field, too_long};
 use crate::lane::Lane;
 use crate::only::Only;
 use crate::pace::Pace;
@@ -246,8 +246,29 @@ impl<O: Observer<Descriptor>> Link<O> {
             state.starved |= remains == Remains::NoSlot;
             state.quiet &= lane.path.is_quiet();
         }
+        for direction in Direction::BOTH {
+            self.answer_what_is_too_long(direction, now);
+        }
         self.last_look = state;
         Ok(())
+    }
+
+    /// Tells the senders of packets that were too long, and have left their queue by `now`.
+    fn answer_what_is_too_long(&mut self, direction: Direction, now: Time) {
+        let [lane, back] = match (direction, &mut self.lanes) {
+            (Direction::Forward, [forward, reverse]) => [forward, reverse],
+            (Direction::Reverse, [forward, reverse]) => [reverse, forward],
+        };
+        while let Some((end, packet, fits)) = lane.path.too_long(now) {
+            match too_long::answer(&packet, fits, &mut self.pool) {
+                Some(answer) => {
+                    back.counts.received += 1;
+                    back.counts.came.count(answer.ecn());
+                    back.path.answer(answer, end);
+                }
+                None => self.pool.give_back(packet.frame().id),
+            }
+        }
     }
 
     /// Reads from the ingress port of `direction` until it is empty, the pool is, or the other port

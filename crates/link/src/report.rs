@@ -105,7 +105,7 @@ impl Inside {
 /// One direction.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DirectionReport {
-    /// Packets read from the ingress port.
+    /// Packets read from the ingress port, and answers to what was too long for the other direction.
     pub received: u64,
     /// Frames that left through the egress port, those that bypassed the queue included.
     pub transmitted: u64,

@@ -16,7 +16,9 @@ use super::written::{Field, Written};
 pub(crate) const PROBABILITY: Domain = Domain::Value(D::Fraction(0, PARTS, PARTS));
 /// The most rules of a direction of a link.
 pub(crate) const MOST_RULES: usize = 16;
-/// The worlds whose hosts set a DSCP.
+/// What every link of IPv6 takes (RFC 8200 section 5).
+const LEAST_MTU: Bytes = Bytes::new(1_280);
+/// The worlds whose hosts set a DSCP, and look for the MTU of a path.
 const REAL: &[World] = &[World::Virtual, World::Live];
 const DSCP: Domain = Domain::Value(D::Integer(0, 63));
 const EXAMPLE: &str = r#"impair = { rules = [{ name = "marker", from = ["ect0", "ect1"], to = "ce", probability = 0.05 }] }"#;
@@ -40,6 +42,8 @@ keys! {
         dscp: Option<u32> = { default: Derived("any"), domain: DSCP, worlds: REAL, example: r#"impair = { rules = [{ name = "hole", dscp = 45, to = "drop" }] }"#, }
         /// Only packets of more bytes than this match, with their IP header. A hole for packets of an MTU that was.
         longer: Option<Bytes> = { default: Derived("any"), domain: bytes(Bytes::ZERO, MAX_DATAGRAM), example: r#"impair = { rules = [{ name = "hole", longer = "1400B", to = "drop", probability = 0 }] }"#, }
+        /// Whether its sender hears what fits. By ICMP type 3 with code 4, or ICMPv6 type 2, as from a router.
+        signal: bool = { default: Is("false"), domain: Domain::Value(D::Flag), worlds: REAL, example: r#"impair = { rules = [{ name = "tunnel", longer = "1400B", to = "drop", signal = true }] }"#, }
         /// New ECN field; or the packet is dropped, or followed by a copy; or of a datagram a bit of the payload is flipped, with the right checksum.
         to: Outcome = { default: Derived("it stays"), domain: Domain::Value(D::Word(OUTCOMES)), example: EXAMPLE, }
         /// New DSCP.
@@ -135,7 +139,9 @@ fn mistake(rule: &Rule, is_given: impl Fn(&str) -> bool) -> Option<(&'static str
     let (is_ce, changes_dscp) = (rule.to == Outcome::Code(Ecn::Ce), rule.to_dscp.is_some());
     let is_unsafe = is_ce && rule.from & 1 == 1;
     let is_same = matches!(rule.to, Outcome::Code(code) if rule.from == 1 << code.bits());
+    let is_dropped = rule.to == Outcome::Drop && rule.longer >= Some(LEAST_MTU);
     let mistakes = [
+        (rule.signal && !is_dropped, "signal", "needs to = \"drop\", and longer = \"1280B\" or more, which every link of IPv6 takes"),
         (is_given("packets") && rule.every.is_none(), "packets", "has an effect only beside every"),
         (!is_given("to") && !changes_dscp, "to", "without to or to-dscp the rule does nothing"),
         (rule.to == Outcome::Drop && changes_dscp, "to-dscp", "has no effect on packets that are dropped; leave it out"),

@@ -154,6 +154,14 @@ fn a_wrong_rule_is_refused_with_the_remedy() {
             "{ name = \"x\", dscp = 46, to = \"drop\" }",
             "rules.x.dscp = 46: the sim world has no DSCP",
         ),
+        (
+            "{ name = \"x\", to = \"drop\", longer = \"1400B\", signal = true }",
+            "rules.x.signal = true: the sim world has no path MTU discovery",
+        ),
+        (
+            "{ name = \"x\", to = \"drop\", longer = \"1279B\", signal = true }",
+            "needs to = \"drop\", and longer = \"1280B\" or more",
+        ),
         (&format!("{hole}, {hole}"), "is that of another rule"),
         ("{ name = \"x\", to = \"drop\", loss = 1 }", "unknown key"),
         ("", "must be a list of 1 to 16 tables"),

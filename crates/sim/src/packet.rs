@@ -242,6 +242,7 @@ impl Packet {
             dscp: 0,
             kind: if self.is_datagram() { Kind::Data } else { kind },
             length: self.len,
+            ..Header::default()
         };
         let judged = judge(&mut header);
         self.ecn = header.ecn;

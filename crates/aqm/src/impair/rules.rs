@@ -44,6 +44,8 @@ pub struct Header {
     pub kind: Kind,
     /// Its IP length in bytes.
     pub length: u16,
+    /// The longest that its sender is told to send, where a rule that drops it says so.
+    pub fits: Option<Bytes>,
 }
 
 /// What becomes of a packet that a rule matches, besides its DSCP.
@@ -74,6 +76,8 @@ pub struct Rule {
     pub dscp: Option<u32>,
     /// Only packets that are longer match, with their IP header; `None` is any.
     pub longer: Option<Bytes>,
+    /// Whether the senders of packets that are longer are told so.
+    pub signal: bool,
     /// What becomes of packets that match.
     pub to: Outcome,
     /// The DSCP that they get, below 64.
@@ -97,6 +101,7 @@ impl Rule {
             kinds: 0b1111,
             dscp: None,
             longer: None,
+            signal: false,
             to,
             to_dscp: None,
             is_unsafe: false,
@@ -162,6 +167,9 @@ impl Active {
         if let (true, Some(dscp)) = (matches, self.rule.to_dscp) {
             header.dscp = dscp as u8;
         }
+        if matches && self.rule.signal {
+            header.fits = self.rule.longer;
+        }
         if let Outcome::Code(ecn) = outcome {
             header.ecn = ecn;
         }
@@ -225,6 +233,7 @@ mod tests {
             kind: kinds[(n / 4 % 4) as usize],
             dscp: (n / 16 % 2 * 45) as u8,
             length: 40 + (n % 1_461) as u16,
+            fits: None,
         }
     }
 

@@ -20,7 +20,7 @@ pub(super) fn read(text: &str) -> Result<Vec<(&str, String)>, OptionError> {
             "match" => all.push(("match", list(value, '+')?)),
             "probability" => all.push(("probability", keys::share(value)?)),
             key @ ("every" | "longer") => all.push((key, word(value)?)),
-            key if ["name", "dscp", "to-dscp", "packets", "unsafe"].contains(&key) => {
+            key if ["name", "dscp", "to-dscp", "packets", "signal", "unsafe"].contains(&key) => {
                 all.push((key, value.trim().to_owned()));
             }
             _ => return Err(OptionError::Rule),

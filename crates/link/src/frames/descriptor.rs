@@ -141,6 +141,7 @@ impl Descriptor {
             dscp,
             kind,
             length,
+            ..Header::default()
         };
         let judged = judge(&mut header);
         if header.dscp != dscp {

@@ -12,6 +12,7 @@ pub mod frame;
 mod header_checksum;
 mod offload;
 mod pool;
+pub(crate) mod too_long;
 pub mod value_field;
 
 pub(crate) use addressed::Addressed;

@@ -11,10 +11,10 @@
 //!
 //! A single link is only its [`Path`].
 
-use quell_aqm::impair::Counts;
+use quell_aqm::impair::{Counts, Fate};
 use quell_aqm::{Discipline, Observer};
 use quell_measure::{Direction, Hop, Hops};
-use quell_units::{ParameterError, Random, Rate, Time};
+use quell_units::{Bytes, ParameterError, Random, Rate, Time};
 
 use super::{Onward, Path};
 use crate::config::{DirectionConfig, LinkChange};
@@ -227,7 +227,9 @@ impl<O: Observer<Descriptor>> Chain<O> {
             let arrival = pair[0].next_passed_on()?;
             Some(arrival + pair[1].least_delay())
         });
-        queued.chain(on_way).min()
+        let too_long = self.paths.iter();
+        let too_long = too_long.filter_map(|path| Some(path.behind.too_long.front()?.0));
+        queued.chain(on_way).chain(too_long).min()
     }
     /// Plans one more change, after those of the same time. `at` is later than all that was decided.
     pub(crate) fn plan(&mut self, at: Time, change: LinkChange) {
@@ -241,6 +243,18 @@ impl<O: Observer<Descriptor>> Chain<O> {
     /// Slots of packets that were lost behind a queue since they were last asked for.
     pub(crate) fn lost(&mut self) -> impl Iterator<Item = FrameId> + '_ {
         self.paths.iter_mut().flat_map(|path| path.lost())
+    }
+    /// The next packet that was too long, and has left its queue by `until`: when, and what is not too long.
+    pub(crate) fn too_long(&mut self, until: Time) -> Option<(Time, Descriptor, Bytes)> {
+        let mut all = self.paths.iter_mut().map(|path| &mut path.behind.too_long);
+        all.find_map(|all| all.pop_front_if(|(end, ..)| *end <= until))
+    }
+    /// `answer` to a packet of the other direction, which left a queue there at `end`: it crosses none here.
+    pub(crate) fn answer(&mut self, answer: Descriptor, end: Time) {
+        if let Some(path) = self.paths.last_mut() {
+            let (group, fate) = (answer.group(), Fate::of(end));
+            path.behind.delay_line.insert(answer, group, end, fate);
+        }
     }
     /// Packets lost, copied and damaged behind the queues.
     pub(crate) fn impaired(&self) -> Counts {

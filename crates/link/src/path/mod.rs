@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 use quell_aqm::impair::{Counts, Impairer, Impairment};
 use quell_aqm::marker::{Marker, Passage};
 use quell_aqm::{Bottleneck, Departure, Discipline, Observer};
-use quell_units::{ParameterError, Random, Rate, Time};
+use quell_units::{Bytes, ParameterError, Random, Rate, Time};
 
 use crate::config::{DirectionConfig, LinkChange};
 use crate::frames::{Descriptor, FrameId, Pool};
@@ -72,6 +72,7 @@ impl<O: Observer<Descriptor>> Path<O> {
                 is_impaired: config.impairer.is_in_use(),
                 impairer: config.impairer,
                 lost: Vec::new(),
+                too_long: VecDeque::new(),
                 damaged: Vec::new(),
                 copies: Vec::new(),
             },
@@ -324,6 +325,8 @@ struct Behind {
     impairer: Impairer,
     /// Slots of packets that were lost.
     lost: Vec<FrameId>,
+    /// Packets that were lost because they are too long, each with what is long enough, and the end of its transmission.
+    too_long: VecDeque<(Time, Descriptor, Bytes)>,
     /// Packets that are still to be damaged, each with the place, and whether its checksum hides it.
     damaged: Vec<(Descriptor, u64, bool)>,
     /// Packets that are still to be copied, each with the release of the copy, or its arrival at the next link.
@@ -358,9 +361,15 @@ impl Behind {
     /// Puts a packet that leaves the queue at `end` where it goes, if it is not lost.
     #[cold]
     fn judge(&mut self, mut packet: Descriptor, end: Time) {
-        let fate = packet.judged_by(|header| self.impairer.judge(end, header));
+        let (fate, fits) = packet.judged_by(|header| {
+            let fate = self.impairer.judge(end, header);
+            (fate, header.fits)
+        });
         let Some(fate) = fate else {
-            self.lost.push(packet.frame().id);
+            match fits {
+                Some(fits) => self.too_long.push_back((end, packet, fits)),
+                None => self.lost.push(packet.frame().id),
+            }
             return;
         };
         let group = packet.group();

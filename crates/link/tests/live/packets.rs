@@ -3,18 +3,21 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
-use std::time::Instant;
+use std::process::Command;
+use std::time::{Duration, Instant};
 
 use crate::support::{
     Topology, Unobserved, burst, can_run, direction, note, receive, send_with_ecn,
 };
+use quell_aqm::impair::rules::{Outcome, Rule};
+use quell_aqm::impair::{Impairer, Impairment};
 use quell_aqm::{Departure, Drop, Observer};
 use quell_link::{
     CodePoints, Descriptor, Direction, DirectionConfig, Ect1, Error, GroupConfig, Hop, Link,
     LinkChange, LinkConfig, Port, Wakeup,
 };
 use quell_testing::{Missed, Run, bound, live};
-use quell_units::{Rate, Time};
+use quell_units::{Bytes, Rate, Time};
 
 const MS: fn(u64) -> Time = Time::from_millis;
 
@@ -476,4 +479,62 @@ fn sleeps(test: &str, run: &mut Run) -> Result<(), Missed> {
     assert_eq!(error.raw_os_error(), Some(libc::ENETDOWN), "{error}");
     assert!(topology.link.run(|| Port::open("nowhere")).is_err());
     Ok(())
+}
+
+/// A transfer of packets that are longer than the way takes, over one of both protocols; what of it arrives, and what the sender then
+/// knows of its way.
+fn through_a_tunnel(topology: &Topology, server: &str, signal: bool) -> (usize, String) {
+    let mut tunnel = Rule::all("tunnel", Outcome::Drop);
+    (tunnel.longer, tunnel.signal) = (Some(Bytes::new(1_400)), signal);
+    let impairment = Impairment {
+        rules: vec![tunnel],
+        ..Impairment::default()
+    };
+    let mut forward = DirectionConfig::unlimited(1_500);
+    forward.impairer = Impairer::new(Some(impairment), 1, "tunnel");
+    let config = LinkConfig {
+        groups: vec![group(5_001, MS(5))],
+        ..config(forward)
+    };
+    let address = format!("{server}:5001");
+    let listener = topology.right.run(|| TcpListener::bind(&address)).unwrap();
+    let (mut arrived, mut route) = (0, String::new());
+    let (report, _) = topology.with_link(config, [Unobserved, Unobserved], || {
+        let sender = topology.left.run(|| TcpStream::connect(&address));
+        let (mut sender, mut receiver) = (sender.unwrap(), listener.accept().unwrap().0);
+        let patience = Some(Duration::from_secs(2));
+        sender.set_write_timeout(patience).unwrap();
+        receiver.set_read_timeout(patience).unwrap();
+        let writer = std::thread::spawn(move || {
+            let _ = sender.write_all(&[7; 1_000_000]);
+        });
+        let mut bytes = Vec::new();
+        let _ = receiver.read_to_end(&mut bytes);
+        arrived = bytes.len();
+        writer.join().unwrap();
+        let mut ip = Command::new("ip");
+        ip.args(["route", "get", server.trim_matches(['[', ']'])]);
+        let said = topology.left.run(|| ip.output().unwrap()).stdout;
+        route = String::from_utf8(said).unwrap();
+    });
+    let both = [&report.forward, &report.reverse];
+    assert!(both.iter().all(|way| way.is_conserved()), "{report:#?}");
+    (arrived, route)
+}
+
+#[test]
+fn a_sender_that_hears_what_fits_sends_that_and_one_that_does_not_is_stuck() {
+    if !can_run("a_sender_that_hears_what_fits_sends_that_and_one_that_does_not_is_stuck") {
+        return;
+    }
+    let (arrived, route) = through_a_tunnel(&Topology::new(), "10.9.0.2", false);
+    assert!(arrived == 0 && !route.contains("mtu"), "{arrived} {route}");
+    let ipv6 = std::fs::exists("/proc/sys/net/ipv6").unwrap();
+    for server in ["10.9.0.2", "[fd09::2]"].iter().take(1 + usize::from(ipv6)) {
+        let (arrived, route) = through_a_tunnel(&Topology::new(), server, true);
+        assert!(
+            arrived == 1_000_000 && route.contains("mtu 1400"),
+            "{arrived} {route}"
+        );
+    }
 }

@@ -173,7 +173,7 @@ pub(crate) struct Behind {
     /// Run the program, and that of --far, as this user, by name or number: only root can. Without, a program that root starts owns root's files
     #[arg(long, value_name = "USER", help_heading = HOSTS)]
     pub(crate) user: Option<String>,
-    /// How long what the program has started may outlive it; then it is ended
+    /// How long what the program has started may outlive it; then it is ended. Without PROGRAM: how long what a link is in front of may be gone, until one is put in front of it again
     #[arg(long, value_name = "TIME", default_value = "0s", help_heading = HOSTS)]
     pub(crate) wait: String,
     /// Where it runs: with this host's kernel in real time, or in a guest, where only --far can answer

@@ -7,6 +7,7 @@ pub(crate) mod arguments;
 mod failure;
 pub(crate) mod figures;
 mod page;
+mod reattach;
 pub(crate) mod text;
 mod virtual_run;
 
@@ -45,7 +46,10 @@ use crate::output::page::{complain, say};
 pub(crate) fn exec(arguments: &Exec) -> u8 {
     let behind_it = &arguments.behind;
     match (arguments.attach.target(), arguments.program.is_empty()) {
-        (Some(target), _) => end(in_front(arguments, target)),
+        (Some(target), _) => {
+            let link = || end(in_front(arguments, target.clone()));
+            end(reattach::in_front(arguments, &target, link))
+        }
         (None, true) => shell_behind(behind_it),
         (None, false) => end(plan(behind_it)
             .map_err(ExecFailure::own)
@@ -72,6 +76,9 @@ fn in_front(all: &Exec, target: Target) -> Result<u8, ExecFailure> {
     let end = program.as_ref().map_or("Ctrl-C".to_owned(), |program| {
         format!("the end of {}", program.name())
     });
+    let others = attachment.others().map_err(ExecFailure::own)?;
+    let warn = |other: &String| say(&format!("warning: {other}"));
+    others.iter().for_each(warn);
     let mut line = format!("in front of {}; {end} takes it away", attachment.describe());
     let programs = Programs { program, far: None };
     let mut config = config(arguments, plan, programs, &[], None)?;

@@ -27,6 +27,8 @@ pub(crate) const CASES: &[Case] = &[
     ("a_link_in_front_passes_all_on_as_it_was", passes_all_on),
     ("a_killed_link_in_front_leaves_nothing", killed),
     ("a_link_in_front_ends_with_what_it_is_for", ends),
+    ("a_link_in_front_of_others_programs_warns", warns),
+    ("a_link_waits_for_what_it_is_for", waits),
     ("a_link_in_front_is_refused_with_a_remedy", refused),
     ("recipes_and_compose_file_put_links_in_front", documented),
 ];
@@ -325,6 +327,70 @@ fn ends(_: &Fake) {
     assert_eq!(child.wait().unwrap().code(), Some(125));
 }
 
+/// An XDP program that lets all pass, at the interface INDEX, as long as this runs.
+const XDP: &str = "import ctypes, struct, time
+def bpf(command, *words):
+    attributes = struct.pack('%dQ' % len(words), *words)
+    made = ctypes.CDLL(None).syscall(CALL, command, attributes, len(attributes))
+    assert made >= 0
+    return made
+program = ctypes.create_string_buffer(struct.pack('2Q', 2 << 32 | 0xb7, 0x95))
+licence = ctypes.create_string_buffer(b'MIT')
+program = bpf(5, 2 << 32 | 6, ctypes.addressof(program), ctypes.addressof(licence), 0, 0, 0, 0, 0)
+link = bpf(28, INDEX << 32 | program, 2 << 32 | 37, 0, 0)
+print(flush=True); time.sleep(600)";
+
+fn warns(_: &Fake) {
+    let Some(mut lab) = Lab::new() else { return };
+    let index = || quell_hosts::netlink::interface_index("port0").unwrap();
+    // It lets what has no mark go on, as everything here.
+    let other = || tcx::guard(index(), tcx::Hook::Ingress, 0, index());
+    let _others = lab.host.run(other).unwrap();
+    let script = XDP.replace("CALL", &libc::SYS_bpf.to_string());
+    let script = script.replace("INDEX", &lab.host.run(index).unwrap().to_string());
+    let mut python = Command::new("python3");
+    python.args(["-c", &script]).stdout(Stdio::piped());
+    let mut xdp = lab.host.run(|| python.spawn().unwrap()).unwrap();
+    let printed = BufReader::new(xdp.stdout.take().unwrap());
+    lab.processes.push(xdp);
+    assert!(printed.lines().next().is_some());
+    let expected = "warning: the XDP program at port0 runs in front of the link: what it drops or sends elsewhere, the link never sees\n\
+        warning: the tcx programs of others at port0 run behind the link, on what it lets through\n";
+    let said = lab.said("exec -q --container web -- true");
+    assert_eq!(said, (0, expected.to_owned()));
+}
+
+fn waits(_: &Fake) {
+    let Some(mut lab) = Lab::new() else { return };
+    let before = lab.dump();
+    let (mut child, _) = lab.start(&lab.host, "--container web --wait 3s --rtt 40ms");
+    let mut errors = BufReader::new(child.stderr.take().unwrap()).lines();
+    let mut until = |start: &str| {
+        let is_it = |line: &std::io::Result<String>| line.as_ref().unwrap().starts_with(start);
+        assert!(errors.any(|line| is_it(&line)), "{start}");
+    };
+    assert_round_trips(&lab.connections(), 40.0, 60.0);
+    for comes_back in [true, false] {
+        let gone = lab.processes[0].id().to_string();
+        lab.processes[0].kill().unwrap();
+        lab.processes[0].wait().unwrap();
+        until("quell: container web is gone: waits for it for 3s");
+        assert_round_trips(&lab.connections(), 0.0, 20.0);
+        if comes_back {
+            let sleep = || Command::new("sleep").arg("600").spawn().unwrap();
+            lab.processes[0] = lab.ends[0].run(sleep).unwrap();
+            let docker = lab.folder.path().join("docker");
+            let script = fs::read_to_string(&docker).unwrap();
+            let id = lab.processes[0].id().to_string();
+            write_program(&docker, &script.replace(&gone, &id));
+            until("in front of eth0 of container web");
+            assert_round_trips(&lab.connections(), 40.0, 60.0);
+        }
+    }
+    assert_eq!(child.wait().unwrap().code(), Some(125));
+    assert_same(&before, &lab.dump());
+}
+
 /// Arguments, and what is said.
 const REFUSED: &str = "\
     --container web | container web has eth0, most, more: name one with --interface
@@ -344,6 +410,8 @@ const REFUSED: &str = "\
     --container web --pid 1 | cannot be used with
     --container web --join web | cannot be used with
     --container web --mtu 1400 | cannot be used with
+    --container web --wait 1s --out RESULT | leave one of both out
+    --pid 1 --wait 1s | does not come back
     --container web --publish 80 | cannot be used with";
 
 fn refused(_: &Fake) {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::Case;
 use crate::fixture::{
-    CLOSED, COUNT, ECHO, Fake, LOCAL, LOCAL_V6, OTHER, RESET, SERVER, SERVER_V6, WHO,
+    CLOSED, COUNT, ECHO, Fake, LOCAL, LOCAL_V6, OTHER, RESET, SERVER, SERVER_V6, SOURCE, WHO,
 };
 
 pub(crate) const CASES: &[Case] = &[
@@ -21,6 +21,10 @@ pub(crate) const CASES: &[Case] = &[
     (
         "what_a_program_sent_last_arrives_although_it_is_gone",
         what_a_program_sent_last_arrives_although_it_is_gone,
+    ),
+    (
+        "both_ends_hear_what_fits_and_send_that",
+        both_ends_hear_what_fits_and_send_that,
     ),
     ("resets_are_passed_on", resets_are_passed_on),
     (
@@ -85,6 +89,33 @@ fn the_end_of_one_direction_and_every_byte_are_passed_on(fake: &Fake) {
     let to = format!("{SERVER}:{ECHO} 3000");
     let (said, _) = fake.role(&[], "bytewise", &to);
     assert_eq!(said.trim(), "3000");
+}
+
+fn both_ends_hear_what_fits_and_send_that(fake: &Fake) {
+    let tunnel = [
+        "--rtt",
+        "10ms",
+        "--rule",
+        "any>drop:longer=1300B,signal=true",
+    ];
+    for server in [SERVER, SERVER_V6] {
+        let to = |port| SocketAddr::new(server.parse().unwrap(), port);
+        let (said, down) = fake.role(&tunnel, "read", &format!("{} 1", to(SOURCE)));
+        assert!(said.trim().parse::<f64>().unwrap() > 100_000.0, "{said}");
+        let (said, up) = fake.role(&tunnel, "count", &format!("{} 300000", to(COUNT)));
+        assert_eq!(said.trim(), "300000");
+        let ended = fake.ends.recv_timeout(Duration::from_secs(30)).unwrap();
+        assert_eq!(ended, Ok(300_000));
+        for (report, way) in [(down, 0), (up, 1)] {
+            let rules = report["summary"]["rules"].as_array().unwrap();
+            let matched = [0, 1].map(|way: usize| rules[way]["matched"].as_u64().unwrap());
+            // Of the first window.
+            assert!(
+                (1..100).contains(&matched[way]) && matched[1 - way] == 0,
+                "{matched:?}"
+            );
+        }
+    }
 }
 
 fn what_a_program_sent_last_arrives_although_it_is_gone(fake: &Fake) {

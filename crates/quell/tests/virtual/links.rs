@@ -191,6 +191,31 @@ fn rules_decide_on_real_packets_as_on_simulated_ones() {
     assert!((75.0..=100.0).contains(&long), "{long}");
 }
 
+/// From 2 s on packets of the usual length do not fit: Linux makes them shorter if it is told, and nothing comes otherwise.
+#[test]
+fn a_sender_that_hears_what_fits_goes_on_with_shorter_packets() {
+    let Some(stage) = Stage::new("a_sender_that_hears_what_fits_goes_on_with_shorter_packets")
+    else {
+        return;
+    };
+    for (signal, shares) in [(true, 0.8..1.0), (false, 0.0..0.05)] {
+        let text = format!(
+            "schema = 1\nname = \"tunnel\"\n[link]\nrate = \"10mbit\"\nqueue = \"fifo\"\nimpair = {{ rules = [\
+             {{ name = \"mtu\", longer = \"1300B\", to = \"drop\", signal = {signal}, probability = 0 }}] }}\n[[group]]\nname = \"a\"\n\
+             rtt = \"20ms\"\napp = \"bulk\"\n[[at]]\ntime = \"2s\"\nset = {{ \"link.impair.rules.mtu.probability\" = 1 }}\n\
+             [run]\nduration = \"5s\"\nwarmup = \"1s\"\n"
+        );
+        fs::write(stage.path().join("tunnel.toml"), text).unwrap();
+        let out = format!("tunnel-{signal}");
+        run(&stage, "tunnel.toml", "virtual", &out);
+        let summary = stage.json(&format!("{out}/summary.json"));
+        let share = number(&summary, "/phases/1/groups/0/goodput_bps/0") / 10e6;
+        assert!(shares.contains(&share), "{share}: {summary:#}");
+        let dropped = number(&summary, "/phases/1/rules/0/matched");
+        assert!((1.0..100.0).contains(&dropped), "{dropped}");
+    }
+}
+
 /// In both worlds a receiver decides how marks come back, and how many ACKs there are.
 #[test]
 fn a_receiver_of_its_own_is_the_same_host_in_the_simulator_and_in_linux() {

@@ -7,19 +7,26 @@ use crate::places::Places;
 use crate::problem::Problem;
 use crate::{Group, Scenario};
 
-/// Modelled hosts set no DSCP.
+/// Modelled hosts set no DSCP, and do not look for the MTU of their path.
 pub(super) fn rules(scenario: &Scenario, places: &Places<'_>, problems: &mut Vec<Problem>) {
     for side in scenario.sides() {
         let impair = scenario.side(side).impair.iter();
         for rule in impair.flat_map(|impair| &impair.rules) {
-            for (key, dscp) in [("dscp", rule.dscp), ("to-dscp", rule.to_dscp)] {
+            let [dscp, to_dscp] = [rule.dscp, rule.to_dscp].map(|dscp| Some(dscp?.to_string()));
+            let signal = rule.signal.then(|| "true".to_owned());
+            for (key, value, lacks) in [
+                ("dscp", dscp, "DSCP"),
+                ("to-dscp", to_dscp, "DSCP"),
+                ("signal", signal, "path MTU discovery"),
+            ] {
                 let key = format!(
                     "{}.impair.rules.{}.{key}",
                     scenario.side_key(side),
                     rule.name
                 );
-                let why = "the sim world has no DSCP; leave it out, or use --world virtual";
-                problems.extend(dscp.map(|dscp| places.problem(&key, dscp, why)));
+                let why =
+                    format!("the sim world has no {lacks}; leave it out, or use --world virtual");
+                problems.extend(value.map(|value| places.problem(&key, value, why)));
             }
         }
     }
