@@ -45,15 +45,10 @@ impl Echo {
 
     /// A datagram of the sender with ECT or CE was delivered.
     pub(super) fn see(&mut self, left: Time, code: u8, is_long: bool) {
-        let code = if self.is_relabelled && code == 1 {
-            2
-        } else {
-            code
-        };
-        match (code, is_long) {
+        match (code + u8::from(self.is_relabelled && code == 1), is_long) {
             (0, _) => {}
-            (_, true) => self.long.push(code),
-            (_, false) => self.short.push((left, code)),
+            (code, true) => self.long.push(code),
+            (code, false) => self.short.push((left, code)),
         }
     }
 

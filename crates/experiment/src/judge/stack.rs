@@ -243,6 +243,11 @@ impl Stack {
         control.is_none() && app.is_none() || !client.is_empty()
     }
 
+    /// It shall write no log.
+    pub(super) fn forget_log(&mut self) {
+        self.logged = None;
+    }
+
     /// Whether its server sends the data.
     pub(super) fn is_sent_by_server(&self) -> bool {
         self.programs.sends == SENDS[0].0
