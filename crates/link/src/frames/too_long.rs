@@ -65,3 +65,53 @@ pub(crate) fn answer(packet: &Descriptor, fits: Bytes, pool: &mut Pool) -> Optio
         Contents::Bypass(_) => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::Frame;
+    use super::*;
+
+    /// The live tests have Linux look at the checksums.
+    #[test]
+    fn its_sender_hears_it_with_the_begin_of_the_packet_unless_that_may_be_cut_or_is_for_many() {
+        let v4 = |flags, to| {
+            let first = [0x45, 0, 5, 0xdc, 0, 1, flags, 0, 64, 17, 0, 0];
+            [&first[..], &[10, 0, 0, 1, to, 0, 0, 2], &[7; 1_480]].concat()
+        };
+        let v6 = [0x60, 0, 0, 0, 5, 0xb4, 17, 64];
+        let v6 = [&v6[..], &[0xfd; 16], &[0xfe; 16], &[7; 1_460]].concat();
+        for (ip, kind, addresses, said, whole) in [
+            (v4(0x40, 10), [8, 0], 12..20, [3, 4], 576),
+            (v6, [0x86, 0xdd], 8..40, [2, 0], 1_280),
+            (v4(0, 10), [8, 0], 12..20, [0; 2], 0),
+            (v4(0x40, 224), [8, 0], 12..20, [0; 2], 0),
+        ] {
+            let mut pool = Pool::new(1, 1_500).unwrap();
+            let (id, len, start) = (pool.take().unwrap(), ip.len() as u16 + 14, 16);
+            let frame = Frame { id, len, start };
+            let link = [&[2; 6][..], &[3; 6], &kind].concat();
+            let bytes = pool.bytes_mut(frame);
+            bytes.copy_from_slice(&[&link[..], &ip].concat());
+            let Contents::Ip(read) = frame::parse(bytes) else {
+                panic!("{ip:?}")
+            };
+            let packet = Descriptor::new(frame, &read, Some(3));
+            let Some(heard) = answer(&packet, Bytes::new(1_400), &mut pool) else {
+                assert_eq!(whole, 0, "{ip:?}");
+                continue;
+            };
+            assert_eq!(heard.group(), Some(3));
+            let (link, packet) = pool.bytes(heard.frame()).split_at(14);
+            assert_eq!(link, [&[3; 6][..], &[2; 6], &kind].concat());
+            let mut turned = ip[addresses.clone()].to_vec();
+            turned.rotate_left(addresses.len() / 2);
+            assert_eq!(
+                (packet.len(), &packet[addresses.clone()]),
+                (whole, &turned[..])
+            );
+            let icmp = &packet[addresses.end..];
+            assert_eq!((&icmp[..2], &icmp[4..8]), (&said[..], &[0, 0, 5, 0x78][..]));
+            assert_eq!(icmp[8..], ip[..icmp.len() - 8]);
+        }
+    }
+}
