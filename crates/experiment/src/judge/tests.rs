@@ -14,6 +14,17 @@ fn read(text: &str) -> Result<Stack, String> {
     Stack::open(&file).map_err(|error| error.to_string())
 }
 
+/// The programs of the stack in a run.
+fn program(trial: &Trial, run: Run) -> quell_app::kinds::program::Program {
+    let scenario = trial.scenario(run).unwrap();
+    let mut groups = scenario.groups.iter();
+    let group = groups.find(|group| group.name == "stack").unwrap();
+    match group.app.config() {
+        quell_app::AppConfig::Program(program) => program.clone(),
+        _ => panic!("no program"),
+    }
+}
+
 #[test]
 fn each_clause_says_who_asks_what_is_measured_and_has_a_name_of_its_own() {
     let all = clauses();
@@ -118,15 +129,7 @@ fn the_words_of_a_stack_are_those_of_its_group() {
     )
     .unwrap();
     for run in trial.runs() {
-        let scenario = trial.scenario(run).unwrap();
-        let group = scenario
-            .groups
-            .iter()
-            .find(|group| group.name == "stack")
-            .unwrap();
-        let quell_app::AppConfig::Program(program) = group.app.config() else {
-            panic!("no program")
-        };
+        let program = program(&trial, run);
         for part in quell_app::kinds::program::Part::BOTH {
             let own: Vec<&str> = program.line(part).unwrap().words().collect();
             assert_eq!(own, words);
@@ -145,15 +148,7 @@ fn a_stack_writes_its_log_where_a_clause_reads_it() {
         let wanted = Wanted::named(&[group.to_owned()]).unwrap();
         let trial =
             Trial::new(stack, &wanted, 1, World::Virtual, &GuestOptions::default()).unwrap();
-        let scenario = trial.scenario(trial.runs()[0]).unwrap();
-        let group = scenario
-            .groups
-            .iter()
-            .find(|group| group.name == "stack")
-            .unwrap();
-        let quell_app::AppConfig::Program(program) = group.app.config() else {
-            panic!("no program")
-        };
+        let program = program(&trial, trial.runs()[0]);
         let line = program.line(quell_app::kinds::program::Part::Server);
         line.unwrap().words().collect::<Vec<_>>().join(" ")
     };
