@@ -7,8 +7,8 @@
 //! acknowledgements do not count, their direction is unlimited. Time is the process's own, user and
 //! system. Best of `QUELL_BENCH_ROUNDS` (3).
 //!
-//! `QUELL_BENCH_BESIDE` names other programs, as `NAME=PATH` separated by spaces: the last table has their time over that of this one, runs in
-//! turn, the median of three times as many rounds.
+//! `QUELL_BENCH_BESIDE` names other programs, as `NAME=PATH` separated by spaces: the last table has this one's time over theirs, runs in
+//! turn, the median of three times as many rounds; for cards, the guest and the real link the median of as many, all processes counted.
 #![allow(missing_docs, unreachable_pub)]
 
 #[path = "common/mod.rs"]
@@ -111,17 +111,75 @@ fn benchmark() -> Result<u32, String> {
         (peaks[1] - peaks[0]) / 99.0,
         (peaks[2] - peaks[0]) / 9_999.0
     );
-    beside(3 * rounds)?;
-    Ok(missed)
-}
-
-/// What this build takes of the time of other programs.
-fn beside(rounds: u32) -> Result<(), String> {
     let named = std::env::var("QUELL_BENCH_BESIDE").unwrap_or_default();
     let programs: Vec<(&str, &str)> = named
         .split_whitespace()
         .filter_map(|one| one.split_once('='))
         .collect();
+    beside(&programs, 3 * rounds)?;
+    for (name, program) in programs {
+        whole_commands(name, program, rounds)?;
+    }
+    Ok(missed)
+}
+
+/// Cards, the guest and the real link: this build's processor time over that of `program`, and both, in seconds.
+fn whole_commands(name: &str, program: &str, rounds: u32) -> Result<(), String> {
+    const LAST: usize = 5;
+    let runs = |world, mbps: u64, flows, seconds| {
+        let scenario = Scenario {
+            flows,
+            rate_bps: mbps * 1_000_000,
+            queue_ms: 20,
+            warmup: 1,
+            seconds,
+        };
+        let run = ["run", "--world", world, "speed.toml", "--out", "out"].to_vec();
+        (run, Some(scenario.text().replace("40ms", "10ms")))
+    };
+    let commands: [(&str, (Vec<&str>, Option<String>)); LAST] = [
+        (
+            "first card, of dualpi2",
+            (vec!["characterize", "dualpi2"], None),
+        ),
+        ("next card, of codel", (vec!["characterize", "codel"], None)),
+        (
+            "guest, 1 Gbit/s, 2 flows, 10 s",
+            runs("virtual", 1_000, 2, 10),
+        ),
+        (
+            "guest, 100 Mbit/s, 10 flows, 20 s",
+            runs("virtual", 100, 10, 20),
+        ),
+        ("link, 1 Gbit/s, 1 flow, 10 s", runs("live", 1_000, 1, 10)),
+    ];
+    let mut times = [const { (Vec::new(), Vec::new()) }; LAST];
+    for _ in 0..rounds {
+        let folder = || tempfile::tempdir().map_err(|error| error.to_string());
+        let (own, other) = (folder()?, folder()?);
+        for ((what, (arguments, scenario)), (owns, others)) in commands.iter().zip(&mut times) {
+            let run = |program: &str, folder: &Path| {
+                let spent = common::processor_time(program, arguments, scenario.as_deref(), folder);
+                spent
+                    .map_err(|why| println!("not run: {what}: {program}: {why}"))
+                    .ok()
+            };
+            owns.extend(run(env!("CARGO_BIN_EXE_quell"), own.path()));
+            others.extend(run(program, other.path()));
+        }
+    }
+    for ((what, _), (owns, others)) in commands.iter().zip(times) {
+        let (own, other) = (median(owns), median(others));
+        println!(
+            "{what}: {:.3} of the time of {name} ({own:.1} and {other:.1} s)",
+            own / other
+        );
+    }
+    Ok(())
+}
+
+/// What this build takes of the time of other programs.
+fn beside(programs: &[(&str, &str)], rounds: u32) -> Result<(), String> {
     let dualpi2 = ["--queue", "dualpi2", "--set", "group.bulk.ecn=ect1"];
     for (what, flows, mbps, more) in [
         ("10 flows, drop-tail", 10, 100, &[][..]),

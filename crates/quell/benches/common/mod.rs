@@ -108,6 +108,47 @@ fn read(folder: &Path, name: &str) -> Result<Value, String> {
     serde_json::from_str(&text).map_err(|error| error.to_string())
 }
 
+/// Processor time of a program and all that it starts and waits for, in seconds, in `folder`, beside a scenario as `speed.toml`.
+pub fn processor_time(
+    program: &str,
+    arguments: &[&str],
+    scenario: Option<&str>,
+    folder: &Path,
+) -> Result<f64, String> {
+    if let Some(scenario) = scenario {
+        std::fs::write(folder.join("speed.toml"), scenario).map_err(|error| error.to_string())?;
+    }
+    // `times` prints the shell's own time, and then that of its children.
+    let shell = ["-c", "rm -rf out; \"$0\" \"$@\" >output 2>&1 && times"];
+    let mut command = Command::new("sh");
+    command.args(shell).arg(program).args(arguments);
+    let output = command
+        .current_dir(folder)
+        .output()
+        .map_err(|error| error.to_string())?;
+    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    let children = told.lines().nth(1).unwrap_or_default().split_whitespace();
+    let mut spent = 0.0;
+    for time in children {
+        let (minutes, seconds) = time
+            .trim_end_matches('s')
+            .split_once('m')
+            .unwrap_or(("", time));
+        let number = |text: &str| {
+            text.parse::<f64>()
+                .map_err(|error| format!("{time}: {error}"))
+        };
+        spent += 60.0 * number(minutes)? + number(seconds)?;
+    }
+    if output.status.success() {
+        // Nobody waits for the processes of a live run; it says itself what its link took.
+        let facts = read(&folder.join("out"), "run.json").unwrap_or_default();
+        return Ok(spent.max(facts["cpu_s"].as_f64().unwrap_or(0.0)));
+    }
+    let output = std::fs::read_to_string(folder.join("output")).unwrap_or_default();
+    Err(output.lines().last().unwrap_or("it failed").to_owned())
+}
+
 /// The middle one; of an even number, the lower of the two.
 pub fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
