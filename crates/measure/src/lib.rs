@@ -33,6 +33,7 @@ mod queue;
 pub mod recorder;
 pub mod rows;
 mod schedule;
+pub mod seeing;
 mod several;
 pub mod summary;
 pub mod timeline;
@@ -50,6 +51,7 @@ pub use jain::jain;
 pub use label::{Direction, FlowId, GroupId, Hop, Hops, Labelled};
 pub use recorder::{Recorder, RecorderConfig, Recording};
 pub use rows::{FlowRow, QueueRow};
+pub use seeing::Seeing;
 pub use summary::{
     Fairness, Figures, GroupInfo, GroupLink, GroupSummary, LinkSummary, NamedLink, NamedReverse,
     Phase, ReverseLink, RuleSummary, RunInfo, Summary,

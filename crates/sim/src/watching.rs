@@ -1,12 +1,12 @@
-//! Observers of a simulation. The simulator is compiled for two kinds of them, here and nowhere else, which would take the compiler long: the
-//! recorder alone, which is fast, and whatever else, behind a pointer.
+//! Observers of a simulation. The simulator is compiled for three kinds of them, here and nowhere else, which would take the compiler long: the
+//! recorder alone and the one of a page, which are fast, and whatever else, behind a pointer.
 
 use std::any::Any;
 use std::fmt;
 use std::sync::atomic::AtomicBool;
 
 use quell_aqm::Observer;
-use quell_measure::{Recorder, Recording};
+use quell_measure::{Recorder, Recording, Seeing};
 use quell_units::Time;
 
 use crate::config::Error;
@@ -63,22 +63,18 @@ pub trait Simulated: Watching + Sized {
     ) -> Result<Time, Error>;
 }
 
-impl Simulated for Recorder {
-    fn simulate(
-        simulator: &mut Simulator<Self>,
-        until: Time,
-        stop: &AtomicBool,
-    ) -> Result<Time, Error> {
-        simulator.run(until, stop)
-    }
+macro_rules! simulated {
+    ($($observer:ty),+) => {
+        $(impl Simulated for $observer {
+            fn simulate(
+                simulator: &mut Simulator<Self>,
+                until: Time,
+                stop: &AtomicBool,
+            ) -> Result<Time, Error> {
+                simulator.run(until, stop)
+            }
+        })+
+    };
 }
 
-impl Simulated for Box<dyn Watching> {
-    fn simulate(
-        simulator: &mut Simulator<Self>,
-        until: Time,
-        stop: &AtomicBool,
-    ) -> Result<Time, Error> {
-        simulator.run(until, stop)
-    }
-}
+simulated!(Recorder, Seeing, Box<dyn Watching>);

@@ -3,8 +3,8 @@
 use std::io;
 use std::sync::atomic::AtomicBool;
 
-use quell_measure::Figures;
-use quell_scenario::sim::{Room, Running, SimError, Watching};
+use quell_measure::{Figures, Seeing};
+use quell_scenario::sim::{Room, Running, SimError};
 use quell_scenario::{
     ArgumentError, Memory, Override, Problems, Scenario, Template, World, all_flows, in_flight,
     largest_window,
@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::about::about;
-use crate::packets::{self, Seeing};
+use crate::packets;
 use crate::rows::Rows;
 
 /// A watched run ends where its watcher stops asking.
@@ -121,7 +121,7 @@ pub struct Watched {
     scenario: Scenario,
     seed: u64,
     warnings: Vec<String>,
-    running: Running<Box<dyn Watching>>,
+    running: Running<Seeing>,
     rows: Rows,
     is_over: bool,
 }
@@ -162,7 +162,7 @@ impl Watched {
                 &scenario,
                 seed,
                 &preparation.room(&scenario),
-                |recorder| -> Box<dyn Watching> { Box::new(Seeing::new(recorder)) },
+                Seeing::new,
             )?,
             seed,
             warnings: loaded.warnings.iter().map(ToString::to_string).collect(),
@@ -241,7 +241,7 @@ impl Watched {
     /// ([`PACKET_COLUMNS`](crate::PACKET_COLUMNS)): all of them, or an even sample where they are more than some thousands.
     pub fn packets(&mut self) -> (usize, Vec<f64>) {
         let queues = self.running.simulator_mut().observers_mut();
-        packets::take(queues.filter_map(|queue| queue.known()))
+        packets::take(queues)
     }
 
     /// The rows since they were last taken.
