@@ -13,7 +13,6 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
-pub mod base64;
 pub mod bottleneck;
 pub mod confidence;
 mod error;

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use quell_lab::results::base64;
+use data_encoding::BASE64;
 use quell_units::Time;
 use quell_watch::Series;
 use serde_json::{Map, Value, json};
@@ -119,13 +119,13 @@ pub(crate) fn rows(frame: Frame, runs: &[News]) -> Message {
 }
 
 fn columns(count: usize, numbers: &[f64]) -> Value {
-    let bytes: Vec<u8> = numbers
-        .iter()
-        .flat_map(|number| number.to_le_bytes())
-        .collect();
+    let mut bytes = Vec::with_capacity(size_of_val(numbers));
+    for number in numbers {
+        bytes.extend_from_slice(&number.to_le_bytes());
+    }
     let columns = [
         ("count".to_owned(), count.into()),
-        ("base64".to_owned(), base64::encode(&bytes).into()),
+        ("base64".to_owned(), BASE64.encode(&bytes).into()),
     ];
     Value::Object(columns.into_iter().collect())
 }

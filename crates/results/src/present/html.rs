@@ -3,10 +3,10 @@
 //! Text becomes HTML in one place, [`Html::text`], so none of it can be forgotten. The page is whole without its script, which shows the
 //! values of pictures under the pointer and copies texts.
 
+use data_encoding::BASE64;
 use sha2::{Digest as _, Sha256};
 
 use super::{Block, Cell, Document, Mark, Role, Row, Table};
-use crate::base64;
 use crate::plot::{self, Figure, escaped};
 
 pub(crate) const STYLE: &str = include_str!("page.css");
@@ -283,7 +283,7 @@ pub fn page(document: &Document) -> String {
 
 /// Only the script of the page runs, and nothing is asked for.
 fn head(html: &mut Html, title: &str) {
-    let hash = base64::encode(&Sha256::digest(SCRIPT.as_bytes()));
+    let hash = BASE64.encode(&Sha256::digest(SCRIPT.as_bytes()));
     html.out.push_str(&format!(
         "\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{hash}'; \

@@ -114,7 +114,7 @@ fn a_report_is_alone_and_only_its_own_script_runs() {
     assert_eq!(addresses, names, "the name of SVG is no address");
     let policy = format!(
         "script-src 'sha256-{}'",
-        crate::base64::encode(&Sha256::digest(SCRIPT.as_bytes()))
+        data_encoding::BASE64.encode(&Sha256::digest(SCRIPT.as_bytes()))
     );
     assert!(page.contains(&policy) && page.contains(&format!("<script>{SCRIPT}</script>")));
     assert!(!SCRIPT.contains("</script") && !STYLE.contains("</style"));
