@@ -232,7 +232,8 @@ impl Impairer {
         };
         if let Some(impairment) = impairment {
             let rules = impairment.rules.iter();
-            let active = |rule: &Rule| Active::new(rule, stream(&format!("rule.{}", rule.name)));
+            let streams = |name: &str| ["rule", "train"].map(|of| stream(&format!("{of}.{name}")));
+            let active = |rule: &Rule| Active::new(rule, streams(&rule.name));
             path.rules = rules.map(active).collect();
             path.set(impairment);
         }

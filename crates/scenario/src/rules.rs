@@ -24,6 +24,8 @@ const DSCP: Domain = Domain::Value(D::Integer(0, 63));
 const EXAMPLE: &str = r#"impair = { rules = [{ name = "marker", from = ["ect0", "ect1"], to = "ce", probability = 0.05 }] }"#;
 const TRAIN: &str =
     r#"impair = { rules = [{ name = "train", to = "drop", every = "3s", packets = 10 }] }"#;
+const TRAINS: &str =
+    r#"impair = { rules = [{ name = "fades", to = "drop", enter = 0.001, leave = 0.2 }] }"#;
 
 /// ECN fields by their bits, kinds of packets in their order, and what else may become of packets.
 pub(crate) const CODES: [&str; 4] = ["not-ect", "ect1", "ect0", "ce"];
@@ -52,6 +54,10 @@ keys! {
         is_unsafe: bool = { name: "unsafe", default: Is("false"), domain: Domain::Value(D::Flag), example: r#"impair = { rules = [{ name = "all", to = "ce", unsafe = true }] }"#, }
         /// Share of what matches.
         probability: Probability = { default: Is("1"), domain: PROBABILITY, live: true, example: EXAMPLE, }
+        /// Only in trains: probability at each packet that one begins.
+        enter: Option<Probability> = { default: Derived("all match"), domain: PROBABILITY, example: TRAINS, }
+        /// Probability at each packet that a train ends. It is 1 / leave packets long on average.
+        leave: Probability = { default: Is("0.1"), domain: PROBABILITY, example: TRAINS, }
         /// Only for the first packets after each multiple of this time.
         every: Option<Time> = { default: Derived("all match"), domain: time(Time::from_millis(1), Time::from_secs(86_400)), example: TRAIN, }
         /// How many these are.
@@ -143,6 +149,7 @@ fn mistake(rule: &Rule, is_given: impl Fn(&str) -> bool) -> Option<(&'static str
     let mistakes = [
         (rule.signal && !is_dropped, "signal", "needs to = \"drop\", and longer = \"1280B\" or more, which every link of IPv6 takes"),
         (is_given("packets") && rule.every.is_none(), "packets", "has an effect only beside every"),
+        (is_given("leave") && rule.enter.is_none(), "leave", "has an effect only beside enter"),
         (!is_given("to") && !changes_dscp, "to", "without to or to-dscp the rule does nothing"),
         (rule.to == Outcome::Drop && changes_dscp, "to-dscp", "has no effect on packets that are dropped; leave it out"),
         (is_same && !changes_dscp, "to", "is what from is, so the rule does nothing"),

@@ -147,6 +147,10 @@ fn a_wrong_rule_is_refused_with_the_remedy() {
             "has an effect only beside every",
         ),
         (
+            "{ name = \"x\", to = \"drop\", leave = 0.5 }",
+            "has an effect only beside enter",
+        ),
+        (
             "{ name = \"x\", to = \"drop\", to-dscp = 2 }",
             "has no effect on packets that are dropped",
         ),

@@ -1,7 +1,7 @@
 //! Rules for the packets of a path: in their order, each changes the ECN field or the DSCP of packets that it matches, drops or copies them.
 //!
 //! A rule draws once for each packet, whether it matches or not, from a stream of its own that has its name: neither another rule nor a change
-//! of a probability moves a draw. A lost packet comes to no rule, and one that a rule drops to none behind it.
+//! of a probability moves a draw; trains of random lengths have a second one. A lost packet comes to no rule, and one that a rule drops to none behind it.
 
 use alloc::string::String;
 
@@ -86,6 +86,10 @@ pub struct Rule {
     pub is_unsafe: bool,
     /// The share of them that it is about.
     pub probability: Probability,
+    /// Only packets of trains match, which begin at a packet with this probability, and end at one with `leave`; `None` is all.
+    pub enter: Option<Probability>,
+    /// Probability at each packet that a train ends.
+    pub leave: Probability,
     /// Only the first `packets` that match after each multiple of this time, which is not zero; `None` is all.
     pub every: Option<Time>,
     /// The number of these.
@@ -106,6 +110,8 @@ impl Rule {
             to_dscp: None,
             is_unsafe: false,
             probability: Probability::ratio(1, 1),
+            enter: None,
+            leave: Probability::ratio(1, 10),
             every: None,
             packets: 1,
         }
@@ -137,18 +143,23 @@ impl RuleCounts {
 pub(super) struct Active {
     pub(super) rule: Rule,
     random: Random,
+    /// Begins and ends of trains of random lengths, and whether one runs.
+    trains: Random,
+    is_on: bool,
     /// The multiple of `every` after which the last train began, and what is left of it.
     train: (u64, u32),
     pub(super) counts: RuleCounts,
 }
 
 impl Active {
-    pub(super) fn new(rule: &Rule, random: Random) -> Self {
+    pub(super) fn new(rule: &Rule, [random, trains]: [Random; 2]) -> Self {
         let mut counts = RuleCounts::default();
         counts.name.clone_from(&rule.name);
         Self {
             rule: rule.clone(),
             random,
+            trains,
+            is_on: rule.enter.is_none(),
             train: (0, 0),
             counts,
         }
@@ -157,11 +168,15 @@ impl Active {
     /// What becomes of a packet that leaves the link at `end`, if it `goes_on` that far.
     pub(super) fn judge(&mut self, header: &mut Header, end: Time, goes_on: bool) -> Outcome {
         let is_drawn = self.random.chance(self.rule.probability);
+        if let Some(enter) = self.rule.enter {
+            let change = if self.is_on { self.rule.leave } else { enter };
+            self.is_on ^= self.trains.chance(change);
+        }
         if !goes_on {
             return Outcome::Same;
         }
         let from = usize::from(header.ecn.bits());
-        let matches = self.fits(header) && self.is_in_train(end) && is_drawn;
+        let matches = self.is_on && self.fits(header) && self.is_in_train(end) && is_drawn;
         let outcome = if matches { self.rule.to } else { Outcome::Same };
         self.counts.matched += u64::from(matches);
         if let (true, Some(dscp)) = (matches, self.rule.to_dscp) {
@@ -310,6 +325,39 @@ mod tests {
         let (lossy, _) = play(Probability::ratio(1, 10), &[marker()], PACKETS / 10);
         let kept = lossy.iter().zip(&alone).filter(|(one, _)| one.is_some());
         assert!(kept.clone().count() < 95_000 && kept.clone().all(|(one, other)| one == other));
+    }
+
+    #[test]
+    fn trains_have_random_lengths_and_move_no_other_draw() {
+        let whole = Probability::ratio(1, 1);
+        let marker = |enter, leave| Rule {
+            enter,
+            leave,
+            ..rule("marker", ECT, CE, 10)
+        };
+        let always = marker(Some(whole), Probability::ZERO);
+        let (plain, _) = play(Probability::ZERO, &[marker(None, whole)], PACKETS / 10);
+        assert_eq!(play(Probability::ZERO, &[always], PACKETS / 10).0, plain);
+        let ratio = |of| Probability::ratio(1, of);
+        let some = marker(Some(ratio(30)), ratio(10));
+        let (trains, _) = play(Probability::ZERO, &[some.clone()], PACKETS / 10);
+        let is_plain = |(n, (one, plain)): (u64, _)| one == plain || one == &Some(header(n));
+        assert!((0..).zip(trains.iter().zip(&plain)).all(is_plain));
+        // A quarter of the time: 10 of 40 packets.
+        let every = Rule {
+            probability: whole,
+            from: ANY,
+            to: Outcome::Drop,
+            ..some
+        };
+        let (fates, counts) = play(Probability::ZERO, &[every], PACKETS);
+        let share = counts[0].matched as f64 / PACKETS as f64;
+        assert!((0.24..0.26).contains(&share), "{share}");
+        let ends = fates
+            .windows(2)
+            .filter(|pair| pair[0].is_none() && pair[1].is_some());
+        let mean = counts[0].matched as f64 / ends.count() as f64;
+        assert!((9.5..10.5).contains(&mean), "{mean}");
     }
 
     #[test]

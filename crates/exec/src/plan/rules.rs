@@ -18,7 +18,7 @@ pub(super) fn read(text: &str) -> Result<Vec<(&str, String)>, OptionError> {
         let (key, value) = part.split_once('=').ok_or(OptionError::Rule)?;
         match key.trim() {
             "match" => all.push(("match", list(value, '+')?)),
-            "probability" => all.push(("probability", keys::share(value)?)),
+            key @ ("probability" | "enter" | "leave") => all.push((key, keys::share(value)?)),
             key @ ("every" | "longer") => all.push((key, word(value)?)),
             key if ["name", "dscp", "to-dscp", "packets", "signal", "unsafe"].contains(&key) => {
                 all.push((key, value.trim().to_owned()));
