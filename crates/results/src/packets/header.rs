@@ -15,30 +15,27 @@ use quell_tcp::{AccEcnOption, Flags, Segment};
 
 use super::connections::Connection;
 
-/// Maximum bytes stored per packet: IPv6 and TCP headers with all options.
+/// Bytes stored of a packet that is cut: IPv6 and TCP headers with all options.
 pub(super) const KEPT: usize = 100;
+/// What is not longer is stored whole: an acknowledgement of QUIC is encrypted, and can be read as a whole only.
+const WHOLE: usize = 256;
 const IPV4: usize = 20;
 const TCP: usize = 20;
 const UDP: usize = 8;
 const NO_OPERATION: u8 = 1;
 
 /// The first bytes of one packet.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(super) struct Header {
-    bytes: [u8; KEPT],
-    len: u8,
+    bytes: Box<[u8]>,
 }
 
 impl Header {
-    /// The beginning of the IP packet `bytes`.
+    /// The beginning of the IP packet `bytes`, or all of a short one, and of one of QUIC's handshake.
     pub(super) fn captured(bytes: &[u8]) -> Self {
-        let len = bytes.len().min(KEPT);
-        let mut kept = [0; KEPT];
-        kept[..len].copy_from_slice(&bytes[..len]);
-        Self {
-            bytes: kept,
-            len: len as u8,
-        }
+        let is_cut = bytes.len() > WHOLE && !has_long_header(bytes);
+        let kept = if is_cut { &bytes[..KEPT] } else { bytes };
+        Self { bytes: kept.into() }
     }
 
     /// For a packet of `connection` between modelled hosts; `segment` is `None` for a datagram.
@@ -83,26 +80,34 @@ impl Header {
 
     /// Sets CE.
     pub(super) fn mark(&mut self) {
-        ecn_field::set(
-            &mut self.bytes[..usize::from(self.len)],
-            quell_units::Ecn::Ce,
-        );
+        ecn_field::set(&mut self.bytes, quell_units::Ecn::Ce);
     }
 
     /// Writes the packet's value where [`value_field`] has it, unless this packet cannot carry one.
     pub(super) fn set_value(&mut self, value: u16) {
-        value_field::set(&mut self.bytes[..usize::from(self.len)], value);
+        value_field::set(&mut self.bytes, value);
     }
 
     pub(super) fn bytes(&self) -> &[u8] {
-        &self.bytes[..usize::from(self.len)]
+        &self.bytes
     }
 }
 
 impl std::fmt::Debug for Header {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Header({} B)", self.len)
+        write!(f, "Header({} B)", self.bytes.len())
     }
+}
+
+/// Whether a datagram begins with the two bits that a long header of QUIC has (RFC 9000 section 17.2), and RTP, STUN and DTLS have not.
+fn has_long_header(bytes: &[u8]) -> bool {
+    let (protocol, transport) = match bytes.first().map(|first| first >> 4) {
+        Some(4) => (bytes.get(9), usize::from(bytes[0] & 0xf) * 4),
+        Some(6) => (bytes.get(6), 40),
+        _ => return false,
+    };
+    let payload = bytes.get(transport + UDP);
+    protocol == Some(&17) && payload.is_some_and(|first| first >> 6 == 0b11)
 }
 
 fn ipv4(out: &mut Vec<u8>, packet: &Packet, source: [u8; 4], destination: [u8; 4]) {

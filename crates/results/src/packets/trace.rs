@@ -222,7 +222,7 @@ impl<I: Copy + Ord> Trace<I> {
         if let Some(entry) = self.lanes[lane].find(packet) {
             entry.fate = Some((Fate::Delivered, packet.sojourn(now)));
             going_on = next.map(|next| {
-                let mut header = entry.header;
+                let mut header = entry.header.clone();
                 if entry.mark.is_some() {
                     header.mark();
                 }

@@ -230,7 +230,29 @@ fn a_mark_shows_and_leaves_the_checksum_right() {
 }
 
 #[test]
-fn what_is_longer_than_what_is_kept_is_cut() {
-    assert_eq!(Header::captured(&[1; 1_500]).bytes(), [1; KEPT]);
-    assert_eq!(Header::captured(&[1; 28]).bytes(), [1; 28]);
+fn what_is_long_is_cut_unless_quic_begins_with_it() {
+    let kept = |first: &[u8], payload: u8, length: usize| {
+        let mut bytes = vec![payload; length];
+        bytes[..first.len()].copy_from_slice(first);
+        Header::captured(&bytes).bytes().len()
+    };
+    let udp = [0x45, 0, 0, 0, 0, 0, 0, 0, 0, 17];
+    let tcp = [0x45, 0, 0, 0, 0, 0, 0, 0, 0, 6];
+    let ipv6 = [0x60, 0, 0, 0, 0, 0, 17];
+    for (first, payload, length, expected) in [
+        (&udp[..], 0xc3, 1_228, 1_228),
+        (&ipv6, 0xc3, 1_248, 1_248),
+        // A short header; RTP; TCP; no packet at all.
+        (&udp, 0x43, 1_228, KEPT),
+        (&ipv6, 0x80, 1_248, KEPT),
+        (&tcp, 0xc3, 1_500, KEPT),
+        (&[], 0xc3, 1_500, KEPT),
+        (&udp, 0x43, 257, KEPT),
+        (&udp, 0x43, 256, 256),
+        (&tcp, 0, 28, 28),
+    ] {
+        assert_eq!(kept(first, payload, length), expected, "{first:?} {payload:#x} {length}");
+    }
+    assert_eq!(Header::captured(&[]).bytes(), []);
+    assert_eq!(Header::captured(&[0x45; 300]).bytes().len(), KEPT);
 }
