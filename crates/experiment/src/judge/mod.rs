@@ -16,6 +16,7 @@ mod trial;
 
 pub use crate::ruling::{Level, Verdict};
 pub use clause::{Clause, NoClause, Wanted, clauses};
+pub use qlog::{Sample, samples};
 pub use record::{Judgement, Record, Ruling};
 pub use stack::{Claims, Stack};
 pub use trial::{Judged, Run, Trial};

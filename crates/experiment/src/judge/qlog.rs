@@ -9,8 +9,12 @@ use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 
+use quell_lab::results::read::captured;
+use quell_units::Time;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Value as Json, json};
+
+use super::traffic;
 
 /// Files of a run, bytes of a file and bytes of a line that are read.
 const MOST_FILES: usize = 64;
@@ -39,6 +43,17 @@ pub(super) struct Report {
     pub(super) acks: u64,
 }
 
+/// What a sender said of itself.
+#[derive(Debug, Default, Clone, Copy, PartialEq)]
+pub struct Sample {
+    /// When, in seconds since the log's first packet, or since the start of the run.
+    pub at: f64,
+    /// The congestion window, in bytes.
+    pub cwnd: Option<f64>,
+    /// The smoothed round-trip time, in milliseconds.
+    pub smoothed_rtt_ms: Option<f64>,
+}
+
 /// A log of one end of a connection.
 #[derive(Debug, Default)]
 pub(super) struct Log {
@@ -49,6 +64,10 @@ pub(super) struct Log {
     pub(super) received: Report,
     /// When its validation of ECN failed.
     pub(super) ecn_failed: Option<f64>,
+    /// In order of time.
+    pub(super) samples: Vec<Sample>,
+    /// 1-RTT packets that it sent.
+    packets: u64,
     /// Times count microseconds, or from event to event.
     is_micro: bool,
     is_delta: bool,
@@ -66,6 +85,29 @@ pub(super) fn logs(folder: &Path) -> Vec<Log> {
         Some(Log::read(File::open(path).ok()?, is_sequence))
     });
     logs.collect()
+}
+
+/// What the sender of the run in `folder` said of itself, in seconds of the run: that of the log with the most packets. Nothing without logs.
+pub fn samples(folder: &Path) -> Vec<Sample> {
+    let logs = logs(&folder.join(traffic::PROGRAMS).join(traffic::GROUP));
+    let Some(log) = logs.into_iter().max_by_key(|log| log.packets) else {
+        return Vec::new();
+    };
+    let mut first = Time::MAX;
+    let read = captured::packets(&folder.join("packets.pcapng"), |packet| {
+        if packet.group == Some(traffic::GROUP) {
+            first = first.min(packet.arrival);
+        }
+    });
+    let began = match read {
+        Ok(()) if first < Time::MAX => first.as_nanos() as f64 / 1e9,
+        _ => return Vec::new(),
+    };
+    let samples = log.samples.into_iter().map(|mut sample| {
+        sample.at += began;
+        sample
+    });
+    samples.collect()
 }
 
 /// Plain files alone: what else has such a name may be without end.
@@ -146,6 +188,16 @@ impl Log {
         let name = name.rsplit(':').next().unwrap_or(name);
         match name {
             "packet_sent" | "packet_received" => self.see_packet(name == "packet_sent", data),
+            "metrics_updated" => {
+                let at = self.at();
+                self.samples.push(Sample {
+                    at,
+                    // Before draft-01 the window had its short name.
+                    cwnd: number(&data["congestion_window"]).or_else(|| number(&data["cwnd"])),
+                    smoothed_rtt_ms: number(&data["smoothed_rtt"])
+                        .map(|rtt| if self.is_micro { rtt / 1e3 } else { rtt }),
+                });
+            }
             "ecn_state_updated" if data["new"] == "failed" => self.ecn_failed = Some(self.at()),
             _ => {}
         }
@@ -164,6 +216,7 @@ impl Log {
         if !kinds.all(|kind| kind.eq_ignore_ascii_case("1rtt")) {
             return;
         }
+        self.packets += u64::from(is_sent);
         let report = if is_sent {
             &mut self.sent
         } else {

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use quell_experiment::judge::{Clause, Judgement, Record, Ruling};
-use quell_lab::results::plot::{self, Figure};
+use quell_experiment::judge::{Clause, Judgement, Record, Ruling, Sample, samples};
+use quell_lab::results::plot::{self, Axis, Figure, Series};
 use quell_lab::results::present::{Block, Cell, Document, Mark, Role, Table};
 
 use crate::output::page::Page;
@@ -189,10 +189,37 @@ pub(super) fn pictures(folder: &Path) -> Vec<Shown> {
         let Ok(sources) = plot::read(std::slice::from_ref(&run)) else {
             continue;
         };
-        let figures = PICTURES
-            .iter()
-            .filter_map(|kind| plot::figure(kind, &sources).ok());
+        let own = samples(&run);
+        let figures = PICTURES.iter().filter_map(|kind| {
+            let mut figure = plot::figure(kind, &sources).ok()?;
+            add_own_words(&mut figure, *kind == "rates", &own);
+            Some(figure)
+        });
         all.extend(figures.map(|figure| (figure, run.join("packets.pcapng"))));
     }
     all
+}
+
+/// Adds what the sender's log says: its window to the picture of the rates, its round-trip time to that of the delay.
+fn add_own_words(figure: &mut Figure, has_rates: bool, own: &[Sample]) {
+    let (label, value): (_, fn(&Sample) -> Option<f64>) = if has_rates {
+        ("window in its qlog", |one| Some(one.cwnd? / 1e3))
+    } else {
+        ("smoothed RTT in its qlog", |one| one.smoothed_rtt_ms)
+    };
+    let points = own.iter().filter_map(|one| Some((one.at, value(one)?)));
+    let points: Vec<_> = points.collect();
+    let Some(panel) = figure.panels.first_mut().filter(|_| !points.is_empty()) else {
+        return;
+    };
+    let mut series = Series::new(label, (usize::MAX, String::new()), plot::Mark::Step, points);
+    // In the colour of the line beside it, with other dashes.
+    if let Some(beside) = panel.series.first() {
+        (series.color, series.dashes) = (beside.color, beside.dashes + 1);
+    }
+    if has_rates {
+        series.is_right = true;
+        panel.right = Some(Axis::new("window", "kB").from_zero());
+    }
+    panel.series.push(series);
 }
