@@ -5,6 +5,7 @@
 //! below two packets per round trip; there is no rate in its place; 3. bursts have two segments at least (`tcp_min_tso_segs`); 4. alpha
 //! begins at 1, in 2⁻²⁰, and the first mark halves nothing; 5. round trips have steps of 128 µs where the target is concerned.
 
+use super::classic::ClassicQueue;
 use super::{PraguePath, PragueRules};
 use crate::cc::{CaState, Window};
 
@@ -50,6 +51,8 @@ pub struct EarlierState {
     in_loss: bool,
     /// Pacing rate, in bytes per second; zero before the first RTT.
     pub(super) pacing_rate: u64,
+    /// Where it looks for a queue that marks Classic and L4S packets alike.
+    pub(super) classic: Option<ClassicQueue>,
 }
 
 impl EarlierState {
@@ -151,6 +154,9 @@ impl EarlierState {
     /// RFC 8257 section 3.3, once per round trip or target (`prague_update_alpha`).
     fn update_alpha(&mut self, rules: &PragueRules, path: &PraguePath, window: &Window) {
         if self.saw_ce {
+            if let Some(classic) = &mut self.classic {
+                classic.on_round();
+            }
             let delivered = path.delivered - self.old_delivered;
             let marked = path.delivered_ce - self.old_delivered_ce;
             let fraction = (marked << BITS) / delivered.max(1);
@@ -214,7 +220,8 @@ impl EarlierState {
             return;
         }
         self.cwr_stamp = path.now_us;
-        let alpha = self.upscaled_alpha >> SHIFT_G;
+        let least = self.classic.map_or(0, |classic| classic.least_alpha());
+        let alpha = (self.upscaled_alpha >> SHIFT_G).max(least);
         let less = alpha * (u64::from(window.cwnd) << BITS) + ONE as u64;
         self.cwnd_cnt -= (less >> (BITS + 1)) as i64;
     }

@@ -21,6 +21,7 @@
 //! virtual worlds have none. There a flow that marks have brought to the least rate, a full packet in 112 ms, stays at it where the ACK comes
 //! sooner. Deviation 1 widens that range: the original's packets of 202 bytes then leave each 12 ms, by its source, and two fill the window.
 
+mod classic;
 mod earlier;
 mod state;
 
@@ -30,6 +31,7 @@ pub use state::{PraguePath, PragueRules, PragueState};
 use quell_units::parameter::{Domain, Preset, Table as _};
 use quell_units::{Parameter, Rate, Time, parameters, words};
 
+use self::classic::ClassicQueue;
 use super::reno::Reno;
 use super::{
     AckSample, CaState, CongestionControl, Connection, Control, ControlKind, Declared, Event, Host,
@@ -140,6 +142,14 @@ parameters! {
             help: "Whether a rate takes the place of windows of four packets or less.",
             ..Parameter::FIXED
         },
+        ecn_fallback: bool = Parameter {
+            domain: Domain::Flag,
+            only: Some(("variant", "0.6")),
+            default: Preset::Is("false"),
+            source: "module parameter prague_ecn_fallback of tcp_prague.c 0.6; RFC 9331 section 4.3, item 3",
+            help: "Answers marks nearly as Reno where the RTT says that the queue is a Classic one.",
+            ..Parameter::FIXED
+        },
         fq: bool = Parameter {
             domain: Domain::Flag,
             default: Preset::Is("true"),
@@ -157,6 +167,7 @@ pub struct Prague {
     state: VariantState,
     /// Segments that wait for their pace fill the window.
     waits_outside: bool,
+    looks_for_classic: bool,
 }
 
 /// The state of either version.
@@ -205,6 +216,16 @@ impl Declared for Prague {
             rules,
             state,
             waits_outside: config.fq,
+            looks_for_classic: config.ecn_fallback,
+        }
+    }
+}
+
+impl Prague {
+    fn classic(&mut self) -> Option<&mut ClassicQueue> {
+        match &mut self.state {
+            VariantState::Earlier(state) => state.classic.as_mut(),
+            VariantState::Current(_) => None,
         }
     }
 }
@@ -238,9 +259,18 @@ impl CongestionControl for Prague {
         let path = path(connection);
         match &mut self.state {
             VariantState::Current(state) => *state = PragueState::new(&self.rules, &path, window),
-            VariantState::Earlier(state) => *state = EarlierState::new(&self.rules, &path, window),
+            VariantState::Earlier(state) => {
+                *state = EarlierState::new(&self.rules, &path, window);
+                let looks = self.looks_for_classic;
+                state.classic = looks.then(|| ClassicQueue::new(path.srtt8));
+            }
         }
         None
+    }
+    fn on_ack(&mut self, ack: &AckSample, connection: &Connection, _window: &mut Window) {
+        if let (Some(classic), Some(rtt)) = (self.classic(), ack.rtt) {
+            classic.on_rtt(rtt, connection.min_rtt);
+        }
     }
     fn set_state(&mut self, new: CaState, connection: &Connection, window: &mut Window) {
         if new != connection.state {
@@ -262,6 +292,9 @@ impl CongestionControl for Prague {
     }
     /// The window follows the fractional one step by step, and the threshold follows it.
     fn ssthresh(&mut self, _connection: &Connection, window: &Window) -> u32 {
+        if let Some(classic) = self.classic() {
+            classic.on_reduction(window.ssthresh);
+        }
         window.ssthresh
     }
     fn cong_control(&mut self, ack: &AckSample, connection: &Connection, window: &mut Window) {
