@@ -50,9 +50,6 @@ func serve(ctx context.Context, address string) {
 		connection := must(listener.Accept(ctx))
 		go func() {
 			stream, err := connection.AcceptStream(ctx)
-			if err == nil {
-				_, err = io.ReadFull(stream, make([]byte, 1))
-			}
 			for block := make([]byte, 65536); err == nil; {
 				_, err = stream.Write(block)
 			}
@@ -62,6 +59,9 @@ func serve(ctx context.Context, address string) {
 
 func fetch(ctx context.Context, address string) {
 	config := &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"quell"}}
+	if keys, err := os.Create(os.Getenv("SSLKEYLOGFILE")); err == nil {
+		config.KeyLogWriter = keys
+	}
 	connection := must(quic.DialAddr(ctx, address+port, config, settings))
 	stream := must(connection.OpenStreamSync(ctx))
 	must(stream.Write([]byte{0}))

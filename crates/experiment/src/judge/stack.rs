@@ -32,6 +32,7 @@ const KEYS: [&str; 16] = [
 /// Keys of a variant.
 const VARIANT: [&str; 4] = ["server", "client", "control", "app"];
 const SENDS: [(&str, &str); 2] = [("server", "server"), ("client", "client")];
+const CONTROL: &str = "must be a name, or a table such as { name = \"prague\", variant = \"0.6\" }";
 const QLOG: &str = "must be the variable that names a folder for logs, such as \"QLOGDIR\", or the variant that writes them below $RESULT: { server = [...], client = [...] }";
 /// What no variable has in its name, but commands do.
 const NO_NAME: [char; 4] = ['$', '=', '/', ' '];
@@ -106,8 +107,9 @@ struct Programs {
     sends: &'static str,
     server: Vec<String>,
     client: Vec<String>,
+    /// The control as a scenario has it: its name, or a table with its options.
     control: Option<String>,
-    /// The table of the application as a scenario has it.
+    /// The table of the application, likewise.
     app: Option<String>,
 }
 
@@ -199,7 +201,7 @@ impl Stack {
             claims: Claims::Classic,
             folder: PathBuf::new(),
             programs: Programs {
-                control: Some("cubic".to_owned()),
+                control: Some(quoted("cubic")),
                 ..Programs::default()
             },
             build: None,
@@ -307,7 +309,7 @@ impl Stack {
             );
         }
         if let Some(control) = &programs.control {
-            set("congestion-control", &quoted(control));
+            set("congestion-control", control);
         }
         let _ = write!(
             text,
@@ -330,7 +332,9 @@ impl Programs {
     /// The same with a folder for logs in this variable of its environment.
     fn logging_to(&self, variable: &str, folder: &Path) -> Self {
         let with = |words: &[String]| {
-            let before = ["env".to_owned(), format!("{variable}=$RESULT")];
+            // With the keys, other programs read the acknowledgements in the packets.
+            let folder = format!("{variable}=$RESULT");
+            let before = ["env", &folder, "SSLKEYLOGFILE=$RESULT/keys"].map(str::to_owned);
             let before = before.into_iter().filter(|_| !words.is_empty());
             before.chain(placed(words, folder)).collect()
         };
@@ -397,8 +401,18 @@ fn programs(
         Some(node) => reader.word("sends", node, &SENDS).unwrap_or(sends),
         None => sends,
     };
-    let control = reader.text_of(key, table, "control");
-    let app = table.get("app").and_then(|node| app(reader, node));
+    let control = match table.get("control") {
+        Some(node) if matches!(node.value, Tree::Table(_)) => {
+            inline(reader, "control", node, CONTROL)
+        }
+        _ => reader
+            .text_of(key, table, "control")
+            .map(|name| quoted(&name)),
+    };
+    let app = "must be a table such as { kind = \"rtc\", control = \"scream\" }";
+    let app = table
+        .get("app")
+        .and_then(|node| inline(reader, "app", node, app));
     if control.is_none() && app.is_none() && client.is_empty() {
         reader.about(
             "client",
@@ -415,8 +429,8 @@ fn programs(
     }
 }
 
-/// The table of an application, as a line of a scenario; what its keys mean is a scenario's to say.
-fn app(reader: &mut Reader<'_>, node: &Node) -> Option<String> {
+/// The table of a control or an application, as a line of a scenario; what its keys mean is a scenario's to say.
+fn inline(reader: &mut Reader<'_>, name: &str, node: &Node, wrong: &str) -> Option<String> {
     let written = |(key, value): (&str, &Node)| match &value.value {
         Tree::Scalar(TomlType::String, text) => Some(format!("{key} = {}", quoted(text))),
         Tree::Scalar(_, text) => Some(format!("{key} = {text}")),
@@ -427,11 +441,7 @@ fn app(reader: &mut Reader<'_>, node: &Node) -> Option<String> {
         _ => None,
     };
     if keys.is_none() {
-        reader.wrong(
-            "app",
-            node,
-            "must be a table such as { kind = \"rtc\", control = \"scream\" }",
-        );
+        reader.wrong(name, node, wrong);
     }
     keys.map(|keys| format!("{{ {} }}", keys.join(", ")))
 }

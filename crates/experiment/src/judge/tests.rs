@@ -155,7 +155,7 @@ fn a_stack_writes_its_log_where_a_clause_reads_it() {
     let variable = "qlog = \"QLOGDIR\"\n";
     assert_eq!(
         server(variable, "identification"),
-        "env QLOGDIR=$RESULT /bin/sh"
+        "env QLOGDIR=$RESULT SSLKEYLOGFILE=$RESULT/keys /bin/sh"
     );
     assert_eq!(server(variable, "saturation"), "/bin/sh");
     let variant = "qlog = { server = [\"x\", \"$RESULT\"], client = [\"y\"] }\n";
@@ -486,12 +486,19 @@ fn logs_of_each_form_say_the_same() {
     let list =
         |(time, name, data): (f64, &str, &str)| format!(r#"[{time},"transport","{name}",{data}]"#);
     // The last counts come a second after the first packet.
-    let all = |times: [f64; 4]| {
-        let data = [HANDSHAKE, "[]", DATA, r#"{"new":"failed"}"#];
-        let names = ["packet_sent", "foreign", "packet_sent", "ecn_state_updated"];
+    const OWN: &str = r#"{"congestion_window":3000,"smoothed_rtt":7}"#;
+    const OWN_OLD: &str = r#"{"cwnd":3000,"smoothed_rtt":7000}"#;
+    let all = |times: [f64; 4], own: &'static str| {
+        let data = [HANDSHAKE, own, DATA, r#"{"new":"failed"}"#];
+        let names = [
+            "packet_sent",
+            "metrics_updated",
+            "packet_sent",
+            "ecn_state_updated",
+        ];
         [0, 1, 2, 3].map(|at| (times[at], names[at], data[at]))
     };
-    let relative = all([5.0, 20.0, 1_005.0, 1_005.0]);
+    let relative = all([5.0, 20.0, 1_005.0, 1_005.0], OWN);
     let sequence = |mark: &str, fields: &str, events: [(f64, &str, &str); 4]| {
         let head = format!(r#"{{"trace":{{{fields}{CLIENT}}}}}"#);
         let lines = [head].into_iter().chain(events.map(object));
@@ -503,9 +510,9 @@ fn logs_of_each_form_say_the_same() {
         format!("{{\"summary\":[1,null],\"traces\":[{{{CLIENT},{more}\"events\":[{events}{end}")
     };
     let units = r#""configuration":{"time_units":"us"},"#;
-    let micros = all([5e3, 2e4, 1_005e3, 1_005e3]).map(list);
+    let micros = all([5e3, 2e4, 1_005e3, 1_005e3], OWN_OLD).map(list);
     let steps = r#""common_fields":{"time_format":"relative_to_previous_event"},"#;
-    let by_step = all([5.0, 15.0, 985.0, 0.0]);
+    let by_step = all([5.0, 15.0, 985.0, 0.0], OWN);
     let broken = "\x1e{\"time\": 3, \"na\n\x1e[]\n\x1e7\n".to_owned() + &"x".repeat(3 << 20);
     let usual = sequence("\x1e", "", relative);
     for (name, text) in [
@@ -532,6 +539,15 @@ fn logs_of_each_form_say_the_same() {
         assert!((sent.at - 1.0).abs() < 1e-9, "{name}: {}", sent.at);
         let rest = (log.is_server, log.received.acks, log.ecn_failed);
         assert_eq!(rest, (Some(false), 0, Some(sent.at)), "{name}");
+        let [own] = log.samples[..] else {
+            panic!("{name}: {:?}", log.samples)
+        };
+        assert!((own.at - 0.015).abs() < 1e-9, "{name}: {}", own.at);
+        assert_eq!(
+            (own.cwnd, own.smoothed_rtt_ms),
+            (Some(3e3), Some(7.0)),
+            "{name}"
+        );
     }
 }
 
