@@ -141,6 +141,9 @@ fn judge_all(arguments: &Judge, page: &mut Page) -> Result<(), Failure> {
             page.gap();
         }
         record.stacks.push(judged);
+        // Whatever ends the others, this one is judged.
+        keep(&record, &arguments.out)?;
+        page.show().map_err(Failure::failed)?;
     }
     finish(arguments, &record, baseline.as_ref(), refused.len(), page)
 }
@@ -241,6 +244,13 @@ fn tidy(trial: &Trial, judged: &Judgement, folder: &Path) -> Result<(), Failure>
     Ok(())
 }
 
+/// Writes the verdicts so far; returns the text.
+fn keep(record: &Record, out: &Path) -> Result<String, Failure> {
+    let text = serde_json::to_string_pretty(record).map_err(Failure::failed)? + "\n";
+    write(&out.join(RECORD), text.as_bytes())?;
+    Ok(text)
+}
+
 /// Writes the files, and says how it ends.
 fn finish(
     arguments: &Judge,
@@ -250,8 +260,7 @@ fn finish(
     page: &mut Page,
 ) -> Result<(), Failure> {
     let out = &arguments.out;
-    let text = serde_json::to_string_pretty(record).map_err(Failure::failed)? + "\n";
-    write(&out.join(RECORD), text.as_bytes())?;
+    let text = keep(record, out)?;
     let pictures =
         |stack: &str, group: &str| document::pictures(&out.join(folder_name(stack)).join(group));
     write(

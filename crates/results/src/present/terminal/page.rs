@@ -89,11 +89,15 @@ impl Page {
         }
     }
 
-    /// Writes it all.
-    pub fn show(self) -> io::Result<()> {
+    /// Prints what is on it, and takes it off.
+    ///
+    /// # Errors
+    ///
+    /// Standard output cannot be written to; a reader that has gone is no error.
+    pub fn show(&mut self) -> io::Result<()> {
         let mut out = io::stdout().lock();
         let written = out
-            .write_all(self.text.as_bytes())
+            .write_all(std::mem::take(&mut self.text).as_bytes())
             .and_then(|()| out.flush());
         match written {
             Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
