@@ -16,10 +16,10 @@ mod trial;
 
 pub use crate::ruling::{Level, Verdict};
 pub use clause::{Clause, NoClause, Wanted, clauses};
-pub use qlog::{Sample, samples};
+pub use qlog::Sample;
 pub use record::{Judgement, Record, Ruling};
 pub use stack::{Claims, Stack};
-pub use trial::{Judged, Run, Trial};
+pub use trial::{Judged, Run, Trial, samples};
 
 #[cfg(test)]
 mod tests;

@@ -9,12 +9,8 @@ use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 
-use quell_lab::results::read::captured;
-use quell_units::Time;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Value as Json, json};
-
-use super::traffic;
 
 /// Files of a run, bytes of a file and bytes of a line that are read.
 const MOST_FILES: usize = 64;
@@ -67,7 +63,7 @@ pub(super) struct Log {
     /// In order of time.
     pub(super) samples: Vec<Sample>,
     /// 1-RTT packets that it sent.
-    packets: u64,
+    pub(super) packets: u64,
     /// Times count microseconds, or from event to event.
     is_micro: bool,
     is_delta: bool,
@@ -85,29 +81,6 @@ pub(super) fn logs(folder: &Path) -> Vec<Log> {
         Some(Log::read(File::open(path).ok()?, is_sequence))
     });
     logs.collect()
-}
-
-/// What the sender of the run in `folder` said of itself, in seconds of the run: that of the log with the most packets. Nothing without logs.
-pub fn samples(folder: &Path) -> Vec<Sample> {
-    let logs = logs(&folder.join(traffic::PROGRAMS).join(traffic::GROUP));
-    let Some(log) = logs.into_iter().max_by_key(|log| log.packets) else {
-        return Vec::new();
-    };
-    let mut first = Time::MAX;
-    let read = captured::packets(&folder.join("packets.pcapng"), |packet| {
-        if packet.group == Some(traffic::GROUP) {
-            first = first.min(packet.arrival);
-        }
-    });
-    let began = match read {
-        Ok(()) if first < Time::MAX => first.as_nanos() as f64 / 1e9,
-        _ => return Vec::new(),
-    };
-    let samples = log.samples.into_iter().map(|mut sample| {
-        sample.at += began;
-        sample
-    });
-    samples.collect()
 }
 
 /// Plain files alone: what else has such a name may be without end.

@@ -4,13 +4,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use quell_lab::results::read::captured;
 use quell_lab::scenario::{Override, Problems};
 use quell_lab::sweep::Stored;
 use quell_lab::{GuestOptions, LiveOptions, Options, RunError, Scenario, World, run};
+use quell_units::Time;
 use serde_json::Value as Json;
 
 use super::clause::{self, Clause, Wanted};
 use super::echo::Echo;
+use super::qlog::{self, Sample};
 use super::stack::Stack;
 use super::traffic;
 use crate::cell::Cell;
@@ -276,4 +279,27 @@ fn packets(result: &Stored) -> u64 {
             .unwrap_or(0),
         _ => 0,
     }
+}
+
+/// What the sender of the run in `folder` said of itself, in seconds of the run: that of the log with the most packets. Nothing without logs.
+pub fn samples(folder: &Path) -> Vec<Sample> {
+    let logs = qlog::logs(&folder.join(traffic::PROGRAMS).join(traffic::GROUP));
+    let Some(log) = logs.into_iter().max_by_key(|log| log.packets) else {
+        return Vec::new();
+    };
+    let mut first = Time::MAX;
+    let read = captured::packets(&folder.join("packets.pcapng"), |packet| {
+        if packet.group == Some(traffic::GROUP) {
+            first = first.min(packet.arrival);
+        }
+    });
+    let began = match read {
+        Ok(()) if first < Time::MAX => first.as_nanos() as f64 / 1e9,
+        _ => return Vec::new(),
+    };
+    let samples = log.samples.into_iter().map(|mut sample| {
+        sample.at += began;
+        sample
+    });
+    samples.collect()
 }

@@ -154,14 +154,17 @@ fn toy(claims: &str, server: &str, both: &str, limited: bool) -> String {
 }
 
 /// Judges these stacks, and asserts that each fails the clauses named beside it, and no other; `judge.json`, empty if this host cannot.
-fn each_fails_its_clause(test: &str, stacks: &[(&str, String, &[&str])], clauses: &str) -> String {
+/// `judge.json` and `judge.html`, once each has failed its clauses.
+fn each_fails_its_clause(
+    test: &str,
+    stacks: &[(&str, String, &[&str])],
+    clauses: &str,
+) -> Option<[String; 2]> {
     let files: Vec<(&str, &str)> = stacks.iter().map(|one| (one.0, one.1.as_str())).collect();
-    let Some(stage) = stage(test, &files) else {
-        return String::new();
-    };
+    let stage = stage(test, &files)?;
     if !Path::new("/usr/bin/python3").exists() {
         quell_testing::not_run(test, "python3 is missing");
-        return String::new();
+        return None;
     }
     fs::write(stage.path().join("toy.py"), include_str!("judge/toy.py")).unwrap();
     let files: Vec<String> = files.iter().map(|one| format!("{}.toml", one.0)).collect();
@@ -176,7 +179,8 @@ fn each_fails_its_clause(test: &str, stacks: &[(&str, String, &[&str])], clauses
         let failed: Vec<&str> = failed.map(|(id, ..)| id.as_str()).collect();
         assert_eq!(failed, *expected, "{name}: {all:?}");
     }
-    json
+    let page = fs::read_to_string(stage.path().join("o/judge.html")).unwrap();
+    Some([json, page])
 }
 
 /// A transport of the tests, whose defects are known: each is found by its clause, and by no other.
@@ -203,13 +207,19 @@ fn wrong_counts_are_found_in_the_log_of_their_receiver() {
         ("no-log", toy("l4s", "", bad, false), &[]),
     ];
     let test = "virtual judge of echoed counts";
-    let json = each_fails_its_clause(test, &stacks, "identification");
+    let Some([json, page]) = each_fails_its_clause(test, &stacks, "identification") else {
+        return;
+    };
+    // What the sender logs stands beside what the link saw.
+    for drawn in ["window in its qlog", "smoothed RTT in its qlog"] {
+        assert!(page.contains(drawn), "{drawn}");
+    }
     let expected = [
         ("base", "pass"),
         ("half-counts", "FAIL"),
         ("no-log", "open"),
     ];
-    for (stack, expected) in expected.into_iter().filter(|_| !json.is_empty()) {
+    for (stack, expected) in expected {
         let all = verdicts(&json, stack);
         assert_eq!(verdict(&all, "fb-quic-count"), expected, "{all:?}");
     }

@@ -72,6 +72,7 @@ class Sender:
         self.alpha = 0.0 if self.defect == "alpha0" else 1.0
         self.round_end, self.reduce_after = math.inf, 0.0  # Alpha changes from the first CE on.
         self.round_packets, self.round_ce, self.counts = 0, 0, (0, 0, 0, 0)
+        self.note = log_of("server")
 
     def set_code(self, code):
         """Sets the ECN field of the packets from now on."""
@@ -122,6 +123,7 @@ class Sender:
                 DATA.pack_into(self.buffer, index * self.size, self.next, self.window < 4 or self.in_flight >= self.window)
                 self.next += 1
             self.channel.send(self.buffer[: count * self.size])
+            self.note("transport:packet_sent", {"header": {"packet_type": "1RTT"}, "frames": []})
 
     def on_acknowledgement(self, now, *fields):
         *counts, first, second = fields
@@ -163,6 +165,8 @@ class Sender:
             if self.window >= self.threshold:
                 growth *= (self.smoothed / self.span) ** 2 / self.window
             self.window = min(self.window + min(growth, self.window), LARGEST_WINDOW)
+        own = {"congestion_window": int(self.window * SIZE), "smoothed_rtt": 1000 * self.smoothed}
+        self.note("recovery:metrics_updated", own)
 
     def validate(self, newly, ect0, ect1, ce):
         own, other = (ect1, ect0) if self.code == ECT1 else (ect0, ect1)
@@ -222,19 +226,18 @@ class Sender:
             self.set_code(NOT_ECT)
 
 
-def log_to(folder):
-    """What writes a line of qlog for an acknowledgement."""
-    log, start = open(f"{folder}/toy.sqlog", "w", buffering=1), time.monotonic()
+def log_of(side):
+    """What writes a line of qlog, where a folder for logs is named."""
+    folder, start = os.environ.get("QLOGDIR"), time.monotonic()
+    if not folder:
+        return lambda *_: None
+    log = open(f"{folder}/{side}.sqlog", "w", buffering=1)
+    log.write("\x1e" + json.dumps({"qlog_version": "0.3", "trace": {"vantage_point": {"type": side}}}) + "\n")
 
-    def write(record):
+    def note(name, data):
+        record = {"time": (time.monotonic() - start) * 1000, "name": name, "data": data}
         log.write("\x1e" + json.dumps(record) + "\n")
 
-    def note(_, ect0, ect1, ce):
-        frame = {"frame_type": "ack", "ect0": ect0, "ect1": ect1, "ce": ce}
-        data = {"header": {"packet_type": "1RTT"}, "frames": [frame]}
-        write({"time": (time.monotonic() - start) * 1000, "name": "transport:packet_sent", "data": data})
-
-    write({"qlog_version": "0.3", "trace": {"vantage_point": {"type": "client"}}})
     return note
 
 
@@ -244,8 +247,7 @@ def receive(channel, arguments):
     channel.sendto(hello, server)
     while not select.select([channel], [], [], 0.2)[0]:
         channel.sendto(hello, server)
-    folder = os.environ.get("QLOGDIR")
-    note = log_to(folder) if folder else lambda *_: None
+    note = log_of("client")
     counted = [0] * 4  # Packets by ECN field.
     waiting, next_ce = 0, CE
     while True:
@@ -260,7 +262,8 @@ def receive(channel, arguments):
         if waiting or at_once:
             counts = sum(counted), counted[ECT0], counted[ECT1], counted[CE]
             channel.sendto(ACKNOWLEDGEMENT.pack(*counts, waiting or number, number), server)
-            note(*counts)
+            frame = {"frame_type": "ack", **dict(zip(("ect0", "ect1", "ce"), counts[1:]))}
+            note("transport:packet_sent", {"header": {"packet_type": "1RTT"}, "frames": [frame]})
         waiting = 0 if waiting or at_once else number
 
 
