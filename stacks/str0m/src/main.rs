@@ -19,7 +19,7 @@ fn talk(mut signals: TcpStream, is_server: bool) -> Outcome {
     let config = RtcConfig::new().clear_codecs().enable_vp8(true).enable_bwe(Some(Bitrate::mbps(1)));
     let mut rtc = config.build(Instant::now());
     let socket = UdpSocket::bind((signals.local_addr()?.ip(), 0))?;
-    rtc.add_local_candidate(Candidate::host(socket.local_addr()?, "udp")?)?;
+    rtc.add_local_candidate(Candidate::host(socket.local_addr()?, "udp")?);
     let (mut lines, mut line) = (BufReader::new(signals.try_clone()?), String::new());
     if !is_server {
         lines.read_line(&mut line)?;
@@ -33,7 +33,7 @@ fn talk(mut signals: TcpStream, is_server: bool) -> Outcome {
     writeln!(signals, "{}", serde_json::to_string(&offer)?)?;
     lines.read_line(&mut line)?;
     rtc.sdp_api().accept_answer(pending, serde_json::from_str(&line)?)?;
-    rtc.bwe().set_bitrate(Bitrate::ZERO, Bitrate::mbps(200));
+    rtc.bwe().set_desired_bitrate(Bitrate::mbps(200));
     carry(rtc, &socket, Some(mid))
 }
 

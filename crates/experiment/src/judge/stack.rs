@@ -333,8 +333,8 @@ impl Programs {
     fn logging_to(&self, variable: &str, folder: &Path) -> Self {
         let with = |words: &[String]| {
             // With the keys, other programs read the acknowledgements in the packets.
-            let folder = format!("{variable}=$RESULT");
-            let before = ["env", &folder, "SSLKEYLOGFILE=$RESULT/keys"].map(str::to_owned);
+            let logs = format!("{variable}=$RESULT");
+            let before = ["env", &logs, "SSLKEYLOGFILE=$RESULT/keys"].map(str::to_owned);
             let before = before.into_iter().filter(|_| !words.is_empty());
             before.chain(placed(words, folder)).collect()
         };
