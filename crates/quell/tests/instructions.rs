@@ -33,7 +33,8 @@ const ALL: &[Counted] = &[
         links: &[("100mbit", TAIL)],
         groups: &[(10, "cubic", "\"bulk\"")],
         spans: [60, 140],
-        instructions: 2839.0,
+        // The simulator is compiled for a page's observer too, and its units are cut otherwise: 2839 before.
+        instructions: 2868.0,
     },
     Counted {
         name: "fq_codel",
@@ -183,12 +184,12 @@ fn what_no_packet_passes_is_compiled_once() {
         return not_run(test, "there is no nm");
     };
     let listed = String::from_utf8_lossy(&listed.stdout);
-    // With some room for what the compiler makes part of its caller.
+    // With some room for what the compiler makes part of its caller. Three observers of the simulator: a page's behind a pointer took 10 % more.
     for (what, most) in [
         ("as quell_aqm::qdisc::Qdisc<P>>", 145),
-        ("quell_aqm::bottleneck::Bottleneck<", 45),
+        ("quell_aqm::bottleneck::Bottleneck<", 54),
         ("quell_sim::network::Path<", 18),
-        ("quell_sim::simulator::Simulator<", 17),
+        ("quell_sim::simulator::Simulator<", 21),
     ] {
         let count = listed.lines().filter(|line| line.contains(what)).count();
         assert!(count <= most, "{count} instances of {what}…, {most} before");
