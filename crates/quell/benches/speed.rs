@@ -123,6 +123,9 @@ fn benchmark() -> Result<u32, String> {
     Ok(missed)
 }
 
+/// Arguments, and the scenario beside them.
+type Wait = (Vec<&'static str>, Option<String>);
+
 /// Cards, the guest and the real link: this build's processor time over that of `program`, and both, in seconds.
 fn whole_commands(name: &str, program: &str, rounds: u32) -> Result<(), String> {
     const LAST: usize = 5;
@@ -137,7 +140,7 @@ fn whole_commands(name: &str, program: &str, rounds: u32) -> Result<(), String> 
         let run = ["run", "--world", world, "speed.toml", "--out", "out"].to_vec();
         (run, Some(scenario.text().replace("40ms", "10ms")))
     };
-    let commands: [(&str, (Vec<&str>, Option<String>)); LAST] = [
+    let commands: [(&str, Wait); LAST] = [
         (
             "first card, of dualpi2",
             (vec!["characterize", "dualpi2"], None),

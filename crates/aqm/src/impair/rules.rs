@@ -340,7 +340,11 @@ mod tests {
         assert_eq!(play(Probability::ZERO, &[always], PACKETS / 10).0, plain);
         let ratio = |of| Probability::ratio(1, of);
         let some = marker(Some(ratio(30)), ratio(10));
-        let (trains, _) = play(Probability::ZERO, &[some.clone()], PACKETS / 10);
+        let (trains, _) = play(
+            Probability::ZERO,
+            core::slice::from_ref(&some),
+            PACKETS / 10,
+        );
         let is_plain = |(n, (one, plain)): (u64, _)| one == plain || one == &Some(header(n));
         assert!((0..).zip(trains.iter().zip(&plain)).all(is_plain));
         // A quarter of the time: 10 of 40 packets.

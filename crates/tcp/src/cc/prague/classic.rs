@@ -158,20 +158,42 @@ mod tests {
         for (of, expected) in [
             ((20_000, 1_000, 50, 40, 1), [20_014, 8, 756, 324, 0, 0]),
             ((20_000, 1_000, 50, 40, 200), [20_506, 250, 637, 278, 0, 0]),
-            ((20_000, 15_000, 400, 40, 10), [22_288, 1_002, 871, 398, 253_478, 0]),
-            ((20_000, 15_000, 400, 40, 200), [29_362, 3_590, 880, 290, 17_825_792, 655_360]),
-            ((5_000, 4_000, 100, 200, 300), [6_890, 845, 5_326, 2_356, 6_421_340, 0]),
+            (
+                (20_000, 15_000, 400, 40, 10),
+                [22_288, 1_002, 871, 398, 253_478, 0],
+            ),
+            (
+                (20_000, 15_000, 400, 40, 200),
+                [29_362, 3_590, 880, 290, 17_825_792, 655_360],
+            ),
+            (
+                (5_000, 4_000, 100, 200, 300),
+                [6_890, 845, 5_326, 2_356, 6_421_340, 0],
+            ),
             ((20_000, 3_000, 60, 4, 100), [21_043, 727, 52, 19, 0, 0]),
         ] {
             let (least, height, teeth, ssthresh, rounds) = of;
-            assert_eq!(after(least, height, teeth, ssthresh, rounds), expected, "{of:?}");
+            assert_eq!(
+                after(least, height, teeth, ssthresh, rounds),
+                expected,
+                "{of:?}"
+            );
         }
     }
 
     #[test]
     fn the_answer_goes_over_between_both_ends() {
-        let alpha = |score| ClassicQueue { score, ..ClassicQueue::new(0) }.least_alpha();
-        assert_eq!([0, L4S, L4S + 8, CLASSIC, MOST].map(alpha), [0, 0, 5, 655_360, 655_360]);
+        let alpha = |score| {
+            ClassicQueue {
+                score,
+                ..ClassicQueue::new(0)
+            }
+            .least_alpha()
+        };
+        assert_eq!(
+            [0, L4S, L4S + 8, CLASSIC, MOST].map(alpha),
+            [0, 0, 5, 655_360, 655_360]
+        );
     }
 
     #[test]
@@ -181,7 +203,13 @@ mod tests {
         queue.on_round();
         assert_eq!(queue, nothing);
         queue.on_rtt(Time::from_micros(700), None);
-        assert_eq!((queue.srtt >> queue.shift, queue.deviation >> (queue.shift + 1)), (700, 1));
+        assert_eq!(
+            (
+                queue.srtt >> queue.shift,
+                queue.deviation >> (queue.shift + 1)
+            ),
+            (700, 1)
+        );
         let before = queue;
         queue.on_round();
         assert_eq!(queue, before, "the least RTT is not known");
