@@ -8,6 +8,8 @@
 
 mod clause;
 mod echo;
+mod flow_log;
+mod keys;
 mod qlog;
 mod record;
 mod stack;
@@ -16,6 +18,7 @@ mod trial;
 
 pub use crate::ruling::{Level, Verdict};
 pub use clause::{Clause, NoClause, Wanted, clauses};
+pub use echo::echoed;
 pub use qlog::Sample;
 pub use record::{Judgement, Record, Ruling};
 pub use stack::{Claims, Stack};

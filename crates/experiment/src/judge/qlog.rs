@@ -31,12 +31,22 @@ pub(super) fn total(counts: Counts) -> u64 {
     counts.into_iter().fold(0, u64::saturating_add)
 }
 
-/// The largest counts in one direction: when they came, in seconds since the log's first packet, and in how many acknowledgements.
-#[derive(Debug, Default, Clone, Copy, PartialEq)]
-pub(super) struct Report {
-    pub(super) at: f64,
-    pub(super) counts: Counts,
-    pub(super) acks: u64,
+/// The counts in acknowledgements of one direction: the seconds when they came, and what they were.
+#[derive(Debug, Default)]
+pub(super) struct Report(pub(super) Vec<(f64, Counts)>);
+
+impl Report {
+    /// An acknowledgement with these counts. Acknowledgements may overtake each other; their counts do not fall.
+    pub(super) fn see(&mut self, at: f64, counts: Counts) {
+        if total(counts) >= total(self.last().1) {
+            self.0.push((at, counts));
+        }
+    }
+
+    /// The last counts, and when they came.
+    pub(super) fn last(&self) -> (f64, Counts) {
+        self.0.last().copied().unwrap_or_default()
+    }
 }
 
 /// What a sender said of itself.
@@ -55,7 +65,7 @@ pub struct Sample {
 pub(super) struct Log {
     /// None if the log does not say whose it is.
     pub(super) is_server: Option<bool>,
-    /// In packets that it sent, and in those that it received.
+    /// In packets that it sent, and in those that it received, in seconds since its first packet.
     pub(super) sent: Report,
     pub(super) received: Report,
     /// When its validation of ECN failed.
@@ -161,7 +171,7 @@ impl Log {
         let name = name.rsplit(':').next().unwrap_or(name);
         match name {
             "packet_sent" | "packet_received" => self.see_packet(name == "packet_sent", data),
-            "metrics_updated" => {
+            "metrics_updated" | "recovery_metrics_updated" => {
                 let at = self.at();
                 self.samples.push(Sample {
                     at,
@@ -200,12 +210,7 @@ impl Log {
             if frame["frame_type"] != "ack" || found == [None; 3] {
                 continue;
             }
-            let counts = found.map(|count| count.unwrap_or(0.0) as u64);
-            report.acks += 1;
-            // Acknowledgements may overtake each other; their counts do not fall.
-            if total(counts) >= total(report.counts) {
-                (report.at, report.counts) = (at, counts);
-            }
+            report.see(at, found.map(|count| count.unwrap_or(0.0) as u64));
         }
     }
 }

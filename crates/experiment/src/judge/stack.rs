@@ -7,6 +7,7 @@ use quell_lab::scenario::tree::{self, Node, Table, TomlType, Tree};
 use quell_lab::scenario::{Origin, Problem, Problems};
 use serde_json::Value as Json;
 
+use super::keys;
 use crate::experiment::{OpenError, text_of};
 use crate::file::reader::Reader;
 
@@ -95,7 +96,7 @@ pub struct Stack {
     classic: Option<Programs>,
     /// The variant that offers little for ten seconds.
     limited: Option<Programs>,
-    /// The variant that writes qlog below `$RESULT`.
+    /// The variant that writes TLS keys and qlog below `$RESULT`, as far as its programs do.
     logged: Option<Programs>,
     /// It is judged by a claim of ECT(1), which it does not send: links around the queue relabel it.
     pub(super) is_relabelled: bool,
@@ -162,10 +163,10 @@ impl Stack {
         };
         let (classic, limited) = (variant("classic"), variant("limited"));
         let logged = match table.get("qlog").map(|node| (node, &node.value)) {
-            None => None,
-            Some((_, Tree::Table(_))) => variant("qlog"),
+            None => Some(programs.logging(None, folder)),
+            Some((_, Tree::Table(_))) => variant("qlog").map(|own| own.logging(None, folder)),
             Some((_, Tree::Scalar(TomlType::String, name))) if !name.contains(NO_NAME) => {
-                Some(programs.logging_to(name, folder))
+                Some(programs.logging(Some(name), folder))
             }
             Some((node, _)) => {
                 reader.wrong("qlog", node, QLOG);
@@ -313,14 +314,13 @@ impl Stack {
         }
         let _ = write!(
             text,
-            "\n[let]\nclaims = \"'{}'\"\nprograms = {}\nown_app = {}\nmonitoring = {}\nhas_classic = {}\nhas_limited = {}\nhas_qlog = {}\nrelabel = {}\nsends_ect1 = {}\n",
+            "\n[let]\nclaims = \"'{}'\"\nprograms = {}\nown_app = {}\nmonitoring = {}\nhas_classic = {}\nhas_limited = {}\nrelabel = {}\nsends_ect1 = {}\n",
             claims.name(),
             self.has_programs(),
             self.programs.app.is_some(),
             self.has_monitoring,
             self.has_classic(),
             self.limited.is_some(),
-            self.logged.is_some(),
             self.is_relabelled,
             claims == Claims::L4s && !self.is_relabelled,
         );
@@ -329,13 +329,13 @@ impl Stack {
 }
 
 impl Programs {
-    /// The same with a folder for logs in this variable of its environment.
-    fn logging_to(&self, variable: &str, folder: &Path) -> Self {
+    /// The same with a file for keys in its environment, and in this variable a folder for qlog.
+    fn logging(&self, variable: Option<&str>, folder: &Path) -> Self {
         let with = |words: &[String]| {
-            // With the keys, other programs read the acknowledgements in the packets.
-            let logs = format!("{variable}=$RESULT");
-            let before = ["env", &logs, "SSLKEYLOGFILE=$RESULT/keys"].map(str::to_owned);
-            let before = before.into_iter().filter(|_| !words.is_empty());
+            let keys = format!("SSLKEYLOGFILE=$RESULT/{}", keys::FILE);
+            let logs = variable.map(|variable| format!("{variable}=$RESULT"));
+            let before = ["env".to_owned(), keys].into_iter().chain(logs);
+            let before = before.filter(|_| !words.is_empty());
             before.chain(placed(words, folder)).collect()
         };
         Self {

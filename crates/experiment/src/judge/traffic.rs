@@ -19,6 +19,8 @@ use super::echo::Echo;
 pub(super) const GROUP: &str = "stack";
 /// The folder of a run with what its programs wrote.
 pub(super) const PROGRAMS: &str = "programs";
+/// Its file of packets.
+pub(super) const PACKETS: &str = "packets.pcapng";
 /// Packets that come within this time of the first one are a train: the burst that RFC 9331 section 4.3 tolerates.
 const TRAIN: Time = Time::from_micros(250);
 /// Bytes of an IP packet from which on it carries data rather than feedback.
@@ -155,10 +157,14 @@ impl Header<'_> {
         let (protocol, begin) = self.transport();
         (protocol == 6).then_some(begin)
     }
-    /// Whether a datagram begins with a long header of QUIC, if it is one.
-    fn has_long(&self) -> Option<bool> {
+    /// What a datagram of UDP has, if it is one.
+    fn datagram(&self) -> Option<&[u8]> {
         let (protocol, begin) = self.transport();
-        (protocol == 17).then_some(self.byte(begin + 8) & 128 != 0)
+        self.0.get(begin + 8..).filter(|_| protocol == 17)
+    }
+    /// Whether it begins with a long header of QUIC.
+    fn has_long(&self) -> Option<bool> {
+        self.datagram()?.first().map(|first| first & 128 != 0)
     }
     fn number(&self, at: usize, bytes: usize) -> u64 {
         (at..at + bytes).fold(0, |sum, at| sum << 8 | u64::from(self.byte(at)))
@@ -413,11 +419,16 @@ impl Watch {
         } else if packet.interface == self.from {
             self.traffic.reverse.see(packet, &header, self.warmup);
             self.traffic.feedback.received(&header);
+            if let (Some(echo), Some(datagram)) = (&mut self.echo, header.datagram())
+                && packet.header.len() as u64 == packet.length.get()
+            {
+                echo.hear(seconds(packet.arrival), datagram);
+            }
         }
     }
 
     /// What they said, at the end of the run.
-    pub(super) fn finish(mut self, end: Time) -> Json {
+    pub(super) fn finish(mut self, end: Time, folder: &Path) -> Json {
         for way in [&mut self.traffic.forward, &mut self.traffic.reverse] {
             way.finish(end);
         }
@@ -425,7 +436,7 @@ impl Watch {
         if let Some(echo) = &self.echo {
             let ways = [&self.traffic.forward, &self.traffic.reverse];
             let first = ways.into_iter().filter_map(|way| way.first_s);
-            said["qlog"] = echo.figures(first.fold(f64::INFINITY, f64::min));
+            said["echo"] = echo.figures(first.fold(f64::INFINITY, f64::min), folder);
         }
         said
     }
@@ -442,8 +453,8 @@ pub(super) fn figures(
     let mut summary: Json = serde_json::from_str(&text).map_err(|error| failed(&error))?;
     let mut watch = Watch::new(scenario);
     watch.echo = echo;
-    let file = folder.join("packets.pcapng");
+    let file = folder.join(PACKETS);
     packets(&file, |packet| watch.see(&packet)).map_err(|error| failed(&error))?;
-    summary["traffic"] = watch.finish(scenario.run.duration);
+    summary["traffic"] = watch.finish(scenario.run.duration, folder);
     Ok(summary.to_string())
 }

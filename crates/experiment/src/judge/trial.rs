@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use quell_lab::results::packets::add_secrets;
 use quell_lab::results::read::captured;
 use quell_lab::scenario::{Override, Problems};
 use quell_lab::sweep::Stored;
@@ -13,9 +14,11 @@ use serde_json::Value as Json;
 
 use super::clause::{self, Clause, Wanted};
 use super::echo::Echo;
+use super::flow_log;
+use super::keys;
 use super::qlog::{self, Sample};
 use super::stack::Stack;
-use super::traffic;
+use super::traffic::{self, PACKETS};
 use crate::cell::Cell;
 use crate::experiment::Experiment;
 use crate::ruling::Verdict;
@@ -161,7 +164,12 @@ impl Trial {
             };
             self::run(&scenario, options, &mut |_| {})?;
             let logs = folder.join(traffic::PROGRAMS).join(traffic::GROUP);
-            traffic::figures(&scenario, folder, Echo::read(&logs, &self.stack))
+            let log = keys::read(&logs);
+            if !log.is_empty() {
+                let added = add_secrets(&folder.join(PACKETS), log.as_bytes());
+                added.map_err(|error| RunError::Failed(error.to_string()))?;
+            }
+            traffic::figures(&scenario, folder, Echo::read(&logs, &log, &self.stack))
         };
         // A guest that got no processor for a minute is another one's fault.
         let again = |error| match error {
@@ -175,6 +183,15 @@ impl Trial {
             Ok(figures) => Stored::Figures(figures),
             Err(error) => Stored::Failed(error.to_string()),
         }
+    }
+
+    /// Writes what the hosts and the link of the run in `folder` say of the flow, as qlog.
+    ///
+    /// # Errors
+    ///
+    /// The run has no packets, or the disk is full.
+    pub fn write_log(&self, folder: &Path) -> Result<(), RunError> {
+        flow_log::write(folder, self.world)
     }
 
     /// The verdicts, from the results of [`Trial::runs`].
@@ -288,7 +305,7 @@ pub fn samples(folder: &Path) -> Vec<Sample> {
         return Vec::new();
     };
     let mut first = Time::MAX;
-    let read = captured::packets(&folder.join("packets.pcapng"), |packet| {
+    let read = captured::packets(&folder.join(PACKETS), |packet| {
         if packet.group == Some(traffic::GROUP) {
             first = first.min(packet.arrival);
         }

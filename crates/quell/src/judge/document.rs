@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use quell_experiment::judge::{Clause, Judgement, Record, Ruling, Sample, samples};
-use quell_lab::results::plot::{self, Axis, Figure, Series};
+use quell_experiment::judge::{Clause, Judgement, Record, Ruling, Sample, echoed, samples};
+use quell_lab::results::plot::{self, Axis, Figure, Panel, Series};
 use quell_lab::results::present::{Block, Cell, Document, Mark, Role, Table};
 
 use crate::output::page::Page;
@@ -195,9 +195,35 @@ pub(super) fn pictures(folder: &Path) -> Vec<Shown> {
             add_own_words(&mut figure, *kind == "rates", &own);
             Some(figure)
         });
+        let figures = figures.chain(counts(&run));
         all.extend(figures.map(|figure| (figure, run.join("packets.pcapng"))));
     }
     all
+}
+
+/// The marks that reached the receiver of a run, and those that it reported.
+fn counts(run: &Path) -> Option<Figure> {
+    let ways = ["reached the receiver", "reported by it"];
+    let series = ways.into_iter().zip(echoed(run)).enumerate();
+    let series: Vec<Series> = series
+        .filter(|(_, (_, points))| !points.is_empty())
+        .map(|(place, (label, points))| {
+            let mut one = Series::new(label, (usize::MAX, String::new()), plot::Mark::Step, points);
+            (one.color, one.dashes) = (place, place);
+            one
+        })
+        .collect();
+    let (time, marks) = (
+        Axis::new("time", "s"),
+        Axis::new("CE", "packets").from_zero(),
+    );
+    let mut panel = Panel::new("", time, marks);
+    panel.series = series;
+    (!panel.series.is_empty()).then(|| Figure {
+        title: "CE, counted at the link and in acknowledgements".to_owned(),
+        panels: vec![panel],
+        columns: 1,
+    })
 }
 
 /// Adds what the sender's log says: its window to the picture of the rates, its round-trip time to that of the delay.

@@ -5,6 +5,7 @@ mod document;
 mod record;
 
 use std::fs;
+use std::io::ErrorKind;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -225,19 +226,24 @@ fn carry_out(trial: &Trial, folder: &Path, jobs: NonZeroUsize, stop: &AtomicBool
     results.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Removes the runs of clauses that are met: only what somebody may argue with stays.
+/// Removes the runs of clauses that are met: only what somebody may argue with stays, with a log of its flow.
 fn tidy(trial: &Trial, judged: &Judgement, folder: &Path) -> Result<(), Failure> {
-    let mut groups: Vec<&str> = trial
-        .runs()
-        .into_iter()
-        .map(|run| trial.group(run))
-        .collect();
-    groups.dedup();
-    for group in groups {
-        let mut own = judged.clauses.iter().filter(|one| one.group == group);
-        if !own.any(|one| ["FAIL", "open"].contains(&one.verdict.as_str())) {
-            fs::remove_dir_all(folder.join(group)).map_err(Failure::failed)?;
+    for run in trial.runs() {
+        let own = folder.join(trial.folder(run));
+        let group = trial.group(run);
+        let mut rulings = judged.clauses.iter().filter(|one| one.group == group);
+        if rulings.any(|one| ["FAIL", "open"].contains(&one.verdict.as_str())) {
+            // A run that failed may have nothing to say.
+            let _ = trial.write_log(&own);
+            continue;
         }
+        match fs::remove_dir_all(&own) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                return Err(Failure::failed(error));
+            }
+            _ => {}
+        }
+        let _ = fs::remove_dir(folder.join(group));
     }
     // Empty if nothing stays.
     let _ = fs::remove_dir(folder);

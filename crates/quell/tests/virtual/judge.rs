@@ -119,10 +119,11 @@ fn a_control_that_is_not_scalable_is_found_and_its_packets_stay() {
     let rate = shown.find("RTT^-").map(|at| &shown[at + 4..at + 9]);
     let exponent: f64 = rate.unwrap().trim().parse().unwrap();
     assert!((-1.1..=-0.7).contains(&exponent), "{shown}");
-    let packets = stage
-        .path()
-        .join("o/dctcp/rtt-independence/1-seed1/packets.pcapng");
-    assert!(packets.is_file());
+    let run = stage.path().join("o/dctcp/rtt-independence/1-seed1");
+    assert!(run.join("packets.pcapng").is_file());
+    let log = fs::read_to_string(run.join("flow.sqlog")).unwrap();
+    let windows = log.matches("\"congestion_window\":").count();
+    assert!(windows > 100 && log.starts_with('\u{1e}'), "{windows}");
     let junit = fs::read_to_string(stage.path().join("junit.xml")).unwrap();
     assert!(junit.contains("failures=\"1\""), "{junit}");
     // What was so before is no failure beside a baseline.
@@ -210,8 +211,12 @@ fn wrong_counts_are_found_in_the_log_of_their_receiver() {
     let Some([json, page]) = each_fails_its_clause(test, &stacks, "identification") else {
         return;
     };
-    // What the sender logs stands beside what the link saw.
-    for drawn in ["window in its qlog", "smoothed RTT in its qlog"] {
+    // What both ends log stands beside what the link saw.
+    for drawn in [
+        "window in its qlog",
+        "smoothed RTT in its qlog",
+        "reported by it",
+    ] {
         assert!(page.contains(drawn), "{drawn}");
     }
     let expected = [

@@ -29,6 +29,7 @@ use trace::{Next, Trace};
 
 pub use connections::FIRST_PORT;
 pub use output::PacketFile;
+pub use pcapng::add_secrets;
 
 /// The trace of a simulation.
 pub type SimPackets = Packets<<quell_sim::Packet as Traceable>::Id>;

@@ -2,11 +2,18 @@
 //! descriptions, enhanced packets. Little-endian, one section of unknown length, times in
 //! nanoseconds since the start of the run.
 
+use std::fs::{self, File};
+use std::io::{self, Read as _, Write as _};
+use std::path::Path;
+
 use quell_units::Time;
 
 const SECTION_HEADER: u32 = 0x0a0d_0d0a;
 const INTERFACE_DESCRIPTION: u32 = 1;
 const ENHANCED_PACKET: u32 = 6;
+const DECRYPTION_SECRETS: u32 = 10;
+/// Their type, a log of TLS keys: "TLSK".
+const TLS_KEY_LOG: u32 = 0x544c_534b;
 const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
 /// LINKTYPE_RAW: packets begin with their IPv4 or IPv6 header.
 const RAW_IP: u16 = 101;
@@ -81,6 +88,32 @@ pub(crate) fn packet(out: &mut Vec<u8>, packet: &Packet<'_>) {
         option(out, option::COMMENT, packet.comment.as_bytes());
         option(out, option::END, &[]);
     });
+}
+
+/// Puts a log of TLS keys behind the section header of a file, so that programs that open it decrypt its packets.
+///
+/// # Errors
+///
+/// The file cannot be read, or not be replaced by another one.
+pub fn add_secrets(path: &Path, log: &[u8]) -> io::Result<()> {
+    let mut file = File::open(path)?;
+    let mut begin = [0; 8];
+    file.read_exact(&mut begin)?;
+    let length = u32::from_le_bytes([begin[4], begin[5], begin[6], begin[7]]);
+    let mut out = begin.to_vec();
+    (&mut file)
+        .take(u64::from(length).saturating_sub(8))
+        .read_to_end(&mut out)?;
+    block(&mut out, DECRYPTION_SECRETS, |out| {
+        out.extend(TLS_KEY_LOG.to_le_bytes());
+        out.extend((log.len() as u32).to_le_bytes());
+        padded(out, log);
+    });
+    let with = path.with_extension("new");
+    let mut written = File::create_new(&with)?;
+    written.write_all(&out)?;
+    io::copy(&mut file, &mut written)?;
+    fs::rename(with, path)
 }
 
 /// Appends a block of this type around what `body` appends; its length stands before and after it.
