@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::rustls;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{ClientConfig, DigitallySignedStruct, Error, SignatureScheme};
+use rustls::{ClientConfig, DigitallySignedStruct, Error, KeyLogFile, SignatureScheme};
 
 /// Knows only which signatures it may be sent.
 #[derive(Debug)]
@@ -46,13 +46,15 @@ impl ServerCertVerifier for AnyCertificate {
     }
 }
 
-/// A client of TLS that accepts every certificate.
+/// A client of TLS that accepts every certificate. It appends its secrets to the file SSLKEYLOGFILE, where that is set.
 pub fn client() -> ClientConfig {
     let builder = ClientConfig::builder();
     let algorithms = builder.crypto_provider().signature_verification_algorithms;
     let verifier = AnyCertificate(algorithms.supported_schemes());
-    builder
+    let mut config = builder
         .dangerous()
         .with_custom_certificate_verifier(Arc::new(verifier))
-        .with_no_client_auth()
+        .with_no_client_auth();
+    config.key_log = Arc::new(KeyLogFile::new());
+    config
 }
