@@ -5,12 +5,12 @@
 use std::io::{BufRead as _, BufReader, ErrorKind, Write as _};
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::time::{Duration, Instant};
-
 use str0m::bwe::{Bitrate, BweKind};
 use str0m::media::{Direction, Frequency, MediaKind, MediaTime, Mid};
 use str0m::net::{Protocol, Receive};
 use str0m::{Candidate, Event, Input, Output, Rtc, RtcConfig};
 
+#[path = "../../no_processor_randomness.rs"] mod no_processor_randomness;
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 const FRAME: Duration = Duration::from_micros(33_333);
 
@@ -66,6 +66,7 @@ fn carry(mut rtc: Rtc, socket: &UdpSocket, video: Option<Mid>) -> Outcome {
 }
 
 fn main() -> Outcome {
+    no_processor_randomness::start()?;
     let words: Vec<String> = std::env::args().skip(1).collect();
     match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["client", address] => talk(TcpStream::connect((address, 4433))?, false),
