@@ -1,16 +1,18 @@
 """A server that sends as long as a client asks, and a client that reads, discards and asks for more: aioquic behind a test bed.
 
-    python stack.py server ADDRESS [reno|cubic]
-    python stack.py client ADDRESS
+    python stack.py server ADDRESS [reno|cubic [SECONDS]] | client ADDRESS
 
-Writing to a stream of aioquic does not wait until there is room. So each byte from the client asks for one block, and the client keeps
-AHEAD blocks asked for, more than the connection ever has in flight.
+For so many SECONDS after it was asked the server offers 800 bytes each 10 ms. Writing to a stream of aioquic does not wait until there
+is room. So each byte from the client asks for one block, and the client keeps AHEAD blocks asked for, more than the connection ever has
+in flight.
 """
 
 import asyncio
 import datetime
+import os
 import ssl
 import sys
+import time
 
 from aioquic.asyncio import QuicConnectionProtocol, serve
 from aioquic.quic.configuration import QuicConfiguration
@@ -33,30 +35,31 @@ def own_certificate() -> tuple[x509.Certificate, ec.EllipticCurvePrivateKey]:
     return builder.sign(key, hashes.SHA256()), key
 
 
-async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, slow: float) -> None:
+    end = time.monotonic() + slow
+    while time.monotonic() < end:
+        writer.write(BLOCK[:800])
+        await asyncio.sleep(0.01)
     while asked := await reader.read(AHEAD):
         for _ in asked:
             writer.write(BLOCK)
 
 
-async def run_server(address: str, control: str) -> None:
+async def run_server(address: str, control: str = "reno", slow: str = "0") -> None:
     configuration = QuicConfiguration(is_client=False, alpn_protocols=["quell"], congestion_control_algorithm=control)
     configuration.certificate, configuration.private_key = own_certificate()
     tasks = set()
-
-    def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        tasks.add(asyncio.ensure_future(answer(reader, writer)))
-
-    await serve(address, PORT, configuration=configuration, stream_handler=handle)
+    handler = lambda *streams: tasks.add(asyncio.ensure_future(answer(*streams, float(slow))))
+    await serve(address, PORT, configuration=configuration, stream_handler=handler)
     await asyncio.Event().wait()
 
 
 async def run_client(address: str) -> None:
     configuration = QuicConfiguration(is_client=True, alpn_protocols=["quell"], verify_mode=ssl.CERT_NONE, server_name="quell")
-    loop = asyncio.get_running_loop()
-    connection = QuicConnection(configuration=configuration)
+    configuration.secrets_log_file = open(os.environ.get("SSLKEYLOGFILE", os.devnull), "a")
     # Its own connect() wants IPv6.
-    _, protocol = await loop.create_datagram_endpoint(lambda: QuicConnectionProtocol(connection), local_addr=("0.0.0.0", 0))
+    open_socket = asyncio.get_running_loop().create_datagram_endpoint
+    _, protocol = await open_socket(lambda: QuicConnectionProtocol(QuicConnection(configuration=configuration)), local_addr=("0.0.0.0", 0))
     protocol.connect((address, PORT))
     await protocol.wait_connected()
     reader, writer = await protocol.create_stream()
@@ -70,8 +73,8 @@ async def run_client(address: str) -> None:
 
 match sys.argv[1:]:
     case ["server", address, *control]:
-        asyncio.run(run_server(address, control[0] if control else "reno"))
+        asyncio.run(run_server(address, *control))
     case ["client", address]:
         asyncio.run(run_client(address))
     case _:
-        sys.exit("usage: stack.py server ADDRESS [reno|cubic] | client ADDRESS")
+        sys.exit("usage: stack.py server ADDRESS [reno|cubic [SECONDS]] | client ADDRESS")

@@ -1,23 +1,29 @@
 //! A server that sends without end to every client that asks, and a client that reads and discards: quinn behind a test bed.
 //!
-//!     quell-quinn server ADDRESS [cubic|bbr|reno]
+//!     quell-quinn server ADDRESS [cubic|bbr|reno [SECONDS]]
 //!     quell-quinn client ADDRESS
+//!
+//! For so many SECONDS after a client's first packet the server offers 800 bytes each 10 ms.
 
 use std::error::Error;
 use std::sync::Arc;
+use std::time::Duration;
 
 use quinn::congestion::{BbrConfig, ControllerFactory, CubicConfig, NewRenoConfig};
 use quinn::crypto::rustls::QuicClientConfig;
 use quinn::{ClientConfig, ConnectionError, Endpoint, Incoming, ServerConfig, TransportConfig};
 use rustls::{self, pki_types::PrivatePkcs8KeyDer};
+use tokio::time::{Instant, interval};
 
 #[path = "../../any_certificate.rs"]
 mod any_certificate;
 
 type Outcome = Result<(), Box<dyn Error>>;
+type Control = Arc<dyn ControllerFactory + Send + Sync>;
 const PORT: u16 = 4433;
+const USAGE: &str = "usage: quell-quinn server ADDRESS [CONTROL [SECONDS]] | client ADDRESS";
 
-async fn serve(address: &str, control: Arc<dyn ControllerFactory + Send + Sync>) -> Outcome {
+async fn serve(address: &str, control: Control, slow: Duration) -> Outcome {
     let own = rcgen::generate_simple_self_signed(["quell".to_owned()])?;
     let key = PrivatePkcs8KeyDer::from(own.signing_key.serialize_der());
     let mut config = ServerConfig::with_single_cert(vec![own.cert.into()], key.into())?;
@@ -26,15 +32,17 @@ async fn serve(address: &str, control: Arc<dyn ControllerFactory + Send + Sync>)
     config.transport_config(Arc::new(transport));
     let endpoint = Endpoint::server(config, format!("{address}:{PORT}").parse()?)?;
     while let Some(incoming) = endpoint.accept().await {
-        tokio::spawn(answer(incoming));
+        tokio::spawn(answer(incoming, Instant::now() + slow));
     }
     Ok(())
 }
 
-async fn answer(incoming: Incoming) -> Result<(), ConnectionError> {
+async fn answer(incoming: Incoming, fast: Instant) -> Result<(), ConnectionError> {
     let (mut send, mut receive) = incoming.await?.accept_bi().await?;
     let mut block = [0; 65536];
     let asked = receive.read_exact(&mut block[..1]).await;
+    let mut clock = interval(Duration::from_millis(10));
+    while clock.tick().await < fast && send.write_all(&block[..800]).await.is_ok() {}
     while asked.is_ok() && send.write_all(&block).await.is_ok() {}
     Ok(())
 }
@@ -55,13 +63,18 @@ async fn fetch(address: &str) -> Outcome {
 async fn main() -> Outcome {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    match words[..] {
-        ["client", address] => fetch(address).await,
-        ["server", address] | ["server", address, "cubic"] => {
-            serve(address, Arc::new(CubicConfig::default())).await
-        }
-        ["server", address, "bbr"] => serve(address, Arc::new(BbrConfig::default())).await,
-        ["server", address, "reno"] => serve(address, Arc::new(NewRenoConfig::default())).await,
-        _ => Err("usage: quell-quinn server ADDRESS [cubic|bbr|reno] | client ADDRESS".into()),
-    }
+    let (address, control, slow) = match words[..] {
+        ["client", address] => return fetch(address).await,
+        ["server", address] => (address, "cubic", "0"),
+        ["server", address, control] => (address, control, "0"),
+        ["server", address, control, slow] => (address, control, slow),
+        _ => return Err(USAGE.into()),
+    };
+    let control: Control = match control {
+        "cubic" => Arc::new(CubicConfig::default()),
+        "bbr" => Arc::new(BbrConfig::default()),
+        "reno" => Arc::new(NewRenoConfig::default()),
+        _ => return Err(USAGE.into()),
+    };
+    serve(address, control, Duration::from_secs_f64(slow.parse()?)).await
 }

@@ -1,44 +1,49 @@
 //! A server that sends without end to every client that asks, and a client that reads and discards: s2n-quic behind a test bed.
 //!
-//!     quell-s2n-quic server ADDRESS cubic|bbr | client ADDRESS
+//!     quell-s2n-quic server ADDRESS cubic|bbr [SECONDS] | client ADDRESS
+//!
+//! For so many SECONDS from the end of the handshake on the server offers 800 bytes each 10 ms.
 
 // The only way of s2n-quic to a client that accepts every certificate.
 #![allow(deprecated)]
 
 use std::error::Error;
-use std::net::SocketAddr;
-use std::os::unix::process::CommandExt;
-use std::process::Command;
+use std::net::IpAddr;
+use std::time::Duration;
 
-use s2n_quic::Connection;
-use s2n_quic::client::Connect;
 use s2n_quic::provider::congestion_controller::{Bbr, Cubic, Endpoint};
 use s2n_quic::provider::tls::rustls::{self as tls, rustls};
+use s2n_quic::{Connection, client::Connect};
+use tokio::time::{Instant, interval};
 
 #[path = "../../any_certificate.rs"]
 mod any_certificate;
+#[path = "../../no_processor_randomness.rs"]
+mod no_processor_randomness;
 
 type Outcome = Result<(), Box<dyn Error + Send + Sync>>;
-const PORT: u16 = 4433;
 
-async fn serve<Control: Endpoint>(address: &str, control: Control) -> Outcome {
+async fn serve<Control: Endpoint>(address: &str, control: Control, slow: &str) -> Outcome {
     let own = rcgen::generate_simple_self_signed(["quell".to_owned()])?;
     let key = own.signing_key.serialize_der();
     let tls = tls::Server::builder().with_certificate(&own.cert.der()[..], key)?;
     let mut server = s2n_quic::Server::builder()
         .with_tls(tls.build()?)?
-        .with_io(format!("{address}:{PORT}").as_str())?
+        .with_io(format!("{address}:4433").as_str())?
         .with_congestion_controller(control)?
         .start()?;
+    let slow = Duration::from_secs_f64(slow.parse()?);
     while let Some(connection) = server.accept().await {
-        tokio::spawn(answer(connection));
+        tokio::spawn(answer(connection, Instant::now() + slow));
     }
     Ok(())
 }
 
-async fn answer(mut connection: Connection) -> Outcome {
+async fn answer(mut connection: Connection, fast: Instant) -> Outcome {
     while let Some(mut stream) = connection.accept_bidirectional_stream().await? {
         stream.receive().await?;
+        let mut clock = interval(Duration::from_millis(10));
+        while clock.tick().await < fast && stream.send(vec![0; 800].into()).await.is_ok() {}
         while stream.send(vec![0; 65536].into()).await.is_ok() {}
     }
     Ok(())
@@ -52,9 +57,8 @@ async fn fetch(address: &str) -> Outcome {
         .with_tls(tls::Client::from(tls))?
         .with_io("0.0.0.0:0")?
         .start()?;
-    let server: SocketAddr = format!("{address}:{PORT}").parse()?;
-    let connect = Connect::new(server).with_server_name("quell");
-    let mut connection = client.connect(connect).await?;
+    let server = Connect::new((address.parse::<IpAddr>()?, 4433)).with_server_name("quell");
+    let mut connection = client.connect(server).await?;
     let mut stream = connection.open_bidirectional_stream().await?;
     stream.send(vec![0].into()).await?;
     while stream.receive().await?.is_some() {}
@@ -63,18 +67,13 @@ async fn fetch(address: &str) -> Outcome {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Outcome {
+    no_processor_randomness::start()?;
     let words: Vec<String> = std::env::args().skip(1).collect();
-    if std::env::var_os("OPENSSL_ia32cap").is_none() {
-        // No random numbers of the processor, so that a run repeats.
-        let mut again = Command::new(std::env::current_exe()?);
-        again.env("OPENSSL_ia32cap", "~0x4000000000000000");
-        return Err(again.args(&words).exec().into());
-    }
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).chain(["0"]).collect();
     match words[..] {
-        ["client", address] => fetch(address).await,
-        ["server", address, "cubic"] => serve(address, Cubic::default()).await,
-        ["server", address, "bbr"] => serve(address, Bbr::default()).await,
-        _ => Err("usage: quell-s2n-quic server ADDRESS cubic|bbr | client ADDRESS".into()),
+        ["client", address, ..] => fetch(address).await,
+        ["server", address, "cubic", slow, ..] => serve(address, Cubic::default(), slow).await,
+        ["server", address, "bbr", slow, ..] => serve(address, Bbr::default(), slow).await,
+        _ => Err("usage: quell-s2n-quic server ADDRESS CONTROL [SECONDS] | client ADDRESS".into()),
     }
 }
