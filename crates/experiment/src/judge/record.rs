@@ -95,11 +95,12 @@ impl Record {
             .any(|one| one.id == id && one.verdict == verdict)
     }
 
-    /// Stacks of which nothing could be judged.
+    /// Stacks of which nothing could be judged: what applies to them is open.
     pub fn dead(&self) -> impl Iterator<Item = &str> {
         let silent = |one: &&Judgement| {
-            let mut verdicts = one.clauses.iter().map(|one| one.verdict.as_str());
-            verdicts.all(|verdict| verdict == "open") && !one.clauses.is_empty()
+            let verdicts = one.clauses.iter().map(|one| one.verdict.as_str());
+            let mut verdicts = verdicts.filter(|verdict| *verdict != "n/a").peekable();
+            verdicts.peek().is_some() && verdicts.all(|verdict| verdict == "open")
         };
         self.stacks
             .iter()

@@ -53,16 +53,19 @@ pub enum Claims {
     Classic,
     /// It sends little and no bursts, with the DSCP of RFC 9956.
     Nqb,
+    /// It carries packets of others, with their ECN by RFC 6040.
+    Tunnel,
     /// No ECN.
     None,
 }
 
 impl Claims {
     /// All by their names.
-    pub const ALL: [(&'static str, Self); 4] = [
+    pub const ALL: [(&'static str, Self); 5] = [
         ("l4s", Self::L4s),
         ("classic", Self::Classic),
         ("nqb", Self::Nqb),
+        ("tunnel", Self::Tunnel),
         ("none", Self::None),
     ];
 
@@ -305,7 +308,7 @@ impl Stack {
                 match claims {
                     Claims::L4s => "\"ect1\"",
                     Claims::Classic => "\"ect0\"",
-                    Claims::Nqb | Claims::None => "\"off\"",
+                    Claims::Nqb | Claims::Tunnel | Claims::None => "\"off\"",
                 },
             );
         }

@@ -17,7 +17,7 @@ use super::echo::Echo;
 use super::flow_log;
 use super::keys;
 use super::qlog::{self, Sample};
-use super::stack::Stack;
+use super::stack::{Claims, Stack};
 use super::traffic::{self, PACKETS};
 use crate::cell::Cell;
 use crate::experiment::Experiment;
@@ -27,6 +27,9 @@ use crate::ruling::Verdict;
 const LEAST: u64 = 20;
 /// The group in which a stack may end early: what breaks its path is what it is judged by.
 const MAY_END: &str = "broken-paths";
+
+/// The group of clauses for tunnels, which no other applies to.
+const TUNNELS: &str = "tunnel";
 
 /// The clause that is judged by what a stack logs.
 const LOGGED: &str = "fb-quic-count";
@@ -106,7 +109,12 @@ impl Trial {
 
     fn is_needed(&self, experiment: &Experiment) -> bool {
         let mut own = self.clauses.iter().filter(|one| one.group == experiment.id);
-        own.any(|one| !experiment.is_decided(&one.id))
+        !self.is_of_no_tunnel(experiment) && own.any(|one| !experiment.is_decided(&one.id))
+    }
+
+    /// The stack is a tunnel, and these are no clauses for one.
+    fn is_of_no_tunnel(&self, experiment: &Experiment) -> bool {
+        self.stack.claims == Claims::Tunnel && experiment.id != TUNNELS
     }
 
     fn cell(&self, run: Run) -> (&Experiment, &Cell) {
@@ -268,6 +276,10 @@ impl Trial {
                 let of_seeds = seeds.iter().filter_map(|all| all.get(place));
                 let (verdicts, figures): (Vec<Verdict>, Vec<String>) = of_seeds.cloned().unzip();
                 let (verdict, figure) = match (&why, Verdict::of_seeds(&verdicts)) {
+                    _ if self.is_of_no_tunnel(experiment) => {
+                        let why = "it is a tunnel".to_owned();
+                        (Verdict::NotApplicable(why), String::new())
+                    }
                     (Some(why), _) => (Verdict::Open(why.clone()), String::new()),
                     (None, verdict) => (verdict, figures.into_iter().next().unwrap_or_default()),
                 };

@@ -167,7 +167,13 @@ fn each_fails_its_clause(
         quell_testing::not_run(test, "python3 is missing");
         return None;
     }
-    fs::write(stage.path().join("toy.py"), include_str!("judge/toy.py")).unwrap();
+    for (name, text) in [
+        ("toy.py", include_str!("judge/toy.py")),
+        ("tunnel.py", include_str!("judge/tunnel.py")),
+        ("probe.py", include_str!("../../../../stacks/tunnel.py")),
+    ] {
+        fs::write(stage.path().join(name), text).unwrap();
+    }
     let files: Vec<String> = files.iter().map(|one| format!("{}.toml", one.0)).collect();
     let only = ["--clause", clauses, "--seeds", "1", "--json", "--out", "o"];
     let files = files.iter().map(String::as_str);
@@ -248,6 +254,48 @@ fn a_window_that_nothing_filled_and_a_stream_that_is_no_nqb_are_found() {
         ("nqb-burst", nqb("nqb-burst"), &["nqb-rate"]),
     ];
     each_fails_its_clause("virtual judge of NQB", &stacks, "nqb-rate,nqb-dscp");
+}
+
+/// Tunnels of the tests, whose defects are known, and one that does not come up.
+#[test]
+fn a_tunnel_is_judged_by_its_clauses_alone_and_each_defect_found_by_one() {
+    let tunnel = |program: &str, more: &str| {
+        let words = |role: &str, peer: &str| {
+            let all = format!("/usr/bin/python3 probe.py {role} $SERVER {program} {peer} {more}");
+            format!("{:?}", all.split_whitespace().collect::<Vec<_>>())
+        };
+        let (server, client) = (words("server", ""), words("client", "$SERVER"));
+        format!("claims = \"tunnel\"\nsends = \"server\"\nserver = {server}\nclient = {client}")
+    };
+    let of = |more: &str| tunnel("/usr/bin/python3 tunnel.py", more);
+    let stacks: [(&str, String, &[&str]); 7] = [
+        ("base", of(""), &[]),
+        ("cubic", "control = \"cubic\"".to_owned(), &[]),
+        ("no-copy", of("--defect no-copy"), &["tunnel-encap"]),
+        ("lose-ce", of("--defect lose-ce"), &["tunnel-decap"]),
+        (
+            "forward-not-ect",
+            of("--defect forward-not-ect"),
+            &["tunnel-decap"],
+        ),
+        ("inner-ect", of("--defect inner-ect"), &["tunnel-decap"]),
+        ("down", tunnel("/bin/false", ""), &[]),
+    ];
+    let test = "virtual judge of tunnels";
+    let Some([json, _]) = each_fails_its_clause(test, &stacks, "tunnel,start") else {
+        return;
+    };
+    for (stack, expected) in [
+        ("base", ["pass", "pass", "n/a"]),
+        ("cubic", ["n/a", "n/a", "pass"]),
+    ] {
+        let all = verdicts(&json, stack);
+        let found = ["tunnel-encap", "tunnel-decap", "law-start"].map(|id| verdict(&all, id));
+        assert_eq!(found, expected, "{all:?}");
+    }
+    let all = verdicts(&json, "down");
+    let line = "it sent nothing; its client said: nothing came through the tunnel; try its two programs by hand";
+    assert!(all[0].1 == "open" && all[0].2.contains(line), "{all:?}");
 }
 
 #[test]
