@@ -12,6 +12,7 @@ use quell_link::{ecn_field, value_field};
 use quell_measure::Direction;
 use quell_sim::Packet;
 use quell_tcp::{AccEcnOption, Flags, Segment};
+use quell_units::Ecn;
 
 use super::connections::Connection;
 
@@ -78,9 +79,9 @@ impl Header {
         Self::captured(&bytes)
     }
 
-    /// Sets CE.
-    pub(super) fn mark(&mut self) {
-        ecn_field::set(&mut self.bytes, quell_units::Ecn::Ce);
+    /// Writes the ECN field.
+    pub(super) fn set_ecn(&mut self, ecn: Ecn) {
+        ecn_field::set(&mut self.bytes, ecn);
     }
 
     /// Writes the packet's value where [`value_field`] has it, unless this packet cannot carry one.

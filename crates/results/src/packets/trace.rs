@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 
 use quell_aqm::{Drop, DropReason, MarkReason, Packet, QueueId};
 use quell_measure::Labelled;
-use quell_units::Time;
+use quell_units::{Ecn, Time};
 
 use super::header::Header;
 use super::output::Output;
@@ -99,11 +99,20 @@ impl<I: Copy + Ord> Lane<I> {
         }
     }
 
+    fn first_announced(&self, id: I) -> Option<(I, u64)> {
+        let all = self.announced.range((id, 0)..=(id, u64::MAX));
+        all.map(|(key, _)| *key).next()
+    }
+
     fn enter(&mut self, queue: QueueId, packet: &impl Traceable<Id = I>) -> &mut Entry<I> {
         let id = packet.id();
-        let first = self.announced.range((id, 0)..=(id, u64::MAX)).next();
-        let first = first.map(|(key, _)| *key);
-        let header = first.and_then(|key| self.announced.remove(&key));
+        let mut header = self
+            .first_announced(id)
+            .and_then(|key| self.announced.remove(&key));
+        // Rules behind the last link may have changed it.
+        if let Some(header) = &mut header {
+            header.set_ecn(packet.ecn());
+        }
         self.line.push_back(Entry {
             arrival: packet.arrival(),
             id,
@@ -185,6 +194,12 @@ impl<I: Copy + Ord> Trace<I> {
     /// `packet` will arrive with this header.
     pub(super) fn announce(&mut self, lane: usize, id: I, header: Header) {
         let lane = &mut self.lanes[lane];
+        // A real packet has its slot for itself: what was announced with it before was lost on its way from the last link.
+        if !self.one_time
+            && let Some(lost) = lane.first_announced(id)
+        {
+            lane.announced.remove(&lost);
+        }
         lane.announced.insert((id, lane.announcements), header);
         lane.announcements += 1;
     }
@@ -224,7 +239,7 @@ impl<I: Copy + Ord> Trace<I> {
             going_on = next.map(|next| {
                 let mut header = entry.header.clone();
                 if entry.mark.is_some() {
-                    header.mark();
+                    header.set_ecn(Ecn::Ce);
                 }
                 if next.in_headers {
                     header.set_value(packet.value());
@@ -313,7 +328,7 @@ impl<I: Copy + Ord> Trace<I> {
             return;
         };
         if entry.mark.is_some() {
-            entry.header.mark();
+            entry.header.set_ecn(Ecn::Ce);
         }
         self.comment.clear();
         let queue = self.lanes[lane].queues.get(entry.queue.index());

@@ -9,7 +9,7 @@ use quell_aqm::{Drop, Observer};
 use quell_measure::{FlowId, Labelled as _};
 use quell_sim::{Simulator, TransportConfig};
 use quell_tcp::{Codepoint, EcnMode, ReceiverConfig};
-use quell_units::Time;
+use quell_units::{Ecn, Time};
 
 /// Every packet that hosts sent, with its header.
 struct Sent {
@@ -216,7 +216,7 @@ fn a_mark_shows_and_leaves_the_checksum_right() {
         .into_iter()
         .find(|(p, ..)| p.ecn() == quell_units::Ecn::Ect1)
         .unwrap();
-    header.mark();
+    header.set_ecn(Ecn::Ce);
     let bytes = whole(&packet, &header);
     let sliced = SlicedPacket::from_ip(&bytes).unwrap();
     let Some(NetSlice::Ipv4(ip)) = sliced.net else {

@@ -289,3 +289,21 @@ fn a_header_finds_its_packet_whatever_was_announced_between() {
     }
     assert!(trace.lanes[0].announced.is_empty());
 }
+
+/// Slot 7 has a packet that is lost between two links, and then another one, which a rule between them has changed from ECT(0) to ECT(1).
+#[test]
+fn the_header_of_a_lost_packet_goes_to_no_other_and_a_changed_code_is_shown() {
+    let (mut trace, kept) = trace(false);
+    for number in [1, 2] {
+        let header = [0x45, 2, 0, 0, 0, number, 0, 0, 64, 17, 0, 0];
+        trace.announce(0, 7, Header::captured(&header));
+    }
+    enter(&mut trace, 0, QueueId::L4S, plain(7, 1));
+    trace.end(us(2));
+    let bytes = kept.0.lock().unwrap().clone();
+    let Block::EnhancedPacket(packet) = parse_block_le(&bytes).unwrap().1 else {
+        panic!("{bytes:?}");
+    };
+    assert_eq!(packet.data[..6], [0x45, 1, 0, 0, 0, 2]);
+    assert!(trace.lanes[0].announced.is_empty());
+}
