@@ -12,6 +12,7 @@ mod flow_log;
 mod keys;
 mod qlog;
 mod record;
+mod rtp;
 mod stack;
 mod traffic;
 mod trial;

@@ -14,6 +14,7 @@ use serde::Serialize;
 use serde_json::{Value as Json, json};
 
 use super::echo::Echo;
+use super::rtp::Rtp;
 
 /// The group that is judged.
 pub(super) const GROUP: &str = "stack";
@@ -157,7 +158,7 @@ impl Header<'_> {
         let (protocol, begin) = self.transport();
         (protocol == 6).then_some(begin)
     }
-    /// What a datagram of UDP has, if it is one.
+    /// What is kept of the payload of a datagram.
     fn datagram(&self) -> Option<&[u8]> {
         let (protocol, begin) = self.transport();
         self.0.get(begin + 8..).filter(|_| protocol == 17)
@@ -371,6 +372,7 @@ pub(super) struct Watch {
     warmup: Time,
     /// What programs logged.
     echo: Option<Echo>,
+    rtp: Rtp,
 }
 
 impl Watch {
@@ -394,6 +396,7 @@ impl Watch {
             from: interface(path.entry(back), back),
             warmup: scenario.run.warmup,
             echo: None,
+            rtp: Rtp::default(),
         }
     }
 
@@ -410,19 +413,25 @@ impl Watch {
         }
         if packet.interface == self.arrives {
             self.traffic.feedback.sent(packet, &header);
-            if let (Some(echo), Some(is_long)) = (&mut self.echo, header.has_long())
-                && packet.fate == Fate::Delivered
-            {
-                let left = packet.arrival + packet.sojourn;
-                echo.see(left, header.tos() & 3, is_long);
+            if packet.fate != Fate::Delivered {
+                return;
+            }
+            let (left, code) = (packet.arrival + packet.sojourn, header.tos() & 3);
+            if let (Some(echo), Some(is_long)) = (&mut self.echo, header.has_long()) {
+                echo.see(left, code, is_long);
+            }
+            if let Some(payload) = header.datagram() {
+                self.rtp.deliver(left, payload, code);
             }
         } else if packet.interface == self.from {
             self.traffic.reverse.see(packet, &header, self.warmup);
             self.traffic.feedback.received(&header);
-            if let (Some(echo), Some(datagram)) = (&mut self.echo, header.datagram())
-                && packet.header.len() as u64 == packet.length.get()
-            {
-                echo.hear(seconds(packet.arrival), datagram);
+            if let Some(datagram) = header.datagram() {
+                self.rtp.report(packet.arrival, datagram);
+                let is_whole = packet.header.len() as u64 == packet.length.get();
+                if let Some(echo) = self.echo.as_mut().filter(|_| is_whole) {
+                    echo.hear(seconds(packet.arrival), datagram);
+                }
             }
         }
     }
@@ -437,6 +446,9 @@ impl Watch {
             let ways = [&self.traffic.forward, &self.traffic.reverse];
             let first = ways.into_iter().filter_map(|way| way.first_s);
             said["echo"] = echo.figures(first.fold(f64::INFINITY, f64::min), folder);
+        }
+        if let Some(rtp) = self.rtp.figures() {
+            said["rtp"] = rtp;
         }
         said
     }

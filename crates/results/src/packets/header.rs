@@ -32,9 +32,9 @@ pub(super) struct Header {
 }
 
 impl Header {
-    /// The beginning of the IP packet `bytes`, or all of a short one, and of one of QUIC's handshake.
+    /// The beginning of the IP packet `bytes`, or all of a short one, and of one of QUIC's handshake or of RTCP.
     pub(super) fn captured(bytes: &[u8]) -> Self {
-        let is_cut = bytes.len() > WHOLE && !has_long_header(bytes);
+        let is_cut = bytes.len() > WHOLE && !is_kept_whole(bytes);
         let kept = if is_cut { &bytes[..KEPT] } else { bytes };
         Self { bytes: kept.into() }
     }
@@ -100,15 +100,21 @@ impl std::fmt::Debug for Header {
     }
 }
 
-/// Whether a datagram begins with the two bits that a long header of QUIC has (RFC 9000 section 17.2), and RTP, STUN and DTLS have not.
-fn has_long_header(bytes: &[u8]) -> bool {
+/// Whether a datagram begins with the two bits that a long header of QUIC has (RFC 9000 section 17.2), and RTP, STUN and DTLS have not; or as
+/// RTCP does (RFC 5761 section 4), whose reports on many packets are long.
+fn is_kept_whole(bytes: &[u8]) -> bool {
     let (protocol, transport) = match bytes.first().map(|first| first >> 4) {
         Some(4) => (bytes.get(9), usize::from(bytes[0] & 0xf) * 4),
         Some(6) => (bytes.get(6), 40),
         _ => return false,
     };
-    let payload = bytes.get(transport + UDP);
-    protocol == Some(&17) && payload.is_some_and(|first| first >> 6 == 0b11)
+    let payload = bytes.get(transport + UDP..transport + UDP + 2);
+    let is_whole = |begin: &[u8]| match begin[0] >> 6 {
+        0b11 => true,
+        0b10 => (200..208).contains(&begin[1]),
+        _ => false,
+    };
+    protocol == Some(&17) && payload.is_some_and(is_whole)
 }
 
 fn ipv4(out: &mut Vec<u8>, packet: &Packet, source: [u8; 4], destination: [u8; 4]) {

@@ -230,7 +230,7 @@ fn a_mark_shows_and_leaves_the_checksum_right() {
 }
 
 #[test]
-fn what_is_long_is_cut_unless_quic_begins_with_it() {
+fn what_is_long_is_cut_unless_quic_begins_with_it_or_it_is_rtcp() {
     let kept = |first: &[u8], payload: u8, length: usize| {
         let mut bytes = vec![payload; length];
         bytes[..first.len()].copy_from_slice(first);
@@ -239,8 +239,19 @@ fn what_is_long_is_cut_unless_quic_begins_with_it() {
     let udp = [0x45, 0, 0, 0, 0, 0, 0, 0, 0, 17];
     let tcp = [0x45, 0, 0, 0, 0, 0, 0, 0, 0, 6];
     let ipv6 = [0x60, 0, 0, 0, 0, 0, 17];
+    // IPv4 without options, UDP, and the first two bytes of what it carries: feedback in RTCP; RTP.
+    let rtp = |kind: u8| {
+        [
+            &[0x45, 0, 0, 0, 0, 0, 0, 0, 0, 17][..],
+            &[0; 18],
+            &[0x8b, kind],
+        ]
+        .concat()
+    };
     for (first, payload, length, expected) in [
         (&udp[..], 0xc3, 1_228, 1_228),
+        (&rtp(205), 0, 1_228, 1_228),
+        (&rtp(96), 0, 1_228, KEPT),
         (&ipv6, 0xc3, 1_248, 1_248),
         // A short header; RTP; TCP; no packet at all.
         (&udp, 0x43, 1_228, KEPT),
