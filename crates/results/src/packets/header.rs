@@ -100,18 +100,18 @@ impl std::fmt::Debug for Header {
     }
 }
 
-/// Whether a datagram begins with the two bits that a long header of QUIC has (RFC 9000 section 17.2), and RTP, STUN and DTLS have not; or as
-/// RTCP does (RFC 5761 section 4), whose reports on many packets are long.
+/// Whether a datagram begins with the two bits that a long header of QUIC has (RFC 9000 section 17.2), and RTP, STUN and DTLS have not, or with
+/// the first of them and version 1 (RFC 9287); or as RTCP does (RFC 5761 section 4), whose reports on many packets are long.
 fn is_kept_whole(bytes: &[u8]) -> bool {
     let (protocol, transport) = match bytes.first().map(|first| first >> 4) {
         Some(4) => (bytes.get(9), usize::from(bytes[0] & 0xf) * 4),
         Some(6) => (bytes.get(6), 40),
         _ => return false,
     };
-    let payload = bytes.get(transport + UDP..transport + UDP + 2);
+    let payload = bytes.get(transport + UDP..transport + UDP + 5);
     let is_whole = |begin: &[u8]| match begin[0] >> 6 {
         0b11 => true,
-        0b10 => (200..208).contains(&begin[1]),
+        0b10 => (200..208).contains(&begin[1]) || begin[1..] == [0, 0, 0, 1],
         _ => false,
     };
     protocol == Some(&17) && payload.is_some_and(is_whole)

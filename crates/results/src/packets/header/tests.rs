@@ -239,19 +239,14 @@ fn what_is_long_is_cut_unless_quic_begins_with_it_or_it_is_rtcp() {
     let udp = [0x45, 0, 0, 0, 0, 0, 0, 0, 0, 17];
     let tcp = [0x45, 0, 0, 0, 0, 0, 0, 0, 0, 6];
     let ipv6 = [0x60, 0, 0, 0, 0, 0, 17];
-    // IPv4 without options, UDP, and the first two bytes of what it carries: feedback in RTCP; RTP.
-    let rtp = |kind: u8| {
-        [
-            &[0x45, 0, 0, 0, 0, 0, 0, 0, 0, 17][..],
-            &[0; 18],
-            &[0x8b, kind],
-        ]
-        .concat()
-    };
+    // IPv4 without options, UDP, and the first bytes of what it carries: feedback in RTCP, RTP, QUIC with its fixed bit cleared.
+    let begun = |payload: &[u8]| [&udp[..], &[0; 18], payload].concat();
     for (first, payload, length, expected) in [
         (&udp[..], 0xc3, 1_228, 1_228),
-        (&rtp(205), 0, 1_228, 1_228),
-        (&rtp(96), 0, 1_228, KEPT),
+        (&begun(&[0x8b, 205]), 0, 1_228, 1_228),
+        (&begun(&[0x8b, 96]), 0, 1_228, KEPT),
+        (&begun(&[0x83, 0, 0, 0, 1]), 0, 1_228, 1_228),
+        (&begun(&[0x03, 0, 0, 0, 1]), 0, 1_228, KEPT),
         (&ipv6, 0xc3, 1_248, 1_248),
         // A short header; RTP; TCP; no packet at all.
         (&udp, 0x43, 1_228, KEPT),
