@@ -1,5 +1,3 @@
-use std::path::Path;
-
 use quell_lab::results::read::captured::{Captured, Fate, packets};
 use quell_lab::sweep::Stored;
 use quell_lab::{GuestOptions, Scenario, World};
@@ -156,18 +154,16 @@ fn a_stack_writes_its_log_where_a_clause_reads_it() {
         line.unwrap().words().collect::<Vec<_>>().join(" ")
     };
     let variable = "qlog = \"QLOGDIR\"\n";
-    let keys = "env SSLKEYLOGFILE=$RESULT/keys";
-    assert_eq!(
-        server(variable, "identification"),
-        format!("{keys} QLOGDIR=$RESULT /bin/sh")
-    );
-    assert_eq!(server(variable, "saturation"), "/bin/sh");
     let variant = "qlog = { server = [\"x\", \"$RESULT\"], client = [\"y\"] }\n";
-    assert_eq!(
-        server(variant, "identification"),
-        format!("{keys} x $RESULT")
-    );
-    assert_eq!(server("", "identification"), format!("{keys} /bin/sh"));
+    for (more, expected) in [
+        (variable, "QLOGDIR=$RESULT /bin/sh"),
+        (variant, "x $RESULT"),
+        ("", "/bin/sh"),
+    ] {
+        let expected = format!("env SSLKEYLOGFILE=$RESULT/keys {expected}");
+        assert_eq!(server(more, "identification"), expected);
+    }
+    assert_eq!(server(variable, "saturation"), "/bin/sh");
 }
 
 #[test]
@@ -328,7 +324,7 @@ fn packets_say_what_was_sent_and_how_long_its_trains_were() {
         })
         .unwrap();
         let mut figures = figures.clone();
-        figures["traffic"] = watch.finish(scenario.run.duration, Path::new(""));
+        figures["traffic"] = watch.finish(scenario.run.duration, "".as_ref());
         let judged = trial.judged(&[Stored::Figures(figures.to_string())], folder.path());
         let failed = judged.iter().filter(|one| one.verdict == Verdict::Fail);
         let failed: Vec<&str> = failed.map(|one| one.clause.id.as_str()).collect();
@@ -394,7 +390,7 @@ fn the_counters_of_a_receiver_are_read_from_its_acknowledgements() {
     see("forward", 20, 3, [0, 0x10], &[], 1_500, true);
     see("reverse", 30, 0, [1, 0x90], &option, 52, false);
     see("forward", 1_500, 2, [0, 0x10], &[], 1_500, false);
-    let traffic = watch.finish(scenario.run.duration, Path::new(""));
+    let traffic = watch.finish(scenario.run.duration, "".as_ref());
     let (feedback, forward) = (&traffic["feedback"], &traffic["forward"]);
     let of = |part: &Json, names: [&str; 2]| names.map(|name| part[name].as_f64().unwrap());
     assert_eq!(of(feedback, ["syn", "syn_ack"]), [7.0, 3.0]);
@@ -441,7 +437,7 @@ fn what_a_kernel_says_of_a_program_that_has_ended_is_no_packet_of_the_stack() {
                 group: Some("stack"),
             });
         }
-        let traffic = watch.finish(scenario.run.duration, Path::new(""));
+        let traffic = watch.finish(scenario.run.duration, "".as_ref());
         traffic["forward"]["last_ect_s"].as_f64().unwrap()
     };
     assert_eq!([last_ect(17), last_ect(1)], [7.0, 1.0]);
@@ -468,7 +464,7 @@ fn a_stream_of_nqb_may_have_half_a_megabit_a_second_and_one_packet_more() {
                 group: Some("stack"),
             });
         }
-        let traffic = watch.finish(scenario.run.duration, Path::new(""));
+        let traffic = watch.finish(scenario.run.duration, "".as_ref());
         let of = |name: &str| traffic["forward"][name].as_f64().unwrap();
         of("nqb_beyond") / of("nqb")
     };
