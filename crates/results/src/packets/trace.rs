@@ -127,14 +127,15 @@ impl<I: Copy + Ord> Lane<I> {
         self.line.back_mut().expect("it was just put there")
     }
 
-    /// The packet in the line with this id whose fate is not known yet.
+    /// The packet in the line with this id whose fate is not known yet. An acknowledgement has the id of data that arrives with it.
     fn find(&mut self, packet: &impl Traceable<Id = I>) -> Option<&mut Entry<I>> {
         let (id, arrival) = (packet.id(), packet.arrival());
+        let length = packet.len().get() as u32;
         let first = self.line.partition_point(|entry| entry.arrival < arrival);
         self.line
             .range_mut(first..)
             .take_while(|entry| entry.arrival == arrival)
-            .find(|entry| entry.fate.is_none() && entry.id == id)
+            .find(|entry| entry.fate.is_none() && entry.id == id && entry.length == length)
     }
 
     /// Removes the first packet if it arrived by `bound` and its fate is known.

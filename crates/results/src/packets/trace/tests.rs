@@ -10,11 +10,12 @@ use quell_units::{Bytes, Ecn};
 struct Plain {
     id: u32,
     arrival: Time,
+    length: u64,
 }
 
 impl Packet for Plain {
     fn len(&self) -> Bytes {
-        Bytes::new(1_500)
+        Bytes::new(self.length)
     }
     fn memory(&self) -> Bytes {
         Bytes::new(2_304)
@@ -96,6 +97,7 @@ fn plain(id: u32, arrival: u64) -> Plain {
     Plain {
         id,
         arrival: us(arrival),
+        length: 1_500,
     }
 }
 
@@ -160,15 +162,22 @@ fn every_fate_has_its_word() {
     };
     enter(&mut trace, 0, QueueId::CLASSIC, plain(2, 5));
     trace.dropped(0, &plain(2, 5), &aqm, us(7));
-    // Marked on arrival, before it is accepted, and still there at the end.
+    // Marked on arrival, before it is accepted, beside an acknowledgement with the same number; and still there at the end.
+    let acknowledgement = Plain {
+        length: 52,
+        ..plain(3, 8)
+    };
+    enter(&mut trace, 0, QueueId::CLASSIC, acknowledgement);
     trace.marked(0, &plain(3, 8), MarkReason::Aqm);
     enter(&mut trace, 0, QueueId::CLASSIC, plain(3, 8));
     enter(&mut trace, 0, QueueId::CLASSIC, plain(4, 9));
+    trace.dequeued(0, &acknowledgement, us(9));
     trace.dequeued(0, &plain(3, 8), us(10));
     trace.end(us(20));
     let told = [
         "0 0 queue=classic sojourn_ms=0.000000 fate=dropped:limit group=g",
         "0 5 queue=classic sojourn_ms=0.002000 fate=dropped:aqm group=g",
+        "0 8 queue=classic sojourn_ms=0.001000 fate=delivered group=g",
         "0 8 queue=classic sojourn_ms=0.002000 fate=marked:aqm group=g",
         "0 9 queue=classic sojourn_ms=0.011000 fate=queued group=g",
     ];
