@@ -152,7 +152,7 @@ impl Echo {
     }
 }
 
-fn seconds(time: Time) -> f64 {
+pub(super) fn seconds(time: Time) -> f64 {
     time.as_nanos() as f64 / 1e9
 }
 

@@ -13,7 +13,7 @@ use quell_units::Time;
 use serde::Serialize;
 use serde_json::{Value as Json, json};
 
-use super::echo::Echo;
+use super::echo::{Echo, seconds};
 use super::rtp::Rtp;
 
 /// The group that is judged.
@@ -356,10 +356,6 @@ impl Feedback {
 /// AE, CWR and ECE as one number.
 fn ace(header: &Header<'_>, begin: usize) -> u8 {
     (header.byte(begin + 12) & 1) << 2 | header.byte(begin + 13) >> 6
-}
-
-fn seconds(time: Time) -> f64 {
-    time.as_nanos() as f64 / 1e9
 }
 
 /// Takes in the packets of a run.
