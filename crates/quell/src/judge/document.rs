@@ -47,15 +47,28 @@ pub(super) fn explain(clause: &Clause, page: &mut Page) {
     }
 }
 
-/// A line for each clause of a stack, the worst first.
+/// A line for each clause of a stack, the worst first; those that do not apply for the same reason share one.
 pub(super) fn lines(judged: &Judgement, page: &mut Page) {
     page.paragraph(0, &head(judged));
-    let width = judged.clauses.iter().map(|one| one.id.len()).max();
+    let (others, judged): (Vec<_>, Vec<_>) =
+        judged.clauses.iter().partition(|one| one.verdict == "n/a");
+    let width = judged.iter().map(|one| one.id.len()).max();
     let width = width.unwrap_or_default();
-    for one in &judged.clauses {
+    for one in judged {
         let begin = format!("  {:width$}  {:4}  ", one.id, one.verdict);
         let by = format!("{} {}", one.by, one.level);
         page.hanging(&begin, &format!("{} ({})", one.found(), by.trim()));
+    }
+    let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
+    for one in others {
+        let why = one.found();
+        match reasons.iter_mut().find(|(known, _)| *known == why) {
+            Some((_, clauses)) => clauses.push(&one.id),
+            None => reasons.push((why, vec![&one.id])),
+        }
+    }
+    for (why, clauses) in reasons {
+        page.hanging("  n/a  ", &format!("{why}: {}", clauses.join(", ")));
     }
 }
 
