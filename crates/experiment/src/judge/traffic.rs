@@ -109,20 +109,25 @@ struct Feedback {
     last_ace: Option<u8>,
     /// The largest step between two acknowledgements.
     ace_step_max: u64,
-    /// CE packets that the receiver got before its last acknowledgement left, or so.
+    /// CE packets among what it acknowledged: what was still on its way at the end may have had them too.
     ce: u64,
     /// ACKs, and of them those with ECE.
     acks: u64,
     ece: u64,
-    /// ACKs with the option, and the bytes that the last one reports: ECT(0), CE, ECT(1), from which their beginnings are taken.
+    /// ACKs with the option; the bytes of CE that the last one reports, and those among what it acknowledged until then.
     options: u64,
-    option_e0: u64,
     option_ce: u64,
-    option_e1: u64,
-    /// Bytes of payload that the receiver got with these codes.
-    bytes_e0: u64,
     bytes_ce: u64,
-    bytes_e1: u64,
+    /// By how many bytes it is wrong about a code at most, modulo 2²⁴.
+    option_off: u64,
+    #[serde(skip)]
+    reported: [u64; 4],
+    /// Data that reached it and is not acknowledged: the number after it, its code, its length.
+    #[serde(skip)]
+    waiting: Vec<(u32, u8, u64)>,
+    /// Bytes that are acknowledged, by code.
+    #[serde(skip)]
+    acknowledged: [u64; 4],
 }
 
 /// The headers of a packet, as far as they are kept.
@@ -286,15 +291,8 @@ impl Feedback {
         }
         let headers = begin + usize::from(header.byte(begin + 12) >> 4) * 4;
         let payload = packet.length.get().saturating_sub(headers as u64);
-        match header.tos() & 3 {
-            0 => {}
-            1 => self.bytes_e1 += payload,
-            2 => self.bytes_e0 += payload,
-            _ => {
-                self.ce += 1;
-                self.bytes_ce += payload;
-            }
-        }
+        let end = (header.number(begin + 4, 4) as u32).wrapping_add(payload as u32);
+        self.waiting.push((end, header.tos() & 3, payload));
     }
 
     fn note_handshake(&mut self, header: &Header<'_>, begin: usize) {
@@ -314,6 +312,14 @@ impl Feedback {
         }
         self.acks += 1;
         self.ece += u64::from(flags & 64 != 0);
+        let number = header.number(begin + 8, 4) as u32;
+        for (_, code, payload) in self
+            .waiting
+            .extract_if(.., |(end, ..)| number.wrapping_sub(*end) as i32 >= 0)
+        {
+            self.ce += u64::from(code == 3);
+            self.acknowledged[usize::from(code)] += payload;
+        }
         let now = ace(header, begin);
         let before = self.last_ace.replace(now).unwrap_or(5);
         let step = u64::from(now.wrapping_sub(before) & 7);
@@ -335,16 +341,23 @@ impl Feedback {
                 _ => {
                     if ACCECN.contains(&kind) {
                         self.options += 1;
-                        let counter = |place: usize, least: u64| {
-                            let at = at + 2 + place * 3;
-                            (length >= 5 + place * 3)
-                                .then(|| header.number(at, 3).wrapping_sub(least) & 0xff_ffff)
-                        };
                         // In the second kind the two codes of ECT change places.
-                        let (e0, e1) = if kind == ACCECN[0] { (0, 2) } else { (2, 0) };
-                        self.option_e0 = counter(e0, 1).unwrap_or(self.option_e0);
-                        self.option_ce = counter(1, 0).unwrap_or(self.option_ce);
-                        self.option_e1 = counter(e1, 1).unwrap_or(self.option_e1);
+                        let [first, last] = if kind == ACCECN[0] { [2, 1] } else { [1, 2] };
+                        for (place, code) in [first, 3, last].into_iter().enumerate() {
+                            if length >= 5 + place * 3 {
+                                let counter = header.number(at + 2 + place * 3, 3);
+                                let least = u64::from(code != 3);
+                                self.reported[code] = counter.wrapping_sub(least) & 0xff_ffff;
+                            }
+                        }
+                        let off = self.reported.into_iter().zip(self.acknowledged).skip(1);
+                        let off = off.map(|(said, is)| {
+                            let more = said.wrapping_sub(is) & 0xff_ffff;
+                            more.min(0x100_0000 - more)
+                        });
+                        self.option_off = off.max().unwrap_or(0);
+                        [.., self.option_ce] = self.reported;
+                        [.., self.bytes_ce] = self.acknowledged;
                     }
                     at += length;
                 }
