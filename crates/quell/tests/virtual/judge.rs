@@ -238,15 +238,21 @@ fn wrong_counts_are_found_in_the_log_of_their_receiver() {
 
 #[test]
 fn a_window_that_nothing_filled_and_a_stream_that_is_no_nqb_are_found() {
-    let stacks: [(&str, String, &[&str]); 2] = [
+    let growth = toy("l4s", "", "--defect idle-growth", true);
+    let stacks: [(&str, String, &[&str]); 3] = [
         ("base", toy("l4s", "", "", true), &[]),
-        (
-            "idle-growth",
-            toy("l4s", "", "--defect idle-growth", true),
-            &["idle-restart"],
-        ),
+        ("idle-growth", growth, &["idle-restart"]),
+        // It never offers more.
+        ("late", toy("l4s", "--nqb", "", true), &[]),
     ];
-    each_fails_its_clause("virtual judge of pauses", &stacks, "idle");
+    let found = each_fails_its_clause("virtual judge of pauses", &stacks, "idle");
+    if let Some([json, _]) = found {
+        let all = verdicts(&json, "late");
+        assert!(
+            all[0].1 == "open" && all[0].2.contains("not begun"),
+            "{all:?}"
+        );
+    }
     let nqb = |defect: &str| toy("nqb", "", &format!("--defect {defect}"), false);
     let stacks: [(&str, String, &[&str]); 3] = [
         ("base-nqb", toy("nqb", "--nqb", "", false), &[]),
@@ -346,6 +352,9 @@ fn what_cannot_be_judged_says_why_and_the_others_go_on() {
         of("dies")
     );
     assert_eq!(of("cubic").1, "pass", "{:?}", of("cubic"));
+    let (code, shown, _) = judge(&stage, &["cubic.toml", "--clause", "tunnel", "--out", "n"]);
+    let line = "\n  n/a  it is no tunnel: tunnel-encap, tunnel-decap\n";
+    assert!(code == 0 && shown.contains(line), "{shown}");
     // A folder of somebody else's is left alone; a wrong clause, and a world without programs, are refused before anything runs.
     fs::create_dir(stage.path().join("mine")).unwrap();
     fs::write(stage.path().join("mine/letter"), "dear").unwrap();
