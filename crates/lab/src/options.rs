@@ -63,7 +63,7 @@ pub struct LiveOptions {
     pub load_modules: bool,
     /// Whether the live world may run the programs that a scenario names; the virtual world always may.
     pub allow_programs: bool,
-    /// The folder in which these programs run; without it that of quell.
+    /// The folder in which these programs run, with little of quell's environment; without it quell's folder and environment.
     pub directory: Option<PathBuf>,
     /// What programs of the scenario find. A world that may run them fills it in; without it none starts.
     pub programs: Option<ProgramEnv>,

@@ -16,6 +16,8 @@ use crate::RunError;
 pub(crate) const FOLDER: &str = "programs";
 /// The folder in it for files that are gone after the run, in the live world.
 pub(crate) const TEMPORARY: &str = ".temporary";
+/// Variables of this process that programs find whose results shall not depend on who started them, or from where.
+const NEEDED: [&str; 3] = ["PATH", "HOME", "LD_LIBRARY_PATH"];
 /// Where programs are looked for without a PATH.
 const USUAL: &str = "/usr/local/bin:/usr/bin:/bin";
 
@@ -31,12 +33,13 @@ pub struct ProgramEnv {
 }
 
 impl ProgramEnv {
-    /// Those of this process, for programs that write to `kept` and `temporary`.
+    /// Those of this process, for programs that write to `kept` and `temporary`; with a `directory` of their own only the needed ones.
     pub(crate) fn here(
         kept: PathBuf,
         temporary: &str,
         directory: Option<&Path>,
     ) -> Result<Self, RunError> {
+        let is_own = directory.is_some();
         let directory = match directory {
             Some(directory) => std::path::absolute(directory),
             None => env::current_dir(),
@@ -48,11 +51,16 @@ impl ProgramEnv {
             Some((name.into_string().ok()?, value.into_string().ok()?))
         };
         let usual = env::vars_os().filter_map(text);
-        let usual = usual.filter(|(name, _)| name != "TMPDIR");
+        let usual = usual.filter(|(name, _)| match is_own {
+            true => NEEDED.contains(&name.as_str()),
+            false => name != "TMPDIR",
+        });
         let own = ("TMPDIR".to_owned(), temporary.to_owned());
+        let mut variables: Vec<_> = usual.chain([own]).collect();
+        variables.sort();
         Ok(Self {
             directory,
-            variables: usual.chain([own]).collect(),
+            variables,
             kept,
         })
     }
@@ -190,6 +198,18 @@ mod tests {
             .to_string();
         assert!(refused.contains("cannot be executed"), "{refused}");
         assert!(find_along(".", folder.path().as_os_str()).is_err());
+    }
+
+    #[test]
+    fn programs_with_a_folder_of_their_own_find_little_of_who_started_them() {
+        let of = |directory: Option<&Path>| {
+            let here = ProgramEnv::here("kept".into(), "/t", directory).unwrap();
+            here.variables.into_iter().map(|(name, _)| name)
+        };
+        let mut own = of(Some(Path::new("/")));
+        assert!(own.all(|name| name == "TMPDIR" || NEEDED.contains(&name.as_str())));
+        // Cargo sets it for tests.
+        assert!(of(None).any(|name| name.starts_with("CARGO")));
     }
 
     #[test]
