@@ -90,7 +90,9 @@ impl Echo {
     }
 
     /// The figures, and the file in the `folder` of the run; the flow's first packet came at this second of the run.
-    pub(super) fn figures(&self, first_s: f64, folder: &Path) -> Json {
+    pub(super) fn figures(&mut self, first_s: f64, folder: &Path) -> Json {
+        // Packets are seen in the order in which they reached the queue, where CE overtakes.
+        self.short.sort_by_key(|(left, _)| *left);
         let (by, added, reports) = self.reports(first_s);
         let report = reports.first().copied();
         let (at, counts) = report.map(Report::last).unwrap_or_default();

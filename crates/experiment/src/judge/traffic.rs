@@ -451,7 +451,7 @@ impl Watch {
             way.finish(end);
         }
         let mut said = json!(self.traffic);
-        if let Some(echo) = &self.echo {
+        if let Some(echo) = &mut self.echo {
             let ways = [&self.traffic.forward, &self.traffic.reverse];
             let first = ways.into_iter().filter_map(|way| way.first_s);
             said["echo"] = echo.figures(first.fold(f64::INFINITY, f64::min), folder);
