@@ -20,20 +20,15 @@ pub const MAX_DATAGRAM: Bytes = Bytes::new(1_500);
 
 /// The parameter of a kind for the size of its datagrams.
 pub(crate) const fn size(default: Preset, help: &'static str) -> Parameter {
-    Parameter {
-        domain: Domain::Bytes(MIN_DATAGRAM.get(), MAX_DATAGRAM.get()),
-        default,
-        help,
-        ..Parameter::FIXED
-    }
+    Parameter::FIXED
+        .domain(Domain::Bytes(MIN_DATAGRAM.get(), MAX_DATAGRAM.get()))
+        .preset(default)
+        .help(help)
 }
 
 /// The parameter of a kind for the spacing of its datagrams.
 pub(crate) const fn interval(default: Preset, help: &'static str) -> Parameter {
-    Parameter {
-        domain: Domain::Interval(Time::from_micros(10), Time::from_secs(60)),
-        ..size(default, help)
-    }
+    size(default, help).domain(Domain::Interval(Time::from_micros(10), Time::from_secs(60)))
 }
 
 /// The datagrams of a kind: bounds of their sizes, and their spacing. Where both ends send, it holds

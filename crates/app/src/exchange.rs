@@ -45,13 +45,10 @@ pub(crate) const RESPONSE: u8 = 4;
 impl Tls {
     /// The parameter of a kind.
     pub(crate) const fn parameter(default: Preset) -> Parameter {
-        Parameter {
-            domain: Self::DOMAIN,
-            default,
-            help: "Handshake on a new connection, in front of the first request.",
-            source: "RFC 5246, RFC 8446",
-            ..Parameter::FIXED
-        }
+        Parameter::FIXED
+            .preset(default)
+            .help("Handshake on a new connection, in front of the first request.")
+            .source("RFC 5246, RFC 8446")
     }
 
     /// A connection is up at the client: begins the handshake. Whether requests may follow at once.
@@ -90,12 +87,10 @@ impl Tls {
 
 /// The parameter of a kind for the length of its requests.
 pub(crate) const fn request(default: Preset, help: &'static str) -> Parameter {
-    Parameter {
-        domain: Domain::Bytes(0, 64_000),
-        default,
-        help,
-        ..Parameter::FIXED
-    }
+    Parameter::FIXED
+        .domain(Domain::Bytes(0, 64_000))
+        .preset(default)
+        .help(help)
 }
 
 /// Waits for the end of a message whose header has arrived.

@@ -8,7 +8,7 @@
 
 use alloc::format;
 
-use crate::parameter::{Amount, Domain, Parameter, ParameterError, Preset};
+use crate::parameter::{Amount, Domain, Parameter, ParameterError};
 use crate::qdisc::{Backlog, Gauge, Link};
 use crate::units::Bytes;
 
@@ -17,15 +17,13 @@ pub(crate) const LIMIT: &str = "limit";
 
 /// The row of [`LIMIT`] in a discipline where a number without a unit counts packets.
 pub(crate) const fn limit_row(default: &'static str, source: &'static str) -> Parameter {
-    Parameter {
-        domain: Domain::Limit {
+    Parameter::LIVE
+        .domain(Domain::Limit {
             plain_is_packets: true,
-        },
-        default: Preset::Is(default),
-        source,
-        help: "What may wait: packets, bytes, or a time at the link's rate.",
-        ..Parameter::LIVE
-    }
+        })
+        .default(default)
+        .source(source)
+        .help("What may wait: packets, bytes, or a time at the link's rate.")
 }
 
 /// A limit of the backlog, in its own unit.

@@ -26,12 +26,12 @@ use alloc::vec;
 use crate::dual_queue::DualQueue;
 use crate::observer::QueueId;
 use crate::packet::Packet;
-use crate::parameter::{self, Domain, Parameter, Preset, Table as _};
+use crate::parameter::{self, Domain, Parameter, Table as _};
 use crate::qdisc::{Gauge, Link};
 use crate::random::{Random, split_mix};
 use crate::units::{Bytes, Probability, Rate, Time, parameters, words};
 
-const DOCSIS: Option<(&str, &str)> = Some(("protection", "docsis"));
+const DOCSIS: (&str, &str) = ("protection", "docsis");
 
 words! {
     /// The word of `protection`.
@@ -44,62 +44,28 @@ words! {
 parameters! {
     /// The parameters of queue protection.
     pub struct Parameters {
-        protection: Protection = Parameter {
-            domain: Protection::DOMAIN,
-            default: Preset::Is("none"),
-            source: "RFC 9957; RFC 9332 section 4.2.3 (optional)",
-            help: "Queue protection: L4S packets of flows that build the queue go to the Classic queue.",
-            ..Parameter::LIVE
-        },
-        critical_ql: Option<Time> = Parameter {
-            threshold: Some(parameter::Threshold::EachPacket { spares: None }),
-            domain: Domain::Time(Time::from_nanos(1), Time::from_secs(10)),
-            default: Preset::Derived("the delay at which native L4S marking is certain"),
-            only: DOCSIS,
-            source: "RFC 9957 CRITICALqL_us (DOCSIS: MAXTH, 1 ms)",
-            help: "No packet is redirected while the L4S queue's delay is at most this.",
-            ..Parameter::LIVE
-        },
-        critical_ql_score: Time = Parameter {
-            domain: Domain::Time(Time::from_nanos(1), Time::from_secs(10)),
-            default: Preset::Is("4ms"),
-            only: DOCSIS,
-            source: "RFC 9957 CRITICALqLSCORE_us",
-            help: "Packets of flows with a higher score are redirected at a delay of critical_ql.",
-            ..Parameter::LIVE
-        },
-        lg_aging: u32 = Parameter {
-            domain: Domain::Integer(1, 30),
-            default: Preset::Is("19"),
-            only: DOCSIS,
-            source: "RFC 9957 LG_AGING",
-            help: "Scores age at 2 to this power byte/s of congestion.",
-            ..Parameter::LIVE
-        },
-        max_ql_score: Time = Parameter {
-            domain: Domain::Time(Time::from_nanos(1), Time::from_secs(3_600)),
-            default: Preset::Is("5s"),
-            only: DOCSIS,
-            source: "RFC 9957 MAX_QLSCORE",
-            help: "The highest score, and so the time in which any flow is forgiven.",
-            ..Parameter::LIVE
-        },
-        bucket_bits: u32 = Parameter {
-            domain: Domain::Integer(0, 14),
-            default: Preset::Is("5"),
-            only: DOCSIS,
-            source: "RFC 9957 BI_SIZE",
-            help: "There are 2 to this power buckets for scores, and one for flows that find none.",
-            ..Parameter::LIVE
-        },
-        attempts: u32 = Parameter {
-            domain: Domain::Integer(1, 4),
-            default: Preset::Is("2"),
-            only: DOCSIS,
-            source: "RFC 9957 ATTEMPTS",
-            help: "Buckets that a flow may try before it shares the last one.",
-            ..Parameter::LIVE
-        },
+        /// Queue protection: L4S packets of flows that build the queue go to the Classic queue.
+        protection: Protection = Parameter::LIVE.default("none").source("RFC 9957; RFC 9332 section 4.2.3 (optional)"),
+        /// No packet is redirected while the L4S queue's delay is at most this.
+        critical_ql: Option<Time> = Parameter::LIVE.threshold(parameter::Threshold::EachPacket { spares: None })
+            .domain(Domain::Time(Time::from_nanos(1), Time::from_secs(10)))
+            .derived("the delay at which native L4S marking is certain").only(DOCSIS)
+            .source("RFC 9957 CRITICALqL_us (DOCSIS: MAXTH, 1 ms)"),
+        /// Packets of flows with a higher score are redirected at a delay of critical_ql.
+        critical_ql_score: Time = Parameter::LIVE.domain(Domain::Time(Time::from_nanos(1), Time::from_secs(10)))
+            .default("4ms").only(DOCSIS).source("RFC 9957 CRITICALqLSCORE_us"),
+        /// Scores age at 2 to this power byte/s of congestion.
+        lg_aging: u32 = Parameter::LIVE.domain(Domain::Integer(1, 30)).default("19").only(DOCSIS)
+            .source("RFC 9957 LG_AGING"),
+        /// The highest score, and so the time in which any flow is forgiven.
+        max_ql_score: Time = Parameter::LIVE.domain(Domain::Time(Time::from_nanos(1), Time::from_secs(3_600)))
+            .default("5s").only(DOCSIS).source("RFC 9957 MAX_QLSCORE"),
+        /// There are 2 to this power buckets for scores, and one for flows that find none.
+        bucket_bits: u32 = Parameter::LIVE.domain(Domain::Integer(0, 14)).default("5").only(DOCSIS)
+            .source("RFC 9957 BI_SIZE"),
+        /// Buckets that a flow may try before it shares the last one.
+        attempts: u32 = Parameter::LIVE.domain(Domain::Integer(1, 4)).default("2").only(DOCSIS)
+            .source("RFC 9957 ATTEMPTS"),
     }
 }
 

@@ -37,46 +37,20 @@ words! {
 parameters! {
     /// The parameters of the scheduler of a dual queue.
     pub struct Parameters {
-        scheduler: Choice = Parameter {
-            domain: Choice::DOMAIN,
-            default: Preset::Is("wrr"),
-            source: "RFC 9332 appendix A.2",
-            help: "Who goes first while both queues are backlogged: shares by credit (Linux) or weighted \
-                   round robin, a time-shifted FIFO, or always L4S.",
-            ..Parameter::LIVE
-        },
-        classic_protection: u32 = Parameter {
-            domain: Domain::Integer(0, 100),
-            default: Preset::Is("10"),
-            only: Some(("scheduler", "credit")),
-            source: "tc-dualpi2(8)",
-            help: "Percentage of bytes that Classic gets at least while both queues are backlogged.",
-            ..Parameter::LIVE
-        },
-        wrr_ratio: u32 = Parameter {
-            domain: Domain::Integer(1, 1_000),
-            default: Preset::Is("15"),
-            only: Some(("scheduler", "wrr")),
-            source: "RFC 9332 section 4.2.2: Classic weight 1/16",
-            help: "What L4S gets for each byte or packet of Classic while both queues are backlogged.",
-            ..Parameter::LIVE
-        },
-        wrr_unit: Unit = Parameter {
-            domain: Unit::DOMAIN,
-            default: Preset::Is("bytes"),
-            only: Some(("scheduler", "wrr")),
-            source: "RFC 9332 appendix A.2",
-            help: "Whether the round robin shares out bytes or packets.",
-            ..Parameter::LIVE
-        },
-        tshift: Time = Parameter {
-            domain: Domain::Time(Time::ZERO, Time::from_nanos(u32::MAX as u64)),
-            default: Preset::Is("50ms"),
-            only: Some(("scheduler", "ts_fifo")),
-            source: "RFC 9332 appendix A.2 (public Internet)",
-            help: "How much longer a Classic packet waits than an L4S packet.",
-            ..Parameter::LIVE
-        },
+        /// Who goes first while both queues are backlogged: shares by credit (Linux) or weighted round robin, a
+        /// time-shifted FIFO, or always L4S.
+        scheduler: Choice = Parameter::LIVE.default("wrr").source("RFC 9332 appendix A.2"),
+        /// Percentage of bytes that Classic gets at least while both queues are backlogged.
+        classic_protection: u32 = Parameter::LIVE.domain(Domain::Integer(0, 100)).default("10")
+            .only(("scheduler", "credit")).source("tc-dualpi2(8)"),
+        /// What L4S gets for each byte or packet of Classic while both queues are backlogged.
+        wrr_ratio: u32 = Parameter::LIVE.domain(Domain::Integer(1, 1_000)).default("15").only(("scheduler", "wrr"))
+            .source("RFC 9332 section 4.2.2: Classic weight 1/16"),
+        /// Whether the round robin shares out bytes or packets.
+        wrr_unit: Unit = Parameter::LIVE.default("bytes").only(("scheduler", "wrr")).source("RFC 9332 appendix A.2"),
+        /// How much longer a Classic packet waits than an L4S packet.
+        tshift: Time = Parameter::LIVE.domain(Domain::Time(Time::ZERO, Time::from_nanos(u32::MAX as u64)))
+            .default("50ms").only(("scheduler", "ts_fifo")).source("RFC 9332 appendix A.2 (public Internet)"),
     }
 }
 

@@ -96,15 +96,9 @@ pub fn check(name: &'static str, rows: &'static [crate::Parameter]) -> Result<()
 mod tests {
     use super::*;
     use crate::Parameter;
-    use crate::parameter::Preset;
     use std::string::ToString as _;
 
-    const ROW: Parameter = Parameter {
-        name: "ecn",
-        source: "a paper",
-        help: "Mark.",
-        ..Parameter::LIVE
-    };
+    const ROW: Parameter = Parameter::LIVE.named("ecn").source("a paper").help("Mark.");
 
     #[test]
     fn a_name_or_a_row_that_readers_cannot_work_with_is_refused() {
@@ -114,19 +108,10 @@ mod tests {
         }
         const ROWS: [&[Parameter]; 5] = [
             &[ROW, ROW],
-            &[Parameter {
-                name: "kind",
-                ..ROW
-            }],
-            &[Parameter { help: "", ..ROW }],
-            &[Parameter {
-                default: Preset::Is("perhaps"),
-                ..ROW
-            }],
-            &[Parameter {
-                default: Preset::Required,
-                ..ROW
-            }],
+            &[ROW.named("kind")],
+            &[ROW.help("")],
+            &[ROW.default("perhaps")],
+            &[ROW.required()],
         ];
         for rows in ROWS {
             let error = check("blue", rows).unwrap_err();

@@ -9,33 +9,22 @@
 use quell_tcp::cc::{
     AckSample, CongestionControl, Connection, ControlKind, Declared, Host, Window,
 };
-use quell_units::parameter::{Domain, Preset, Table as _};
+use quell_units::parameter::{Domain, Table as _};
 use quell_units::{Parameter, parameters};
 
 /// Parts of 1 in which α and β are kept.
 const PARTS: u64 = 1_000;
 
-const ROW: Parameter = Parameter {
-    source: "Yang and Lam 2000",
-    ..Parameter::FIXED
-};
+const ROW: Parameter = Parameter::FIXED.source("Yang and Lam 2000");
 
 parameters! {
     /// Options of GAIMD.
     #[derive(PartialEq, Eq)]
     pub struct GaimdConfig {
-        alpha: u64 = Parameter {
-            domain: Domain::Fraction(1, 10 * PARTS, PARTS),
-            default: Preset::Is("0.31"),
-            help: "Segments that the window grows by per round trip.",
-            ..ROW
-        },
-        beta: u64 = Parameter {
-            domain: Domain::Fraction(PARTS / 10, PARTS - 1, PARTS),
-            default: Preset::Is("0.875"),
-            help: "What is left of the window after a loss.",
-            ..ROW
-        },
+        /// Segments that the window grows by per round trip.
+        alpha: u64 = ROW.domain(Domain::Fraction(1, 10 * PARTS, PARTS)).default("0.31"),
+        /// What is left of the window after a loss.
+        beta: u64 = ROW.domain(Domain::Fraction(PARTS / 10, PARTS - 1, PARTS)).default("0.875"),
     }
 }
 

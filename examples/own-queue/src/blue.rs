@@ -19,7 +19,7 @@
 
 use quell_aqm::kind::{Entry, QueueKind};
 use quell_aqm::own::Handle;
-use quell_aqm::parameter::{Amount, Domain, Parameter, ParameterError, Preset};
+use quell_aqm::parameter::{Amount, Domain, Parameter, ParameterError};
 use quell_aqm::parts::{ControlLaw, SingleBuffer, SingleQueue, mark, refuse};
 use quell_aqm::qdisc::{Gauge, Link};
 use quell_aqm::test_cases::{TestCases, Tested};
@@ -32,46 +32,21 @@ pub type Blue<P = Handle> = SingleBuffer<P, BlueController>;
 /// p = 1.
 const ONE: u64 = 1_000_000;
 
-const ROW: Parameter = Parameter {
-    source: "Feng et al. 2002",
-    ..Parameter::LIVE
-};
+const ROW: Parameter = Parameter::LIVE.source("Feng et al. 2002");
 
 parameters! {
     /// The parameters of BLUE.
     pub struct Parameters {
-        limit: Amount = Parameter {
-            domain: Domain::Limit { plain_is_packets: true },
-            default: Preset::Is("100p"),
-            source: "an example",
-            help: "What may wait: packets, bytes, or a time at the link's rate.",
-            ..ROW
-        },
-        increment: u64 = Parameter {
-            domain: Domain::Fraction(0, ONE, ONE),
-            default: Preset::Is("0.02"),
-            help: "What the probability rises by where the queue overflows (δ1).",
-            ..ROW
-        },
-        decrement: u64 = Parameter {
-            domain: Domain::Fraction(0, ONE, ONE),
-            default: Preset::Is("0.002"),
-            help: "What the probability falls by where the link is idle (δ2).",
-            ..ROW
-        },
-        freeze_time: Time = Parameter {
-            domain: Domain::Time(Time::from_micros(1), Time::from_secs(60)),
-            default: Preset::Is("100ms"),
-            help: "Least time between two changes of the probability.",
-            ..ROW
-        },
-        ecn: bool = Parameter {
-            opposite: Some("noecn"),
-            default: Preset::Is("true"),
-            source: "an example",
-            help: "Mark what is ECN-capable; without it every packet is dropped.",
-            ..ROW
-        },
+        /// What may wait: packets, bytes, or a time at the link's rate.
+        limit: Amount = ROW.domain(Domain::Limit { plain_is_packets: true }).default("100p").source("an example"),
+        /// What the probability rises by where the queue overflows (δ1).
+        increment: u64 = ROW.domain(Domain::Fraction(0, ONE, ONE)).default("0.02"),
+        /// What the probability falls by where the link is idle (δ2).
+        decrement: u64 = ROW.domain(Domain::Fraction(0, ONE, ONE)).default("0.002"),
+        /// Least time between two changes of the probability.
+        freeze_time: Time = ROW.domain(Domain::Time(Time::from_micros(1), Time::from_secs(60))).default("100ms"),
+        /// Mark what is ECN-capable; without it every packet is dropped.
+        ecn: bool = ROW.opposite("noecn").default("true").source("an example"),
     }
 }
 

@@ -3,7 +3,6 @@
 //! The reads of its receiver show in the shares: TCP acknowledges data with PSH once it is read, so who reads every segment at once mostly gets more
 //! ACKs, with less in each.
 
-use quell_units::parameter::Preset;
 use quell_units::{Parameter, Random, Time, parameters, words};
 
 use crate::{
@@ -26,12 +25,9 @@ words! {
 parameters! {
     /// The parameters of bulk data.
     pub struct Parameters {
-        reads: Option<Reads> = Parameter {
-            domain: Reads::DOMAIN,
-            default: Preset::Derived("pieces"),
-            help: "How the receiver reads: in pieces of some segments above about 4 Mbit/s, which costs the machine least, or at once, as common programs do. When TCP acknowledges depends on it, and so do shares.",
-            ..Parameter::FIXED
-        },
+        /// How the receiver reads: in pieces of some segments above about 4 Mbit/s, which costs the machine least, or
+        /// at once, as common programs do. When TCP acknowledges depends on it, and so do shares.
+        reads: Option<Reads> = Parameter::FIXED.derived("pieces"),
     }
 }
 

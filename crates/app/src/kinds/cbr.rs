@@ -5,7 +5,7 @@
 //! once, and the rate does not drift.
 
 use quell_units::parameter::Preset;
-use quell_units::{Bytes, Interval, Parameter, Random, Time, parameters};
+use quell_units::{Bytes, Interval, Random, Time, parameters};
 
 use crate::datagrams::{self, Receiver};
 use crate::normal::normal_span;
@@ -16,10 +16,8 @@ parameters! {
     /// The parameters of datagrams at regular intervals.
     pub struct Parameters {
         size: Bytes = datagrams::size(Preset::Required, "IP length of a datagram."),
-        interval: Interval = Parameter {
-            live: true,
-            ..datagrams::interval(Preset::Required, "Time between datagrams. Where it changes, so does what is left of the present one, in proportion.")
-        },
+        interval: Interval = datagrams::interval(Preset::Required, "Time between datagrams. Where it changes, so does what is left of the present one, in proportion.")
+            .live(),
     }
 }
 

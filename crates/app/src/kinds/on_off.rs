@@ -102,12 +102,10 @@ impl ApplicationKind for OnOff {
 
 /// The parameter for the length of on- or off-times.
 const fn phase(help: &'static str) -> Parameter {
-    Parameter {
-        domain: Domain::Period(Time::from_nanos(1), DAY),
-        default: Preset::Required,
-        help,
-        ..Parameter::FIXED
-    }
+    Parameter::FIXED
+        .domain(Domain::Period(Time::from_nanos(1), DAY))
+        .required()
+        .help(help)
 }
 
 /// Either end, over TCP or as datagrams.

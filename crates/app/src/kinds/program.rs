@@ -3,7 +3,7 @@
 //! quell has neither end: a world with real hosts starts the programs, and says afterwards how they ended. So [`End`] does nothing, and
 //! the simulator refuses this kind. What the link did to their packets stands in the figures of the group, as for any other.
 
-use quell_units::parameter::{Domain, Preset};
+use quell_units::parameter::Domain;
 use quell_units::{
     CommandLine, Parameter, ParameterError, Random, Time, name_of, parameters, words,
 };
@@ -28,24 +28,15 @@ words! {
 parameters! {
     /// The parameters of programs.
     pub struct Parameters {
-        server: Option<CommandLine> = Parameter {
-            domain: Domain::CommandLine,
-            default: Preset::Derived("no server"),
-            help: "The server and its arguments. It starts with the group. $SERVER, $CLIENT and $RESULT stand for the addresses of both hosts and for a folder that the result keeps.",
-            ..Parameter::FIXED
-        },
-        client: Option<CommandLine> = Parameter {
-            domain: Domain::CommandLine,
-            default: Preset::Derived("no client"),
-            help: "The client and its arguments. It starts once the server listens, or 5 s after it. $SERVER, $CLIENT and $RESULT stand for the same.",
-            ..Parameter::FIXED
-        },
-        sends: Sends = Parameter {
-            domain: Sends::DOMAIN,
-            default: Preset::Is("client"),
-            help: "Which of both sends the data, so that it goes in the group's direction: it runs on the host that sends there.",
-            ..Parameter::FIXED
-        },
+        /// The server and its arguments. It starts with the group. $SERVER, $CLIENT and $RESULT stand for the addresses
+        /// of both hosts and for a folder that the result keeps.
+        server: Option<CommandLine> = Parameter::FIXED.domain(Domain::CommandLine).derived("no server"),
+        /// The client and its arguments. It starts once the server listens, or 5 s after it. $SERVER, $CLIENT and
+        /// $RESULT stand for the same.
+        client: Option<CommandLine> = Parameter::FIXED.domain(Domain::CommandLine).derived("no client"),
+        /// Which of both sends the data, so that it goes in the group's direction: it runs on the host that sends
+        /// there.
+        sends: Sends = Parameter::FIXED.default("client"),
     }
 }
 

@@ -10,7 +10,7 @@
 //! Either end may be the one whose host opens connections. Both draw from the same stream, so the
 //! pauses are the same.
 
-use quell_units::parameter::{Domain, Preset};
+use quell_units::parameter::Domain;
 use quell_units::{Bytes, Parameter, Period, Random, Time, parameters};
 
 use crate::exponential::draw;
@@ -26,18 +26,10 @@ const MAX_SIZE: Bytes = Bytes::new(1_000_000_000_000);
 parameters! {
     /// The parameters of finite transfers.
     pub struct Parameters {
-        size: Bytes = Parameter {
-            domain: Domain::Bytes(1, MAX_SIZE.get()),
-            default: Preset::Required,
-            help: "Payload of a transfer.",
-            ..Parameter::FIXED
-        },
-        repeat: Option<Period> = Parameter {
-            domain: Domain::Period(Time::ZERO, DAY),
-            default: Preset::Derived("a single transfer"),
-            help: "From the end of a connection to the opening of the next.",
-            ..Parameter::FIXED
-        },
+        /// Payload of a transfer.
+        size: Bytes = Parameter::FIXED.domain(Domain::Bytes(1, MAX_SIZE.get())).required(),
+        /// From the end of a connection to the opening of the next.
+        repeat: Option<Period> = Parameter::FIXED.domain(Domain::Period(Time::ZERO, DAY)).derived("a single transfer"),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use quell_units::parameter::{Domain, Preset};
+use quell_units::parameter::Domain;
 use quell_units::{Parameter, Random, Rate, Time};
 
 use super::{SECOND, beat};
@@ -176,63 +176,54 @@ impl Renderer {
 
 /// The parameter of a kind for frames per second.
 pub(crate) const fn fps(default: &'static str) -> Parameter {
-    Parameter {
-        domain: Domain::Integer(1, 240),
-        default: Preset::Is(default),
-        help: "Frames per second.",
-        ..Parameter::FIXED
-    }
+    Parameter::FIXED
+        .domain(Domain::Integer(1, 240))
+        .default(default)
+        .help("Frames per second.")
 }
 
 /// The parameter of a kind for the rate of its video.
 pub(crate) const fn rate(default: &'static str) -> Parameter {
-    Parameter {
-        domain: Domain::Rate(Rate::from_bps(100_000), Rate::from_mbps(1_000)),
-        default: Preset::Is(default),
-        help: "Mean rate of the video: the mean length of a frame is this over fps.",
-        ..Parameter::LIVE
-    }
+    Parameter::LIVE
+        .domain(Domain::Rate(
+            Rate::from_bps(100_000),
+            Rate::from_mbps(1_000),
+        ))
+        .default(default)
+        .help("Mean rate of the video: the mean length of a frame is this over fps.")
 }
 
 /// The parameter of a kind for the deviation of lengths.
 pub(crate) const fn deviation() -> Parameter {
-    Parameter {
-        domain: Domain::Fraction(0, 500, 1_000),
-        default: Preset::Is("0.105"),
-        source: "3GPP TR 38.838",
-        help: "Standard deviation of a frame's length, as a part of its mean.",
-        ..Parameter::FIXED
-    }
+    Parameter::FIXED
+        .domain(Domain::Fraction(0, 500, 1_000))
+        .default("0.105")
+        .source("3GPP TR 38.838")
+        .help("Standard deviation of a frame's length, as a part of its mean.")
 }
 
 /// The parameter of a kind for the shortest length.
 pub(crate) const fn smallest() -> Parameter {
-    Parameter {
-        domain: Domain::Fraction(0, 1_000, 1_000),
-        default: Preset::Is("0.5"),
-        help: "The shortest frame, as a part of the mean length.",
-        ..deviation()
-    }
+    deviation()
+        .domain(Domain::Fraction(0, 1_000, 1_000))
+        .default("0.5")
+        .help("The shortest frame, as a part of the mean length.")
 }
 
 /// The parameter of a kind for the greatest length.
 pub(crate) const fn largest() -> Parameter {
-    Parameter {
-        domain: Domain::Fraction(1_000, 4_000, 1_000),
-        default: Preset::Is("1.5"),
-        help: "The longest frame, as a part of the mean length.",
-        ..deviation()
-    }
+    deviation()
+        .domain(Domain::Fraction(1_000, 4_000, 1_000))
+        .default("1.5")
+        .help("The longest frame, as a part of the mean length.")
 }
 
 /// The parameter of a kind for the time that rendering takes.
 pub(crate) const fn residence(default: &'static str) -> Parameter {
-    Parameter {
-        domain: Domain::Time(Time::ZERO, Time::from_nanos(SECOND)),
-        default: Preset::Is(default),
-        help: "Time to render and encode a frame, from its tick.",
-        ..Parameter::FIXED
-    }
+    Parameter::FIXED
+        .domain(Domain::Time(Time::ZERO, Time::from_nanos(SECOND)))
+        .default(default)
+        .help("Time to render and encode a frame, from its tick.")
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use quell_units::parameter::{Domain, Preset};
+use quell_units::parameter::Domain;
 use quell_units::{Parameter, Random, Time};
 
 use super::beat;
@@ -107,33 +107,27 @@ impl Inputs {
 
 /// The parameter of a kind for the inputs of a gesture.
 pub(crate) const fn rate() -> Parameter {
-    Parameter {
-        name: "input-rate",
-        domain: Domain::Integer(1, 1_000),
-        default: Preset::Is("60"),
-        help: "Inputs per second during a gesture.",
-        ..Parameter::FIXED
-    }
+    Parameter::FIXED
+        .named("input-rate")
+        .domain(Domain::Integer(1, 1_000))
+        .default("60")
+        .help("Inputs per second during a gesture.")
 }
 
 /// The parameter of a kind for the length of gestures.
 pub(crate) const fn gesture() -> Parameter {
-    Parameter {
-        domain: Domain::Time(Time::from_millis(1), DAY),
-        default: Preset::Is("2s"),
-        help: "Mean length of a gesture, which is exponentially distributed.",
-        ..Parameter::FIXED
-    }
+    Parameter::FIXED
+        .domain(Domain::Time(Time::from_millis(1), DAY))
+        .default("2s")
+        .help("Mean length of a gesture, which is exponentially distributed.")
 }
 
 /// The parameter of a kind for the time between gestures.
 pub(crate) const fn pause() -> Parameter {
-    Parameter {
-        domain: Domain::Time(Time::ZERO, DAY),
-        default: Preset::Is("1s"),
-        help: "Mean time between gestures, which is exponentially distributed; 0s for one gesture without an end.",
-        ..Parameter::FIXED
-    }
+    Parameter::FIXED
+        .domain(Domain::Time(Time::ZERO, DAY))
+        .default("1s")
+        .help("Mean time between gestures, which is exponentially distributed; 0s for one gesture without an end.")
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The user's view of the frames, at the user's end.
 
-use quell_units::parameter::{Domain, Preset};
+use quell_units::parameter::Domain;
 use quell_units::{Parameter, Random, Time};
 
 use super::inputs::Inputs;
@@ -263,33 +263,27 @@ impl Viewer {
 
 /// The parameter of a kind for its deadline.
 pub(crate) const fn deadline(default: &'static str, source: &'static str) -> Parameter {
-    Parameter {
-        domain: Domain::Time(Time::from_millis(1), Time::from_secs(60)),
-        default: Preset::Is(default),
-        source,
-        help: "A frame that takes longer, from the end of rendering to its last byte at the user, is late.",
-        ..Parameter::FIXED
-    }
+    Parameter::FIXED
+        .domain(Domain::Time(Time::from_millis(1), Time::from_secs(60)))
+        .default(default)
+        .source(source)
+        .help("A frame that takes longer, from the end of rendering to its last byte at the user, is late.")
 }
 
 /// The parameter of a kind for decoding.
 pub(crate) const fn decode() -> Parameter {
-    Parameter {
-        domain: Domain::Time(Time::ZERO, Time::from_secs(1)),
-        default: Preset::Is("0s"),
-        help: "Time from the last byte of a frame to a picture.",
-        ..Parameter::FIXED
-    }
+    Parameter::FIXED
+        .domain(Domain::Time(Time::ZERO, Time::from_secs(1)))
+        .default("0s")
+        .help("Time from the last byte of a frame to a picture.")
 }
 
 /// The parameter of a kind for the display.
 pub(crate) const fn refresh() -> Parameter {
-    Parameter {
-        domain: Domain::Integer(0, 1_000),
-        default: Preset::Is("0"),
-        help: "How often the display shows a new picture, per second; 0 for at once.",
-        ..Parameter::FIXED
-    }
+    Parameter::FIXED
+        .domain(Domain::Integer(0, 1_000))
+        .default("0")
+        .help("How often the display shows a new picture, per second; 0 for at once.")
 }
 
 #[cfg(test)]

@@ -36,7 +36,7 @@ use crate::kind::{Entry, QueueKind};
 use crate::limit::{LIMIT, QueueLimit};
 use crate::observer::{DropReason, Observer, QueueId};
 use crate::packet::Packet;
-use crate::parameter::{Amount, Domain, Parameter, ParameterError, Preset, Table as _};
+use crate::parameter::{Amount, Domain, Parameter, ParameterError, Table as _};
 use crate::qdisc::{Backlog, Link};
 use crate::random::Random;
 use crate::single_buffer::{ControlLaw, SingleBuffer};
@@ -57,27 +57,13 @@ words! {
 parameters! {
     /// The parameters of drop-tail.
     pub struct Parameters {
-        limit: Amount = Parameter {
-            domain: Domain::Limit {
-                plain_is_packets: false,
-            },
-            default: Preset::Is("100ms"),
-            source: "quell; a typical access buffer. tc: 1000p (pfifo)",
-            help: "What may wait: bytes, packets, or a time at the link's rate.",
-            ..Parameter::LIVE
-        },
-        rule: Rule = Parameter {
-            domain: Rule::DOMAIN,
-            default: Preset::Is("linux"),
-            source: "MMSys 2011; Linux sch_fifo.c",
-            help: "Which arriving packet is dropped near the limit.",
-            ..Parameter::FIXED
-        },
-        count_in_service: bool = Parameter {
-            source: "dummynet before 2010: true; ns-2, Linux: false",
-            help: "Whether the packet being transmitted occupies the queue.",
-            ..Parameter::FIXED
-        },
+        /// What may wait: bytes, packets, or a time at the link's rate.
+        limit: Amount = Parameter::LIVE.domain(Domain::Limit { plain_is_packets: false }).default("100ms")
+            .source("quell; a typical access buffer. tc: 1000p (pfifo)"),
+        /// Which arriving packet is dropped near the limit.
+        rule: Rule = Parameter::FIXED.default("linux").source("MMSys 2011; Linux sch_fifo.c"),
+        /// Whether the packet being transmitted occupies the queue.
+        count_in_service: bool = Parameter::FIXED.source("dummynet before 2010: true; ns-2, Linux: false"),
     }
 }
 

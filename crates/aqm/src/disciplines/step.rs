@@ -35,7 +35,7 @@ use crate::kind::{Entry, QueueKind};
 use crate::limit::limit_row;
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::{Ecn, Packet};
-use crate::parameter::{self, Amount, Domain, Parameter, ParameterError, Preset, Table as _};
+use crate::parameter::{self, Amount, Domain, Parameter, ParameterError, Table as _};
 use crate::qdisc::{Backlog, Gauge, Link, mark};
 use crate::random::Random;
 use crate::single_buffer::{ControlLaw, SingleBuffer};
@@ -45,10 +45,7 @@ use crate::threshold::Threshold;
 use crate::units::{Bytes, Time, parameters, words};
 
 const LONGEST: Time = Time::from_micros(u32::MAX as u64);
-const ROW: Parameter = Parameter {
-    source: "quell",
-    ..Parameter::LIVE
-};
+const ROW: Parameter = Parameter::LIVE.source("quell");
 
 words! {
     /// The point at which packets are judged.
@@ -68,28 +65,14 @@ parameters! {
     /// The parameters of step marking.
     pub struct Parameters {
         limit: Amount = limit_row("1000p", "quell; as pie"),
-        threshold: Threshold = Parameter {
-            threshold: Some(parameter::Threshold::EachPacket { spares: None }),
-            domain: Domain::TimeOrPackets((Time::ZERO, LONGEST), (0, u32::MAX as u64)),
-            default: Preset::Is("1ms"),
-            source: "tc-dualpi2(8) (step_thresh); RFC 8257 section 3.1 (K)",
-            help: "Above this delay, or number of packets, every packet is marked.",
-            ..ROW
-        },
-        at: Place = Parameter {
-            domain: Place::DOMAIN,
-            default: Preset::Is("dequeue"),
-            source: "sch_dualpi2.c; RFC 8257 section 3.1: enqueue",
-            help: "Whether a packet is judged when it leaves or when it arrives.",
-            ..ROW
-        },
-        not_ect: NotEct = Parameter {
-            domain: NotEct::DOMAIN,
-            default: Preset::Is("drop"),
-            source: "sch_dualpi2.c (step); Alizadeh et al. 2010 (RED)",
-            help: "What becomes of packets above the threshold that cannot be marked.",
-            ..ROW
-        },
+        /// Above this delay, or number of packets, every packet is marked.
+        threshold: Threshold = ROW.threshold(parameter::Threshold::EachPacket { spares: None })
+            .domain(Domain::TimeOrPackets((Time::ZERO, LONGEST), (0, u32::MAX as u64))).default("1ms")
+            .source("tc-dualpi2(8) (step_thresh); RFC 8257 section 3.1 (K)"),
+        /// Whether a packet is judged when it leaves or when it arrives.
+        at: Place = ROW.default("dequeue").source("sch_dualpi2.c; RFC 8257 section 3.1: enqueue"),
+        /// What becomes of packets above the threshold that cannot be marked.
+        not_ect: NotEct = ROW.default("drop").source("sch_dualpi2.c (step); Alizadeh et al. 2010 (RED)"),
     }
 }
 

@@ -16,20 +16,14 @@ use super::parameters::{Flows, IDLE, OURS, PER, Per, TIME_CONSTANT, flows};
 use super::random::draw;
 use super::{MarkerLaw, one};
 use crate::kind::Entry;
-use crate::parameter::{Domain, Parameter, ParameterError, Preset, Table as _};
+use crate::parameter::{Domain, Parameter, ParameterError, Table as _};
 use crate::random::Random;
 use crate::units::{Bytes, Rate, Time, parameters};
 use crate::value::ValueFunction;
 
-const fn bytes(default: &'static str, help: &'static str) -> Parameter {
-    Parameter {
-        domain: Domain::Bytes(1, 1_000_000_000),
-        default: Preset::Is(default),
-        source: OURS,
-        help,
-        ..Parameter::FIXED
-    }
-}
+const BYTES: Parameter = Parameter::FIXED
+    .domain(Domain::Bytes(1, 1_000_000_000))
+    .source(OURS);
 
 parameters! {
     /// The parameters of this marker.
@@ -38,8 +32,10 @@ parameters! {
         flows: u64 = flows("65536", 1 << 20),
         idle: Time = IDLE,
         time_constant: Time = TIME_CONSTANT,
-        bucket: Bytes = bytes("60kB", "More tokens than this show that the measured rate is too high; bursts up to it pass as ordinary."),
-        step: Bytes = bytes("1500B", "What an overrun adds to the rate beyond itself, within the time constant, and the tokens that it leaves."),
+        /// More tokens than this show that the measured rate is too high; bursts up to it pass as ordinary.
+        bucket: Bytes = BYTES.default("60kB"),
+        /// What an overrun adds to the rate beyond itself, within the time constant, and the tokens that it leaves.
+        step: Bytes = BYTES.default("1500B"),
     }
 }
 

@@ -19,7 +19,7 @@ use super::parameters::{Flows, IDLE, OURS, PER, Per, flows};
 use super::random::draw;
 use super::rate::{Decay, Estimate};
 use crate::kind::Entry;
-use crate::parameter::{Domain, Given, Parameter, ParameterError, Preset, Table as _};
+use crate::parameter::{Domain, Given, Parameter, ParameterError, Table as _};
 use crate::random::Random;
 use crate::units::{Bytes, Rate, Time, name_of, parameters};
 use crate::value::ValueFunction;
@@ -28,16 +28,7 @@ use crate::value::code::{exp2, log2};
 /// The most timescales.
 const MOST: usize = 8;
 
-const fn row(domain: Domain, default: &'static str, help: &'static str) -> Parameter {
-    Parameter {
-        domain,
-        default: Preset::Is(default),
-        source: OURS,
-        help,
-        ..Parameter::FIXED
-    }
-}
-
+const ROW: Parameter = Parameter::FIXED.source(OURS);
 const TIMES: Domain = Domain::Time(Time::from_millis(1), Time::from_secs(100));
 
 parameters! {
@@ -46,19 +37,21 @@ parameters! {
         per: Per = PER,
         flows: u64 = flows("65536", 1 << 20),
         idle: Time = IDLE_LONG,
-        timescales: u8 = row(Domain::Integer(2, MOST as u64), "3", "On how many the rate is measured."),
-        shortest: Time = row(TIMES, "100ms", "The time constant of the shortest, as that of the other markers."),
-        longest: Time = row(TIMES, "10s", "The time constant of the longest."),
-        boost: Given<u64> = row(Domain::Integer(1, 1_000), "4", "With one function for all: how many times the rate a timescale allows that the next longer one does."),
+        /// On how many the rate is measured.
+        timescales: u8 = ROW.domain(Domain::Integer(2, MOST as u64)).default("3"),
+        /// The time constant of the shortest, as that of the other markers.
+        shortest: Time = ROW.domain(TIMES).default("100ms"),
+        /// The time constant of the longest.
+        longest: Time = ROW.domain(TIMES).default("10s"),
+        /// With one function for all: how many times the rate a timescale allows that the next longer one does.
+        boost: Given<u64> = ROW.domain(Domain::Integer(1, 1_000)).default("4"),
     }
 }
 
 /// A place must outlive the memory of the longest timescale.
-const IDLE_LONG: Parameter = Parameter {
-    default: Preset::Is("30s"),
-    source: "ours: three times the longest timescale",
-    ..IDLE
-};
+const IDLE_LONG: Parameter = IDLE
+    .default("30s")
+    .source("ours: three times the longest timescale");
 
 /// The law of the multi-timescale marker.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! Rows that the markers' tables share.
 
-use crate::parameter::{Domain, Parameter, Preset};
+use crate::parameter::{Domain, Parameter};
 use crate::units::{Time, words};
 
 pub(super) const OURS: &str = "ours";
@@ -22,41 +22,34 @@ pub(super) struct Flows {
 }
 
 /// Whether each flow is marked by itself.
-pub(super) const PER: Parameter = Parameter {
-    domain: Per::DOMAIN,
-    default: Preset::Is("flow"),
-    source: "both are in the framework's papers",
-    help: "What the function is of: each flow, or everything that passes the marker taken together.",
-    ..Parameter::FIXED
-};
+pub(super) const PER: Parameter = Parameter::FIXED
+    .default("flow")
+    .source("both are in the framework's papers")
+    .help(
+        "What the function is of: each flow, or everything that passes the marker taken together.",
+    );
 
 /// Places for flows; the most is so low that no scenario asks for more memory than there is.
 pub(super) const fn flows(default: &'static str, most: u64) -> Parameter {
-    Parameter {
-        domain: Domain::Integer(16, most),
-        default: Preset::Is(default),
-        only: Some(("per", "flow")),
-        source: OURS,
-        help: "Flows that the marker remembers, rounded up to a power of two. Flows beyond are marked together, as one.",
-        ..Parameter::FIXED
-    }
+    Parameter::FIXED
+        .domain(Domain::Integer(16, most))
+        .default(default)
+        .only(("per", "flow"))
+        .source(OURS)
+        .help("Flows that the marker remembers, rounded up to a power of two. Flows beyond are marked together, as one.")
 }
 
 /// When a place is free again.
-pub(super) const IDLE: Parameter = Parameter {
-    domain: Domain::Time(Time::from_millis(1), Time::from_secs(3_600)),
-    default: Preset::Is("1s"),
-    only: Some(("per", "flow")),
-    source: "ours: ten time constants",
-    help: "A flow that has not sent for this long may be forgotten in favour of a new one.",
-    ..Parameter::FIXED
-};
+pub(super) const IDLE: Parameter = Parameter::FIXED
+    .domain(Domain::Time(Time::from_millis(1), Time::from_secs(3_600)))
+    .default("1s")
+    .only(("per", "flow"))
+    .source("ours: ten time constants")
+    .help("A flow that has not sent for this long may be forgotten in favour of a new one.");
 
 /// τ of the rate estimate.
-pub(super) const TIME_CONSTANT: Parameter = Parameter {
-    domain: Domain::Time(Time::from_millis(1), Time::from_secs(100)),
-    default: Preset::Is("100ms"),
-    source: "ours: 20 ms was seen to be less fair in a model",
-    help: "How long the measured rate of a flow remembers.",
-    ..Parameter::FIXED
-};
+pub(super) const TIME_CONSTANT: Parameter = Parameter::FIXED
+    .domain(Domain::Time(Time::from_millis(1), Time::from_secs(100)))
+    .default("100ms")
+    .source("ours: 20 ms was seen to be less fair in a model")
+    .help("How long the measured rate of a flow remembers.");

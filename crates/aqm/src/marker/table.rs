@@ -16,7 +16,7 @@ use super::parameters::{Flows, IDLE, OURS, PER, Per, TIME_CONSTANT, flows};
 use super::rate::{Decay, Estimate};
 use super::{MarkerLaw, one};
 use crate::kind::Entry;
-use crate::parameter::{Domain, Parameter, ParameterError, Preset, Table as _};
+use crate::parameter::{Domain, Parameter, ParameterError, Table as _};
 use crate::random::Random;
 use crate::units::{Bytes, Rate, Time, parameters};
 use crate::value::ValueFunction;
@@ -29,20 +29,11 @@ parameters! {
         flows: u64 = flows("65536", 1 << 20),
         idle: Time = IDLE,
         time_constant: Time = TIME_CONSTANT,
-        steps: u32 = Parameter {
-            domain: Domain::Integer(1, 256),
-            default: Preset::Is("64"),
-            source: "ours: as fine as the codes",
-            help: "Regions per factor of two of the rate.",
-            ..Parameter::FIXED
-        },
-        table_bits: u32 = Parameter {
-            domain: Domain::Integer(4, 16),
-            default: Preset::Is("12"),
-            source: OURS,
-            help: "The table of offsets has 2 to this power entries: the resolution of the most valuable parts of a flow.",
-            ..Parameter::FIXED
-        },
+        /// Regions per factor of two of the rate.
+        steps: u32 = Parameter::FIXED.domain(Domain::Integer(1, 256)).default("64")
+            .source("ours: as fine as the codes"),
+        /// The table of offsets has 2 to this power entries: the resolution of the most valuable parts of a flow.
+        table_bits: u32 = Parameter::FIXED.domain(Domain::Integer(4, 16)).default("12").source(OURS),
     }
 }
 

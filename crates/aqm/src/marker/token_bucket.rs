@@ -21,7 +21,7 @@ use core::mem;
 use super::parameters::{Flows, IDLE, PER, Per, flows};
 use super::{MarkerLaw, one};
 use crate::kind::Entry;
-use crate::parameter::{Domain, Parameter, ParameterError, Preset, Table as _};
+use crate::parameter::{Domain, Parameter, ParameterError, Table as _};
 use crate::random::Random;
 use crate::units::{Bytes, Rate, Time, name_of, parameters};
 use crate::value::ValueFunction;
@@ -36,30 +36,23 @@ parameters! {
         per: Per = PER,
         flows: u64 = flows("4096", 1 << 16),
         idle: Time = IDLE,
-        from: Rate = row(RATES, "10kbit", PVPIE, "The lowest boundary: no part of a flow is worth more than the bit at this rate."),
-        to: Rate = row(RATES, "10gbit", "ours: above the flows of today", "The highest boundary, rounded up to a whole step; what is beyond is worth the least there is."),
-        steps: u8 = row(Domain::Integer(1, 100), "10", "ours, for speed; the ns-3 module has 30", "Regions per factor of ten of the rate."),
-        depth: Time = row(Domain::Time(Time::from_micros(1), Time::from_secs(10)), "10ms", "ours: half the delay target of PIE, a typical buffer delay", "How long a bucket takes to fill: the bursts that a region takes."),
-        least: Bytes = row(Domain::Bytes(64, 1_000_000), "3kB", "ours: two full packets", "A bucket holds at least so much."),
+        /// The lowest boundary: no part of a flow is worth more than the bit at this rate.
+        from: Rate = Parameter::FIXED.domain(RATES).default("10kbit").source(PVPIE),
+        /// The highest boundary, rounded up to a whole step; what is beyond is worth the least there is.
+        to: Rate = Parameter::FIXED.domain(RATES).default("10gbit").source("ours: above the flows of today"),
+        /// Regions per factor of ten of the rate.
+        steps: u8 = Parameter::FIXED.domain(Domain::Integer(1, 100)).default("10")
+            .source("ours, for speed; the ns-3 module has 30"),
+        /// How long a bucket takes to fill: the bursts that a region takes.
+        depth: Time = Parameter::FIXED.domain(Domain::Time(Time::from_micros(1), Time::from_secs(10))).default("10ms")
+            .source("ours: half the delay target of PIE, a typical buffer delay"),
+        /// A bucket holds at least so much.
+        least: Bytes = Parameter::FIXED.domain(Domain::Bytes(64, 1_000_000)).default("3kB")
+            .source("ours: two full packets"),
     }
 }
 
 const RATES: Domain = Domain::Rate(Rate::from_bps(1_000), Curve::FASTEST);
-
-const fn row(
-    domain: Domain,
-    default: &'static str,
-    source: &'static str,
-    help: &'static str,
-) -> Parameter {
-    Parameter {
-        domain,
-        default: Preset::Is(default),
-        source,
-        help,
-        ..Parameter::FIXED
-    }
-}
 
 /// Fraction bits of the nanoseconds in which buckets are kept.
 const CLOCK_BITS: u32 = 8;

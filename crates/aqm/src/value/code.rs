@@ -7,7 +7,7 @@
 //! Source: the published header encodings differ and none is documented; 16 bits and 32 to 64 bins per octave are the choice of this
 //! project. Arithmetic is on integers: logarithms by repeated squaring, powers from a table of the roots of 2, both good to 2⁻⁵⁴.
 
-use crate::parameter::{Domain, Parameter, Preset};
+use crate::parameter::{Domain, Parameter};
 
 /// Fraction bits of a logarithm.
 pub(crate) const LOG_BITS: u32 = 56;
@@ -106,14 +106,12 @@ impl CodeScale {
 }
 
 /// The row for a table with a scale of codes.
-pub const BINS_PER_OCTAVE: Parameter = Parameter {
-    name: "bins_per_octave",
-    domain: Domain::Integer(1, CodeScale::MAX),
-    default: Preset::Is("64"),
-    source: "ours; 9 per octave were seen to be slightly worse than 32 to 256",
-    help: "Resolution of values: the number of codes for a factor of two of the value.",
-    ..Parameter::FIXED
-};
+pub const BINS_PER_OCTAVE: Parameter = Parameter::FIXED
+    .named("bins_per_octave")
+    .domain(Domain::Integer(1, CodeScale::MAX))
+    .default("64")
+    .source("ours; 9 per octave were seen to be slightly worse than 32 to 256")
+    .help("Resolution of values: the number of codes for a factor of two of the value.");
 
 #[cfg(test)]
 mod tests {

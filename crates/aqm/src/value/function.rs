@@ -24,7 +24,7 @@ use alloc::vec::Vec;
 use super::code::CodeScale;
 use super::curve::{Curve, CurvePoint, RATE_BITS};
 use crate::kind::Entry;
-use crate::parameter::{Domain, Parameter, ParameterError, Preset, Settings, Table as _};
+use crate::parameter::{Domain, Parameter, ParameterError, Settings, Table as _};
 use crate::units::{Rate, parameters};
 
 /// Parts of 1 in which rates are scaled.
@@ -36,50 +36,40 @@ const INDEX_BITS: u32 = 7;
 const PVPIE: &str = "the public PVPIE module for ns-3 (tlpvpie), packet-marker-queue-disc.cc";
 const P4: &str = "the P4 remarker of ELTE (ppv-remarker), README";
 
-const fn row(
-    domain: Domain,
-    default: &'static str,
-    source: &'static str,
-    help: &'static str,
-) -> Parameter {
-    Parameter {
-        domain,
-        default: Preset::Is(default),
-        source,
-        help,
-        ..Parameter::FIXED
-    }
-}
-
 const RATES: Domain = Domain::Rate(Rate::from_bps(1), Curve::FASTEST);
 const VALUES: Domain = Domain::Integer(2, Curve::DEAREST);
-const SCALED: Parameter = row(
-    Domain::Fraction(1, 1_000 * SCALE, SCALE),
-    "1",
-    PVPIE,
-    "Multiplies the rate: with 2 the flow gets half of what it would get with 1.",
-);
+const SCALED: Parameter = Parameter::FIXED
+    .domain(Domain::Fraction(1, 1_000 * SCALE, SCALE))
+    .default("1")
+    .source(PVPIE)
+    .help("Multiplies the rate: with 2 the flow gets half of what it would get with 1.");
 
 parameters! {
     /// The parameters of `inverse`.
     struct Inverse {
-        reach: Rate = row(RATES, "100gbit", "ours: above the links of today", "The rate at which the value has fallen to 1, the least there is."),
+        /// The rate at which the value has fallen to 1, the least there is.
+        reach: Rate = Parameter::FIXED.domain(RATES).default("100gbit").source("ours: above the links of today"),
         scale: u64 = SCALED,
     }
 }
 parameters! {
     /// The parameters of `linear`.
     struct Linear {
-        value: u64 = row(VALUES, "500000000", PVPIE, "What the first bit is worth."),
-        zero: Rate = row(RATES, "100mbit", PVPIE, "The rate at which nothing is left of it; beyond it the smallest value."),
+        /// What the first bit is worth.
+        value: u64 = Parameter::FIXED.domain(VALUES).default("500000000").source(PVPIE),
+        /// The rate at which nothing is left of it; beyond it the smallest value.
+        zero: Rate = Parameter::FIXED.domain(RATES).default("100mbit").source(PVPIE),
         scale: u64 = SCALED,
     }
 }
 parameters! {
     /// The parameters of `rational`.
     struct Rational {
-        value: u64 = row(VALUES, "65535", P4, "What the first bit is worth."),
-        half: Rate = row(RATES, "720kbit", "the P4 remarker of ELTE: 900 bytes in 10 ms", "The rate at which half of it is left."),
+        /// What the first bit is worth.
+        value: u64 = Parameter::FIXED.domain(VALUES).default("65535").source(P4),
+        /// The rate at which half of it is left.
+        half: Rate = Parameter::FIXED.domain(RATES).default("720kbit")
+            .source("the P4 remarker of ELTE: 900 bytes in 10 ms"),
         scale: u64 = SCALED,
     }
 }

@@ -7,7 +7,7 @@
 //! Marks count only where the RTT is at most `ecn_max_rtt`, and below 1/16 of the packets not at all:
 //! the share that they add to alpha rounds to zero.
 
-use quell_units::parameter::{Domain, Preset, Table as _};
+use quell_units::parameter::{Domain, Table as _};
 use quell_units::{Parameter, Time, parameters, words};
 
 use super::ControlKind;
@@ -31,51 +31,23 @@ parameters! {
     /// Options of BBR v2.
     #[derive(PartialEq, Eq)]
     pub struct Bbr2Config {
-        ecn: bool = Parameter {
-            domain: Domain::Flag,
-            default: Preset::Is("false"),
-            source: "google/bbr tcp_bbr2.c, module parameter ecn_enable",
-            help: "Whether it responds to marks; then packets are ECT(0) and marks come back as with DCTCP.",
-            ..Parameter::FIXED
-        },
-        ecn_max_rtt: Time = Parameter {
-            domain: Domain::Time(Time::ZERO, LONGEST_ECN_RTT),
-            default: Preset::Is("5ms"),
-            only: Some(("ecn", "true")),
-            source: "google/bbr tcp_bbr2.c, module parameter ecn_max_rtt_us",
-            help: "Longest RTT, measured without a queue, at which it responds to marks; 0 for any.",
-            ..Parameter::FIXED
-        },
-        ecn_reprobe_gain: u32 = Parameter {
-            domain: Domain::Fraction(0, 256, 256),
-            default: Preset::Is("0"),
-            only: Some(("ecn", "true")),
-            source: "google/bbr tcp_bbr2.c, module parameter ecn_reprobe_gain, in 1/256",
-            help: "Share of the bound in flight that the first round of a probe after marks adds; 0 for no such probe.",
-            ..Parameter::FIXED
-        },
-        loss_threshold: u32 = Parameter {
-            domain: Domain::Fraction(1, 255, 256),
-            default: Preset::Is("0.02"),
-            source: "google/bbr tcp_bbr2.c, module parameter loss_thresh: 5/256",
-            help: "Share of a flight that may be lost before a probe has gone too far; kept in 1/256.",
-            ..Parameter::FIXED
-        },
-        beta: u32 = Parameter {
-            domain: Domain::Fraction(1, 255, 256),
-            default: Preset::Is("0.297"),
-            source: "google/bbr tcp_bbr2.c, module parameter beta: 76/256",
-            help: "Share by which a round with loss cuts its bounds; kept in 1/256.",
-            ..Parameter::FIXED
-        },
-        revision: Revision = Parameter {
-            domain: Revision::DOMAIN,
-            default: Preset::Is("alpha"),
-            only: Some(("ecn", "true")),
-            source: "google/bbr at 8d11b540 (alpha) and 0487ade5 (2020)",
-            help: "Which v2: the published one, or the one in which marks also cut the bounds of bandwidth.",
-            ..Parameter::FIXED
-        },
+        /// Whether it responds to marks; then packets are ECT(0) and marks come back as with DCTCP.
+        ecn: bool = Parameter::FIXED.default("false").source("google/bbr tcp_bbr2.c, module parameter ecn_enable"),
+        /// Longest RTT, measured without a queue, at which it responds to marks; 0 for any.
+        ecn_max_rtt: Time = Parameter::FIXED.domain(Domain::Time(Time::ZERO, LONGEST_ECN_RTT)).default("5ms")
+            .only(("ecn", "true")).source("google/bbr tcp_bbr2.c, module parameter ecn_max_rtt_us"),
+        /// Share of the bound in flight that the first round of a probe after marks adds; 0 for no such probe.
+        ecn_reprobe_gain: u32 = Parameter::FIXED.domain(Domain::Fraction(0, 256, 256)).default("0").only(("ecn", "true"))
+            .source("google/bbr tcp_bbr2.c, module parameter ecn_reprobe_gain, in 1/256"),
+        /// Share of a flight that may be lost before a probe has gone too far; kept in 1/256.
+        loss_threshold: u32 = Parameter::FIXED.domain(Domain::Fraction(1, 255, 256)).default("0.02")
+            .source("google/bbr tcp_bbr2.c, module parameter loss_thresh: 5/256"),
+        /// Share by which a round with loss cuts its bounds; kept in 1/256.
+        beta: u32 = Parameter::FIXED.domain(Domain::Fraction(1, 255, 256)).default("0.297")
+            .source("google/bbr tcp_bbr2.c, module parameter beta: 76/256"),
+        /// Which v2: the published one, or the one in which marks also cut the bounds of bandwidth.
+        revision: Revision = Parameter::FIXED.default("alpha").only(("ecn", "true"))
+            .source("google/bbr at 8d11b540 (alpha) and 0487ade5 (2020)"),
     }
 }
 

@@ -13,7 +13,7 @@
 //! The draft's other differences and the integers that stand for its real numbers are in
 //! [`Rules::v3_draft`].
 
-use quell_units::parameter::{Domain, Preset, Table as _};
+use quell_units::parameter::{Domain, Table as _};
 use quell_units::{Parameter, Time, parameters, words};
 
 use super::ControlKind;
@@ -37,37 +37,18 @@ parameters! {
     /// Options of BBR v3.
     #[derive(PartialEq, Eq)]
     pub struct Bbr3Config {
-        variant: Variant = Parameter {
-            domain: Variant::DOMAIN,
-            default: Preset::Is("google_2023"),
-            source: "google/bbr tcp_bbr.c at 001a430b (2023), tcp_bbr3.c at 67485976 (2026); draft-ietf-ccwg-bbr (draft)",
-            help: "Which v3: Google's of 2023 and 2025, its successor of 2026, or the draft.",
-            ..Parameter::FIXED
-        },
-        ecn: bool = Parameter {
-            domain: Domain::Flag,
-            default: Preset::Is("false"),
-            only: Some(("variant", "google_2023")),
-            source: "google/bbr tcp_bbr.c, route feature ecn_low",
-            help: "Whether it responds to marks; then packets are ECT(0) and marks come back as with DCTCP.",
-            ..Parameter::FIXED
-        },
-        ecn_max_rtt: Time = Parameter {
-            domain: Domain::Time(Time::ZERO, LONGEST_ECN_RTT),
-            default: Preset::Is("5ms"),
-            only: Some(("ecn", "true")),
-            source: "google/bbr tcp_bbr.c (bbr_ecn_max_rtt_us)",
-            help: "Longest RTT, measured without a queue, at which it responds to marks; 0 for any.",
-            ..Parameter::FIXED
-        },
-        ecn_reprobe_gain: u32 = Parameter {
-            domain: Domain::Fraction(0, 256, 256),
-            default: Preset::Is("0.5"),
-            only: Some(("ecn", "true")),
-            source: "google/bbr tcp_bbr.c (bbr_ecn_reprobe_gain), in 1/256",
-            help: "Share of the bound in flight that the first round of a probe after marks adds; 0 for no such probe.",
-            ..Parameter::FIXED
-        },
+        /// Which v3: Google's of 2023 and 2025, its successor of 2026, or the draft.
+        variant: Variant = Parameter::FIXED.default("google_2023")
+            .source("google/bbr tcp_bbr.c at 001a430b (2023), tcp_bbr3.c at 67485976 (2026); draft-ietf-ccwg-bbr (draft)"),
+        /// Whether it responds to marks; then packets are ECT(0) and marks come back as with DCTCP.
+        ecn: bool = Parameter::FIXED.default("false").only(("variant", "google_2023"))
+            .source("google/bbr tcp_bbr.c, route feature ecn_low"),
+        /// Longest RTT, measured without a queue, at which it responds to marks; 0 for any.
+        ecn_max_rtt: Time = Parameter::FIXED.domain(Domain::Time(Time::ZERO, LONGEST_ECN_RTT)).default("5ms")
+            .only(("ecn", "true")).source("google/bbr tcp_bbr.c (bbr_ecn_max_rtt_us)"),
+        /// Share of the bound in flight that the first round of a probe after marks adds; 0 for no such probe.
+        ecn_reprobe_gain: u32 = Parameter::FIXED.domain(Domain::Fraction(0, 256, 256)).default("0.5")
+            .only(("ecn", "true")).source("google/bbr tcp_bbr.c (bbr_ecn_reprobe_gain), in 1/256"),
     }
 }
 

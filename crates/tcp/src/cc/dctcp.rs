@@ -8,7 +8,7 @@
 //! Deviations from RFC 8257: 1. the control counts segments, not bytes (Linux); 2. the window does
 //! not grow while it is being reduced (Linux's CWR state), so a round with a mark adds nothing.
 
-use quell_units::parameter::{Domain, Preset, Table as _};
+use quell_units::parameter::{Domain, Table as _};
 use quell_units::{Parameter, parameters, words};
 
 use super::reno::Reno;
@@ -35,27 +35,15 @@ parameters! {
     /// Options of DCTCP.
     #[derive(PartialEq, Eq)]
     pub struct DctcpConfig {
-        shift_g: u32 = Parameter {
-            domain: Domain::Integer(0, 10),
-            default: Preset::Is("4"),
-            source: "Linux dctcp_shift_g; RFC 8257 section 4.2 (g = 1/16)",
-            help: "Gain of the average of the marked fraction: 2 to the power of -shift_g.",
-            ..Parameter::FIXED
-        },
-        alpha_on_init: u32 = Parameter {
-            domain: Domain::Fraction(0, MAX_ALPHA as u64, MAX_ALPHA as u64),
-            default: Preset::Is("1"),
-            source: "RFC 8257 section 3.3; Linux dctcp_alpha_on_init, in 1/1024",
-            help: "Marked fraction assumed at the start; kept in 1/1024, as in Linux.",
-            ..Parameter::FIXED
-        },
-        feedback: DctcpFeedback = Parameter {
-            domain: DctcpFeedback::DOMAIN,
-            default: Preset::Is("dctcp"),
-            source: "RFC 8257 section 3.2 (dctcp); RFC 9768 (accecn)",
-            help: "How marks come back: in the ECE flag of each ACK, or counted by AccECN.",
-            ..Parameter::FIXED
-        },
+        /// Gain of the average of the marked fraction: 2 to the power of -shift_g.
+        shift_g: u32 = Parameter::FIXED.domain(Domain::Integer(0, 10)).default("4")
+            .source("Linux dctcp_shift_g; RFC 8257 section 4.2 (g = 1/16)"),
+        /// Marked fraction assumed at the start; kept in 1/1024, as in Linux.
+        alpha_on_init: u32 = Parameter::FIXED.domain(Domain::Fraction(0, MAX_ALPHA as u64, MAX_ALPHA as u64))
+            .default("1").source("RFC 8257 section 3.3; Linux dctcp_alpha_on_init, in 1/1024"),
+        /// How marks come back: in the ECE flag of each ACK, or counted by AccECN.
+        feedback: DctcpFeedback = Parameter::FIXED.default("dctcp")
+            .source("RFC 8257 section 3.2 (dctcp); RFC 9768 (accecn)"),
     }
 }
 

@@ -15,7 +15,7 @@
 //! sender's own (CTO); 3. delays have the resolution of timestamps, a millisecond, and include the wait of a delayed ACK, which the
 //! minimum of several samples leaves out.
 
-use quell_units::parameter::{Domain, Preset, Table as _};
+use quell_units::parameter::{Domain, Table as _};
 use quell_units::{Parameter, Time, parameters};
 
 use super::{
@@ -38,41 +38,20 @@ parameters! {
     /// Options of LEDBAT.
     #[derive(PartialEq, Eq)]
     pub struct LedbatConfig {
-        target: Time = Parameter {
-            domain: Domain::Time(Time::from_millis(1), Time::from_millis(100)),
-            default: Preset::Is("100ms"),
-            source: "RFC 6817 section 2.5 (TARGET, 100 ms at most)",
-            help: "Queueing delay that the flow aims at.",
-            ..Parameter::FIXED
-        },
-        gain: u32 = Parameter {
-            domain: Domain::Fraction(1, WHOLE_GAIN, WHOLE_GAIN),
-            default: Preset::Is("1"),
-            source: "RFC 6817 section 2.5 (GAIN, 1 at most)",
-            help: "Segments per round by which the window grows on an empty queue; kept in 1/1024.",
-            ..Parameter::FIXED
-        },
-        base_history: u32 = Parameter {
-            domain: Domain::Integer(1, MOST as u64),
-            default: Preset::Is("10"),
-            source: "RFC 6817 section 2.5 (BASE_HISTORY)",
-            help: "Minutes whose lowest delay is that of the empty path.",
-            ..Parameter::FIXED
-        },
-        current_filter: u32 = Parameter {
-            domain: Domain::Integer(1, MOST as u64),
-            default: Preset::Is("4"),
-            source: "RFC 6817 section 2.5 (CURRENT_FILTER)",
-            help: "Latest samples whose lowest is the delay of now.",
-            ..Parameter::FIXED
-        },
-        slow_start: bool = Parameter {
-            domain: Domain::Flag,
-            default: Preset::Is("false"),
-            source: "RFC 6817 (none); libutp (with)",
-            help: "Whether the window doubles per round until nine tenths of the target or the first loss.",
-            ..Parameter::FIXED
-        },
+        /// Queueing delay that the flow aims at.
+        target: Time = Parameter::FIXED.domain(Domain::Time(Time::from_millis(1), Time::from_millis(100)))
+            .default("100ms").source("RFC 6817 section 2.5 (TARGET, 100 ms at most)"),
+        /// Segments per round by which the window grows on an empty queue; kept in 1/1024.
+        gain: u32 = Parameter::FIXED.domain(Domain::Fraction(1, WHOLE_GAIN, WHOLE_GAIN)).default("1")
+            .source("RFC 6817 section 2.5 (GAIN, 1 at most)"),
+        /// Minutes whose lowest delay is that of the empty path.
+        base_history: u32 = Parameter::FIXED.domain(Domain::Integer(1, MOST as u64)).default("10")
+            .source("RFC 6817 section 2.5 (BASE_HISTORY)"),
+        /// Latest samples whose lowest is the delay of now.
+        current_filter: u32 = Parameter::FIXED.domain(Domain::Integer(1, MOST as u64)).default("4")
+            .source("RFC 6817 section 2.5 (CURRENT_FILTER)"),
+        /// Whether the window doubles per round until nine tenths of the target or the first loss.
+        slow_start: bool = Parameter::FIXED.default("false").source("RFC 6817 (none); libutp (with)"),
     }
 }
 

@@ -1,6 +1,6 @@
 //! NewReno: RFC 5681, 6582 and 3465; Linux `net/ipv4/tcp_cong.c` (`tcp_reno_*`).
 
-use quell_units::parameter::{Preset, Table as _};
+use quell_units::parameter::Table as _;
 use quell_units::{Parameter, parameters, words};
 
 use super::{AckSample, CongestionControl, Connection, ControlKind, Declared, Host, Window};
@@ -21,13 +21,8 @@ parameters! {
     /// Options of Reno.
     #[derive(PartialEq, Eq, Default)]
     pub struct RenoConfig {
-        growth: Growth = Parameter {
-            domain: Growth::DOMAIN,
-            default: Preset::Is("segments"),
-            source: "Linux (segments); RFC 5681 equation 3 (acks)",
-            help: "What congestion avoidance counts: acknowledged segments or ACKs; delayed ACKs halve the latter.",
-            ..Parameter::FIXED
-        },
+        /// What congestion avoidance counts: acknowledged segments or ACKs; delayed ACKs halve the latter.
+        growth: Growth = Parameter::FIXED.default("segments").source("Linux (segments); RFC 5681 equation 3 (acks)"),
     }
 }
 

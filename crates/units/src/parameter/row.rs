@@ -55,7 +55,7 @@ pub struct Parameter {
 }
 
 impl Parameter {
-    /// A flag that is off and can change during a run; rows override what differs.
+    /// A flag that is off and can change during a run.
     pub const LIVE: Self = Self {
         name: "",
         opposite: None,
@@ -68,10 +68,49 @@ impl Parameter {
         help: "",
     };
     /// A flag that is off and fixed during a run.
-    pub const FIXED: Self = Self {
-        live: false,
-        ..Self::LIVE
+    pub const FIXED: Self = Self::LIVE.fixed();
+
+    /// Can change during a run.
+    pub const fn live(self) -> Self {
+        Self { live: true, ..self }
+    }
+    /// Cannot change during a run.
+    pub const fn fixed(self) -> Self {
+        Self {
+            live: false,
+            ..self
+        }
+    }
+    /// Must be given.
+    pub const fn required(self) -> Self {
+        self.preset(Preset::Required)
+    }
+}
+
+/// Each sets the field of its name.
+macro_rules! setters {
+    ($($name:ident($($argument:ident: $type:ty),*), $field:ident = $value:expr;)*) => {
+        impl Parameter {$(
+            #[doc = concat!("Sets [`Parameter::", stringify!($field), "`].")]
+            pub const fn $name(self, $($argument: $type),*) -> Self {
+                Self { $field: $value, ..self }
+            }
+        )*}
     };
+}
+
+setters! {
+    named(name: &'static str), name = name;
+    opposite(name: &'static str), opposite = Some(name);
+    domain(domain: Domain), domain = domain;
+    preset(preset: Preset), default = preset;
+    default(value: &'static str), default = Preset::Is(value);
+    default_by(other: &'static str, choices: &'static [(&'static str, &'static str)]), default = Preset::By(other, choices);
+    derived(how: &'static str), default = Preset::Derived(how);
+    only(condition: (&'static str, &'static str)), only = Some(condition);
+    threshold(threshold: Threshold), threshold = Some(threshold);
+    source(source: &'static str), source = source;
+    help(help: &'static str), help = help;
 }
 
 /// A condition of [`Parameter::only`] as scenarios write it: `form = "linux"`, `adaptive = true`, `levels = 2`.

@@ -11,54 +11,24 @@ words! {
     }
 }
 
-const ROW: Parameter = Parameter {
-    source: "a test",
-    help: "A parameter.",
-    ..Parameter::LIVE
-};
+const ROW: Parameter = Parameter::LIVE.source("a test").help("A parameter.");
 
 parameters! {
     /// Parameters that two tables share.
     struct Shared {
-        window: u8 = Parameter {
-            domain: Domain::Integer(1, 255),
-            default: Preset::Is("4"),
-            ..ROW
-        },
+        window: u8 = ROW.domain(Domain::Integer(1, 255)).default("4"),
     }
 }
 
 parameters! {
     /// A table with every kind of row.
     struct Parameters {
-        form: Form = Parameter {
-            domain: Form::DOMAIN,
-            default: Preset::Is("new"),
-            live: false,
-            ..ROW
-        },
-        target: Given<Time> = Parameter {
-            domain: Domain::Time(Time::from_nanos(1), Time::from_secs(1)),
-            default: Preset::By("form", &[("new", "16ms"), ("old", "15ms")]),
-            ..ROW
-        },
-        any_ect: bool = Parameter {
-            opposite: Some("l4s_ect"),
-            only: Some(("form", "old")),
-            ..ROW
-        },
-        limit: Amount = Parameter {
-            domain: Domain::Limit {
-                plain_is_packets: true,
-            },
-            default: Preset::Is("100ms"),
-            ..ROW
-        },
-        memory: Option<Bytes> = Parameter {
-            domain: Domain::Bytes(1, 1_000),
-            default: Preset::Derived("twice the limit"),
-            ..ROW
-        },
+        form: Form = ROW.default("new").fixed(),
+        target: Given<Time> = ROW.domain(Domain::Time(Time::from_nanos(1), Time::from_secs(1)))
+            .default_by("form", &[("new", "16ms"), ("old", "15ms")]),
+        any_ect: bool = ROW.opposite("l4s_ect").only(("form", "old")),
+        limit: Amount = ROW.domain(Domain::Limit { plain_is_packets: true }).default("100ms"),
+        memory: Option<Bytes> = ROW.domain(Domain::Bytes(1, 1_000)).derived("twice the limit"),
         ..shared: Shared = *Shared::ROWS.first_chunk::<1>().unwrap(),
     }
 }
@@ -157,13 +127,8 @@ fn only_living_parameters_change_on_a_living_queue() {
 parameters! {
     /// A switch that lives, and what it turns off.
     struct Switched {
-        adaptive: bool = Parameter { ..ROW },
-        gain: u8 = Parameter {
-            domain: Domain::Integer(1, 9),
-            default: Preset::Is("3"),
-            only: Some(("adaptive", "false")),
-            ..ROW
-        },
+        adaptive: bool = ROW,
+        gain: u8 = ROW.domain(Domain::Integer(1, 9)).default("3").only(("adaptive", "false")),
     }
 }
 

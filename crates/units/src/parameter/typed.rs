@@ -1,29 +1,20 @@
 //! Typed parameters: a struct to read and the rows of a table, from one declaration.
 //!
 //! ```
-//! use quell_units::{Time, parameter::{Domain, Parameter, Preset, Settings, Table}, parameters, words};
+//! use quell_units::{Time, parameter::{Domain, Parameter, Settings, Table}, parameters, words};
 //!
 //! words! {
 //!     /// Where packets are judged.
 //!     pub(crate) enum Place { Dequeue = "dequeue", Enqueue = "enqueue" }
 //! }
+//! const ROW: Parameter = Parameter::LIVE.source("an example");
 //! parameters! {
 //!     /// The parameters of an example.
 //!     pub(crate) struct Parameters {
-//!         target: Time = Parameter {
-//!             domain: Domain::Time(Time::ZERO, Time::from_secs(1)),
-//!             default: Preset::Is("5ms"),
-//!             source: "an example",
-//!             help: "Delay that is accepted.",
-//!             ..Parameter::LIVE
-//!         },
-//!         at: Place = Parameter {
-//!             domain: Place::DOMAIN,
-//!             default: Preset::Is("dequeue"),
-//!             source: "an example",
-//!             help: "Where packets are judged.",
-//!             ..Parameter::LIVE
-//!         },
+//!         /// Delay that is accepted.
+//!         target: Time = ROW.domain(Domain::Time(Time::ZERO, Time::from_secs(1))).default("5ms"),
+//!         /// Where packets are judged.
+//!         at: Place = ROW.default("dequeue"),
 //!     }
 //! }
 //!
@@ -111,30 +102,30 @@ pub enum Shape {
 
 /// Declares a struct of parameters and its [`Table`].
 ///
-/// Each field is `name: type = row`: the row is a [`Parameter`](crate::Parameter), which gets the name of the field. A row that names
-/// itself has hyphens where the field has underscores: `keep_alive: Time = Parameter { name: "keep-alive", …`. After the fields may
-/// follow groups of parameters that several tables share, each `..name: type = rows`, where `type` is itself such a struct and `rows` is an
+/// Each field is `name: type = row`: the row is a [`Parameter`](crate::Parameter), which gets the name of the field, its comment as help, and
+/// the words where the type has some. A row that names itself has hyphens where the field has underscores:
+/// `keep_alive: Time = ROW.named("keep-alive")`. After the fields may follow groups of parameters that several tables share, each `..name: type = rows`, where `type` is itself such a struct and `rows` is an
 /// array with its rows.
 #[macro_export]
 macro_rules! parameters {
     (
         $(#[$attribute:meta])*
         $visibility:vis struct $table:ident {
-            $( $(#[$field_attribute:meta])* $field:ident: $field_type:ty = $row:expr, )*
+            $( $(#[doc = $help:literal])* $field:ident: $field_type:ty = $row:expr, )*
             $( .. $group:ident: $group_type:ty = $group_rows:expr, )*
         }
     ) => {
         $(#[$attribute])*
         #[derive(Debug, Clone, Copy)]
         $visibility struct $table {
-            $( $(#[$field_attribute])* pub(crate) $field: $field_type, )*
+            $( $(#[doc = $help])* pub(crate) $field: $field_type, )*
             $( pub(crate) $group: $group_type, )*
         }
 
         impl $crate::parameter::Table for $table {
             const ROWS: &'static [$crate::Parameter] = {
                 const FIELDS: &[$crate::Parameter] = &[
-                    $( $crate::parameter::typed::row::<$field_type>(stringify!($field), $row), )*
+                    $( $crate::parameter::typed::row::<$field_type>(stringify!($field), concat!($($help),*), $row), )*
                 ];
                 const GROUPS: &[&[$crate::Parameter]] = &[FIELDS, $( &$group_rows, )*];
                 const ROWS: &[$crate::Parameter] =
@@ -163,11 +154,6 @@ macro_rules! words {
         $(#[$attribute])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         $visibility enum $name { $( $(#[$variant_attribute])* $variant, )+ }
-
-        impl $name {
-            /// The domain of the parameter.
-            $visibility const DOMAIN: $crate::parameter::Domain = $crate::parameter::Domain::Word(&[$( $word ),+]);
-        }
 
         impl $crate::parameter::Field for $name {
             const SHAPE: $crate::parameter::Shape = $crate::parameter::Shape::Word(&[$( $word ),+]);
@@ -319,8 +305,20 @@ impl<T: Field> Field for Given<T> {
 
 /// A row with the name of its field, or its own with hyphens, if it fits the field's type.
 #[doc(hidden)]
-pub const fn row<T: Field>(name: &'static str, row: Parameter) -> Parameter {
-    let name = if row.name.is_empty() { name } else { row.name };
+pub const fn row<T: Field>(
+    name: &'static str,
+    help: &'static str,
+    mut row: Parameter,
+) -> Parameter {
+    if row.name.is_empty() {
+        row.name = name;
+    }
+    if !help.is_empty() {
+        row.help = help.trim_ascii();
+    }
+    if let (Domain::Flag, Shape::Word(words)) = (row.domain, T::SHAPE) {
+        row.domain = Domain::Word(words);
+    }
     assert!(
         row.domain.is_of(T::SHAPE),
         "the row's domain does not fit the field's type"
@@ -329,7 +327,7 @@ pub const fn row<T: Field>(name: &'static str, row: Parameter) -> Parameter {
         matches!(row.default, Preset::Derived(_)) == T::IS_DERIVED,
         "a derived parameter is an Option, and every other has a default"
     );
-    Parameter { name, ..row }
+    row
 }
 
 /// The number of rows of all groups.
@@ -509,12 +507,10 @@ const fn same(one: &str, other: &str) -> bool {
 ///
 /// A field that does not exist:
 /// ```compile_fail
-/// # use quell_units::{Time, parameter::{Domain, Parameter, Preset}, parameters};
+/// # use quell_units::{Time, parameter::{Domain, Parameter}, parameters};
 /// parameters! {
 ///     struct Parameters {
-///         target: Time = Parameter {
-///             domain: Domain::Time(Time::ZERO, Time::MAX), default: Preset::Is("5ms"), ..Parameter::LIVE
-///         },
+///         target: Time = Parameter::LIVE.domain(Domain::Time(Time::ZERO, Time::MAX)).default("5ms"),
 ///     }
 /// }
 /// fn read(parameters: &Parameters) -> Time { parameters.tarket }
@@ -530,24 +526,20 @@ const fn same(one: &str, other: &str) -> bool {
 /// ```
 /// A type that does not fit the domain:
 /// ```compile_fail
-/// # use quell_units::{Bytes, Time, parameter::{Domain, Parameter, Preset, Table}, parameters};
+/// # use quell_units::{Bytes, Time, parameter::{Domain, Parameter, Table}, parameters};
 /// parameters! {
 ///     struct Parameters {
-///         target: Bytes = Parameter {
-///             domain: Domain::Time(Time::ZERO, Time::MAX), default: Preset::Is("5ms"), ..Parameter::LIVE
-///         },
+///         target: Bytes = Parameter::LIVE.domain(Domain::Time(Time::ZERO, Time::MAX)).default("5ms"),
 ///     }
 /// }
 /// let rows = Parameters::ROWS;
 /// ```
 /// A condition on a parameter that does not exist:
 /// ```compile_fail
-/// # use quell_units::{Time, parameter::{Domain, Parameter, Preset, Table}, parameters};
+/// # use quell_units::{Time, parameter::{Domain, Parameter, Table}, parameters};
 /// parameters! {
 ///     struct Parameters {
-///         target: Time = Parameter {
-///             domain: Domain::Time(Time::ZERO, Time::MAX), default: Preset::Is("5ms"), only: Some(("from", "linux")), ..Parameter::LIVE
-///         },
+///         target: Time = Parameter::LIVE.domain(Domain::Time(Time::ZERO, Time::MAX)).default("5ms").only(("from", "linux")),
 ///     }
 /// }
 /// let rows = Parameters::ROWS;

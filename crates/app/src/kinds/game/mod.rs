@@ -53,46 +53,32 @@ words! {
 parameters! {
     /// The parameters of a game.
     pub struct Parameters {
-        traffic: Traffic = Parameter {
-            domain: Traffic::DOMAIN,
-            default: Preset::Is("docsis"),
-            help: "Sizes and intervals of commands and states: of games, which send datagrams, and of a remote desktop and a terminal, which use TCP.",
-            ..Parameter::FIXED
-        },
+        /// Sizes and intervals of commands and states: of games, which send datagrams, and of a remote desktop and a
+        /// terminal, which use TCP.
+        traffic: Traffic = Parameter::FIXED.default("docsis"),
         up_size: Option<Bytes> = size("up-size", "IP length of a command."),
         up_interval: Option<Interval> = interval("up-interval", "Time between commands, from the receiver to the sender."),
         down_size: Option<Bytes> = size("down-size", "IP length of a state."),
         down_interval: Option<Interval> = interval("down-interval", "Time between states, from the sender to the receiver."),
-        tick: Option<Time> = Parameter {
-            domain: Domain::Time(Time::ZERO, Time::from_secs(1)),
-            default: Preset::Derived("none: a state when the traffic has one; 0s with ssh"),
-            help: "The server sends a state at exact intervals of this length; with 0 it answers each command at once.",
-            ..Parameter::FIXED
-        },
-        deadline: Time = Parameter {
-            domain: Domain::Time(Time::from_millis(1), Time::from_secs(10)),
-            default: Preset::Is("50ms"),
-            help: "A command that takes longer than the quickest and this is late.",
-            ..Parameter::FIXED
-        },
+        /// The server sends a state at exact intervals of this length; with 0 it answers each command at once.
+        tick: Option<Time> = Parameter::FIXED.domain(Domain::Time(Time::ZERO, Time::from_secs(1)))
+            .derived("none: a state when the traffic has one; 0s with ssh"),
+        /// A command that takes longer than the quickest and this is late.
+        deadline: Time = Parameter::FIXED.domain(Domain::Time(Time::from_millis(1), Time::from_secs(10)))
+            .default("50ms"),
     }
 }
 
 const OF_TRAFFIC: Preset = Preset::Derived("that of the traffic");
 
 const fn size(name: &'static str, help: &'static str) -> Parameter {
-    Parameter {
-        name,
-        domain: Domain::Bytes(LEAST, MAX_DATAGRAM.get()),
-        ..datagrams::size(OF_TRAFFIC, help)
-    }
+    datagrams::size(OF_TRAFFIC, help)
+        .named(name)
+        .domain(Domain::Bytes(LEAST, MAX_DATAGRAM.get()))
 }
 
 const fn interval(name: &'static str, help: &'static str) -> Parameter {
-    Parameter {
-        name,
-        ..datagrams::interval(OF_TRAFFIC, help)
-    }
+    datagrams::interval(OF_TRAFFIC, help).named(name)
 }
 
 /// A game.

@@ -97,99 +97,54 @@ const MOST_BUFFER: Time = Time::from_secs(300);
 parameters! {
     /// The parameters of adaptive streaming.
     pub struct Parameters {
-        segment: Time = Parameter {
-            domain: Domain::Time(Time::from_millis(500), Time::from_secs(15)),
-            default: Preset::Is("4s"),
-            help: "How long a segment plays.",
-            ..Parameter::FIXED
-        },
-        ladder: Rates = Parameter {
-            domain: Domain::Rates(LADDERS),
-            default: Preset::Is("classic"),
-            help: "Rate of each level. By name: a ladder of films (classic), that of Smooth Streaming for 720p (smooth), of Sabre for 4k (4k), of Pensieve (pensieve). A scenario can name a file with a rate a line.",
-            ..Parameter::FIXED
-        },
-        variation: u32 = Parameter {
-            domain: Domain::Fraction(0, 1_000, 1_000),
-            default: Preset::Is("0"),
-            help: "Standard deviation of a segment's size over its mean, which is its level's rate times its length: log-normal, the same factor in all levels.",
-            ..Parameter::FIXED
-        },
-        abr: Abr = Parameter {
-            domain: Abr::DOMAIN,
-            default: Preset::Is("dynamic"),
-            help: "How levels are chosen: by throughput, by BOLA (as in its first paper, as BOLA-E in Sabre, or as in dash.js), by both (dash.js's dynamic, Sabre's dynamicdash), by the buffer alone (BBA-0), or by robust model-predictive control.",
-            source: "dash.js, Sabre, Pensieve",
-            ..Parameter::FIXED
-        },
-        high_buffer: Time = Parameter {
-            name: "high-buffer",
-            domain: Domain::Time(Time::ZERO, MOST_BUFFER),
-            default: Preset::Is("18s"),
-            only: Some(("abr", "dynamic")),
-            help: "BOLA decides from above this on. A decision is made when the buffer has room for a segment.",
-            source: "dash.js: bufferTimeDefault",
-            ..Parameter::FIXED
-        },
-        low_buffer: Time = Parameter {
-            name: "low-buffer",
-            domain: Domain::Time(Time::ZERO, MOST_BUFFER),
-            default: Preset::Is("9s"),
-            only: Some(("abr", "dynamic")),
-            help: "The throughput decides from below this on; at most high-buffer.",
-            source: "dash.js: half of bufferTimeDefault",
-            ..Parameter::FIXED
-        },
-        abandon: bool = Parameter {
-            default: Preset::Is("true"),
-            help: "Give a download up, with its connection, where a smaller one is better. The rules bola-basic, bba-0 and robust-mpc never do.",
-            source: "dash.js, Sabre",
-            ..Parameter::FIXED
-        },
-        max_buffer: Time = Parameter {
-            name: "max-buffer",
-            domain: Domain::Time(Time::from_secs(1), MOST_BUFFER),
-            default: Preset::Is("25s"),
-            help: "What the buffer holds at most; at least two segments. The player asks when a segment more fits.",
-            source: "Sabre",
-            ..Parameter::FIXED
-        },
+        /// How long a segment plays.
+        segment: Time = Parameter::FIXED.domain(Domain::Time(Time::from_millis(500), Time::from_secs(15)))
+            .default("4s"),
+        /// Rate of each level. By name: a ladder of films (classic), that of Smooth Streaming for 720p (smooth), of
+        /// Sabre for 4k (4k), of Pensieve (pensieve). A scenario can name a file with a rate a line.
+        ladder: Rates = Parameter::FIXED.domain(Domain::Rates(LADDERS)).default("classic"),
+        /// Standard deviation of a segment's size over its mean, which is its level's rate times its length:
+        /// log-normal, the same factor in all levels.
+        variation: u32 = Parameter::FIXED.domain(Domain::Fraction(0, 1_000, 1_000)).default("0"),
+        /// How levels are chosen: by throughput, by BOLA (as in its first paper, as BOLA-E in Sabre, or as in dash.js),
+        /// by both (dash.js's dynamic, Sabre's dynamicdash), by the buffer alone (BBA-0), or by robust model-predictive
+        /// control.
+        abr: Abr = Parameter::FIXED.default("dynamic").source("dash.js, Sabre, Pensieve"),
+        /// BOLA decides from above this on. A decision is made when the buffer has room for a segment.
+        high_buffer: Time = Parameter::FIXED.named("high-buffer").domain(Domain::Time(Time::ZERO, MOST_BUFFER))
+            .default("18s").only(("abr", "dynamic")).source("dash.js: bufferTimeDefault"),
+        /// The throughput decides from below this on; at most high-buffer.
+        low_buffer: Time = Parameter::FIXED.named("low-buffer").domain(Domain::Time(Time::ZERO, MOST_BUFFER))
+            .default("9s").only(("abr", "dynamic")).source("dash.js: half of bufferTimeDefault"),
+        /// Give a download up, with its connection, where a smaller one is better. The rules bola-basic, bba-0 and
+        /// robust-mpc never do.
+        abandon: bool = Parameter::FIXED.default("true").source("dash.js, Sabre"),
+        /// What the buffer holds at most; at least two segments. The player asks when a segment more fits.
+        max_buffer: Time = Parameter::FIXED.named("max-buffer").domain(Domain::Time(Time::from_secs(1), MOST_BUFFER))
+            .default("25s").source("Sabre"),
         startup: Option<Time> = threshold("What the buffer holds before playback begins; at most max-buffer."),
         resume: Option<Time> = threshold("What the buffer holds before playback goes on after a stall; at most max-buffer."),
-        duration: Option<Time> = Parameter {
-            domain: Domain::Time(Time::from_nanos(1), DAY),
-            default: Preset::Derived("endless"),
-            help: "How long the content plays, rounded up to whole segments.",
-            ..Parameter::FIXED
-        },
+        /// How long the content plays, rounded up to whole segments.
+        duration: Option<Time> = Parameter::FIXED.domain(Domain::Time(Time::from_nanos(1), DAY)).derived("endless"),
         request: Bytes = exchange::request(
             Preset::Is("350B"),
             "Request, headers included, at least 24 B.",
         ),
-        response: Bytes = Parameter {
-            domain: Domain::Bytes(24, 64_000),
-            default: Preset::Is("250B"),
-            help: "Headers in front of each segment.",
-            ..Parameter::FIXED
-        },
+        /// Headers in front of each segment.
+        response: Bytes = Parameter::FIXED.domain(Domain::Bytes(24, 64_000)).default("250B"),
         tls: Tls = Tls::parameter(Preset::Is("1.3")),
-        audio: Option<Rate> = Parameter {
-            domain: Domain::Rate(Rates::LOWEST, Rate::from_mbps(10)),
-            default: Preset::Derived("none"),
-            help: "Rate of sound, in segments as long as those of the video, on a connection of its own. Playback does not wait for it.",
-            ..Parameter::FIXED
-        },
+        /// Rate of sound, in segments as long as those of the video, on a connection of its own. Playback does not wait
+        /// for it.
+        audio: Option<Rate> = Parameter::FIXED.domain(Domain::Rate(Rates::LOWEST, Rate::from_mbps(10))).derived("none"),
     }
 }
 
 /// The length of the buffer before something begins.
 const fn threshold(help: &'static str) -> Parameter {
-    Parameter {
-        domain: Domain::Time(Time::ZERO, MOST_BUFFER),
-        default: Preset::Derived("one segment"),
-        help,
-        ..Parameter::FIXED
-    }
+    Parameter::FIXED
+        .domain(Domain::Time(Time::ZERO, MOST_BUFFER))
+        .derived("one segment")
+        .help(help)
 }
 
 /// A player of adaptive video.

@@ -13,7 +13,7 @@
 //! of an older one, which is left out whole. So a transport that is too slow costs frames and not time.
 //! With `late = "queue"` every frame is handed over when it is ready, and waits in the sender.
 
-use quell_units::parameter::{Domain, Preset};
+use quell_units::parameter::Domain;
 use quell_units::{Bytes, Parameter, Random, Rate, Time, parameters, words};
 
 use crate::timed_value::TimedValue;
@@ -45,23 +45,16 @@ parameters! {
         smallest: u32 = frames::smallest(),
         largest: u32 = frames::largest(),
         residence: Time = frames::residence("8ms"),
-        late: Late = Parameter {
-            domain: Late::DOMAIN,
-            default: Preset::Is("skip"),
-            help: "What becomes of a frame that is ready before all of the earlier one has left: left out as soon as a newer one is ready, or kept in the sender.",
-            ..Parameter::FIXED
-        },
+        /// What becomes of a frame that is ready before all of the earlier one has left: left out as soon as a newer
+        /// one is ready, or kept in the sender.
+        late: Late = Parameter::FIXED.default("skip"),
         deadline: Time = viewer::deadline("100ms", ""),
         decode: Time = viewer::decode(),
         refresh: u32 = viewer::refresh(),
         input_rate: u32 = inputs::rate(),
-        input_size: Bytes = Parameter {
-            name: "input-size",
-            domain: Domain::Bytes(Message::HEADER, 1_400),
-            default: Preset::Is("100B"),
-            help: "Payload of an input.",
-            ..Parameter::FIXED
-        },
+        /// Payload of an input.
+        input_size: Bytes = Parameter::FIXED.named("input-size").domain(Domain::Bytes(Message::HEADER, 1_400))
+            .default("100B"),
         gesture: Time = inputs::gesture(),
         pause: Time = inputs::pause(),
     }

@@ -15,7 +15,7 @@
 //!
 //! The packets have the ECN field of their group.
 
-use quell_units::parameter::{Domain, Preset};
+use quell_units::parameter::Domain;
 use quell_units::{Bytes, Interval, Parameter, ParameterError, Random, Rate, Time, name_of};
 use quell_units::{parameters, words};
 
@@ -61,73 +61,42 @@ const GAUSSIAN: (&str, &str) = ("model", "gaussian");
 const RFC8593: (&str, &str) = ("model", "rfc8593");
 const SCREAM: (&str, &str) = ("control", "scream");
 
-const fn only(parameter: Parameter, only: (&'static str, &'static str)) -> Parameter {
-    Parameter {
-        only: Some(only),
-        ..parameter
-    }
-}
-
 parameters! {
     /// The parameters of video in datagrams.
     pub struct Parameters {
-        model: Encoder = Parameter {
-            domain: Encoder::DOMAIN,
-            default: Preset::Is("gaussian"),
-            source: "3GPP TR 38.838; RFC 8593 section 5",
-            help: "How the lengths and times of frames vary.",
-            ..Parameter::FIXED
-        },
+        /// How the lengths and times of frames vary.
+        model: Encoder = Parameter::FIXED.default("gaussian").source("3GPP TR 38.838; RFC 8593 section 5"),
         fps: u32 = frames::fps("60"),
         rate: Rate = frames::rate("30mbit"),
-        deviation: u32 = only(frames::deviation(), GAUSSIAN),
-        smallest: u32 = only(frames::smallest(), GAUSSIAN),
-        largest: u32 = only(frames::largest(), GAUSSIAN),
+        deviation: u32 = frames::deviation().only(GAUSSIAN),
+        smallest: u32 = frames::smallest().only(GAUSSIAN),
+        largest: u32 = frames::largest().only(GAUSSIAN),
         jitter: Time = source::jitter(GAUSSIAN),
         scale: u32 = source::scale(RFC8593),
         burst: Bytes = source::burst(RFC8593),
         transient: u32 = source::transient(RFC8593),
         residence: Time = frames::residence("8ms"),
-        packet: Bytes = Parameter {
-            domain: Domain::Bytes(200, MAX_DATAGRAM.get()),
-            default: Preset::Is("1228B"),
-            help: "IP length of a full packet: 28 bytes of headers, and the rest of the frame.",
-            ..Parameter::FIXED
-        },
-        pace: u32 = Parameter {
-            domain: Domain::Fraction(0, 1_000, 1_000),
-            default: Preset::Is("0.5"),
-            help: "The part of the frame interval over which the packets of a frame are spread; 0 for all at once.",
-            ..Parameter::FIXED
-        },
-        control: Control = Parameter {
-            domain: Control::DOMAIN,
-            default: Preset::Is("none"),
-            source: "draft-briscoe-iccrg-prague-congestion-control; draft-ietf-ccwg-rfc8298bis-screamv2",
-            help: "What controls the rate of the video. With prague-rt and scream, rate is the most that it sends. With prague-rt, pace is above 0; scream has a pace of its own.",
-            ..Parameter::FIXED
-        },
-        law: Version = only(
-            Parameter {
-                domain: Version::DOMAIN,
-                default: Preset::Is("draft"),
-                source: "draft-ietf-ccwg-rfc8298bis-screamv2; github.com/EricssonResearch/scream at 76a298a, and its logs",
-                help: "Which SCReAM v2: that of the draft, or that of the program of October 2024, whose shares beside Prague are published, in what moves them: α is the mean of the marks with a gain of 1/32, only marks of the newest report count, at most once in 30 ms, the target is the whole rate of the window, frames leave at 1.27 times the target, and 1.5 times the window may be in flight.",
-                ..Parameter::FIXED
-            },
-            SCREAM,
-        ),
+        /// IP length of a full packet: 28 bytes of headers, and the rest of the frame.
+        packet: Bytes = Parameter::FIXED.domain(Domain::Bytes(200, MAX_DATAGRAM.get())).default("1228B"),
+        /// The part of the frame interval over which the packets of a frame are spread; 0 for all at once.
+        pace: u32 = Parameter::FIXED.domain(Domain::Fraction(0, 1_000, 1_000)).default("0.5"),
+        /// What controls the rate of the video. With prague-rt and scream, rate is the most that it sends. With
+        /// prague-rt, pace is above 0; scream has a pace of its own.
+        control: Control = Parameter::FIXED.default("none")
+            .source("draft-briscoe-iccrg-prague-congestion-control; draft-ietf-ccwg-rfc8298bis-screamv2"),
+        /// Which SCReAM v2: that of the draft, or that of the program of October 2024, whose shares beside Prague are
+        /// published, in what moves them: α is the mean of the marks with a gain of 1/32, only marks of the newest
+        /// report count, at most once in 30 ms, the target is the whole rate of the window, frames leave at 1.27 times
+        /// the target, and 1.5 times the window may be in flight.
+        law: Version = Parameter::FIXED.default("draft").only(SCREAM)
+            .source("draft-ietf-ccwg-rfc8298bis-screamv2; github.com/EricssonResearch/scream at 76a298a, and its logs"),
         deadline: Time = viewer::deadline("15ms", "3GPP TR 38.838"),
         decode: Time = viewer::decode(),
         refresh: u32 = viewer::refresh(),
         input_rate: u32 = inputs::rate(),
-        input_size: Bytes = Parameter {
-            name: "input-size",
-            domain: Domain::Bytes(LEAST, MAX_DATAGRAM.get()),
-            default: Preset::Is("100B"),
-            help: "IP length of an input.",
-            ..Parameter::FIXED
-        },
+        /// IP length of an input.
+        input_size: Bytes = Parameter::FIXED.named("input-size").domain(Domain::Bytes(LEAST, MAX_DATAGRAM.get()))
+            .default("100B"),
         gesture: Time = inputs::gesture(),
         pause: Time = inputs::pause(),
     }

@@ -46,82 +46,42 @@ words! {
 parameters! {
     /// The parameters of a call.
     pub struct Parameters {
-        codec: Codec = Parameter {
-            domain: Codec::DOMAIN,
-            default: Preset::Is("g711"),
-            help: "What encodes speech: it sets size and interval of the packets, and how much a loss harms.",
-            ..Parameter::FIXED
-        },
+        /// What encodes speech: it sets size and interval of the packets, and how much a loss harms.
+        codec: Codec = Parameter::FIXED.default("g711"),
         size: Option<Bytes> = datagrams::size(
             Preset::Derived("that of the codec"),
             "IP length of a packet of speech.",
         ),
-        interval: Option<Interval> = Parameter {
-            domain: Domain::Interval(Time::from_millis(1), Time::from_millis(200)),
-            ..datagrams::interval(
+        interval: Option<Interval> = datagrams::interval(
                 Preset::Derived("that of the codec"),
                 "Time between packets of speech, which is what one holds.",
             )
-        },
-        both: bool = Parameter {
-            default: Preset::Is("true"),
-            help: "Whether the receiver talks, too: its packets go the other way, and the sender listens.",
-            ..Parameter::FIXED
-        },
+            .domain(Domain::Interval(Time::from_millis(1), Time::from_millis(200))),
+        /// Whether the receiver talks, too: its packets go the other way, and the sender listens.
+        both: bool = Parameter::FIXED.default("true"),
         talk: Option<Period> = turn("no pauses; 1.25 s, exponential, with tgax", "Length of a talk spurt. ITU-T P.59 measured 1.004 s in conversations."),
         pause: Option<Period> = turn("no pauses; 1.25 s, exponential, with tgax", "Length of a pause, in which nothing is sent, or comfort noise with tgax. P.59 measured 1.587 s."),
-        playout: Rule = Parameter {
-            domain: Rule::DOMAIN,
-            default: Preset::Is("adaptive"),
-            help: "How the listener chooses when to play a packet.",
-            ..Parameter::FIXED
-        },
-        buffer: Time = Parameter {
-            domain: Domain::Time(Time::ZERO, Time::from_secs(10)),
-            default: Preset::Is("60ms"),
-            only: Some(("playout", "fixed")),
-            help: "How long the first packet waits; all are played with its delay.",
-            ..Parameter::FIXED
-        },
-        max: Time = Parameter {
-            domain: Domain::Time(Time::from_millis(20), Time::from_secs(2)),
-            default: Preset::Is("500ms"),
-            only: Some(("playout", "adaptive")),
-            help: "The most that the listener waits for packets behind the quickest one.",
-            ..Parameter::FIXED
-        },
-        concealment: bool = Parameter {
-            default: Preset::Is("true"),
-            help: "Whether the decoder hides a missing packet; G.711 alone can do without.",
-            ..Parameter::FIXED
-        },
-        look_ahead: Time = Parameter {
-            name: "look-ahead",
-            domain: Domain::Time(Time::ZERO, Time::from_millis(200)),
-            default: Preset::By(
-                "codec",
-                &[
-                    ("g711", "0ms"),
-                    ("g711-10", "0ms"),
-                    ("g729", "5ms"),
-                    ("opus-24", "6500us"),
-                    ("caia-2011", "0ms"),
-                    ("tgax", "0ms"),
-                ],
-            ),
-            help: "Speech that the encoder waits for beyond a packet; it delays all of it.",
-            ..Parameter::FIXED
-        },
+        /// How the listener chooses when to play a packet.
+        playout: Rule = Parameter::FIXED.default("adaptive"),
+        /// How long the first packet waits; all are played with its delay.
+        buffer: Time = Parameter::FIXED.domain(Domain::Time(Time::ZERO, Time::from_secs(10))).default("60ms")
+            .only(("playout", "fixed")),
+        /// The most that the listener waits for packets behind the quickest one.
+        max: Time = Parameter::FIXED.domain(Domain::Time(Time::from_millis(20), Time::from_secs(2))).default("500ms")
+            .only(("playout", "adaptive")),
+        /// Whether the decoder hides a missing packet; G.711 alone can do without.
+        concealment: bool = Parameter::FIXED.default("true"),
+        /// Speech that the encoder waits for beyond a packet; it delays all of it.
+        look_ahead: Time = Parameter::FIXED.named("look-ahead").domain(Domain::Time(Time::ZERO, Time::from_millis(200)))
+            .default_by("codec", &[("g711", "0ms"), ("g711-10", "0ms"), ("g729", "5ms"), ("opus-24", "6500us"), ("caia-2011", "0ms"), ("tgax", "0ms")]),
     }
 }
 
 const fn turn(default: &'static str, help: &'static str) -> Parameter {
-    Parameter {
-        domain: Domain::Period(Time::from_millis(1), Time::from_secs(3_600)),
-        default: Preset::Derived(default),
-        help,
-        ..Parameter::FIXED
-    }
+    Parameter::FIXED
+        .domain(Domain::Period(Time::from_millis(1), Time::from_secs(3_600)))
+        .derived(default)
+        .help(help)
 }
 
 /// A call.

@@ -35,7 +35,7 @@ use crate::kind::{Entry, QueueKind};
 use crate::limit::limit_row;
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::Packet;
-use crate::parameter::{self, Amount, Domain, Parameter, ParameterError, Preset, Table as _};
+use crate::parameter::{self, Amount, Domain, Parameter, ParameterError, Table as _};
 use crate::qdisc::{Gauge, Link, mark};
 use crate::random::Random;
 use crate::single_buffer::{ControlLaw, SingleBuffer};
@@ -50,11 +50,7 @@ const MOST_PACKETS: u64 = 10_240;
 /// The smallest memory limit that CAKE derives.
 const LEAST_MEMORY: u64 = 4 << 20;
 
-const ROW: Parameter = Parameter {
-    default: Preset::Is("true"),
-    source: "sch_cake.c",
-    ..Parameter::LIVE
-};
+const ROW: Parameter = Parameter::LIVE.default("true").source("sch_cake.c");
 const SHORTEST: Time = Time::from_micros(1);
 /// CAKE takes 32-bit microseconds, but its control law sees 32 bits of nanoseconds.
 const LONGEST: Time = Time::from_secs(4);
@@ -63,48 +59,22 @@ parameters! {
     /// The parameters of COBALT.
     pub struct Parameters {
         limit: Amount = limit_row("10240p", "sch_cake.c"),
-        memlimit: Option<Bytes> = Parameter {
-            domain: Domain::Bytes(1, u32::MAX as u64),
-            default: Preset::Derived("4 × rate × interval, from 4 MiB to 10240 × MTU"),
-            source: "tc-cake(8)",
-            help: "Memory that the packets may occupy.",
-            ..ROW
-        },
-        target: Time = Parameter {
-            threshold: Some(parameter::Threshold::Standing),
-            domain: Domain::Time(SHORTEST, LONGEST),
-            default: Preset::Is("5ms"),
-            source: "sch_cake.c; tc-cake(8): rtt / 20",
-            help: "Largest delay that may last; raised to one and a half MTUs at low rates.",
-            ..ROW
-        },
-        interval: Time = Parameter {
-            domain: Domain::Time(SHORTEST, LONGEST),
-            default: Preset::Is("100ms"),
-            source: "sch_cake.c; tc-cake(8): rtt",
-            help: "How long the delay must last before the first signal; raised with the target, and at least twice of it.",
-            ..ROW
-        },
-        ecn: bool = Parameter {
-            opposite: Some("noecn"),
-            source: "quell; sch_cake.c: true",
-            help: "CoDel marks ECN-capable packets instead of dropping them.",
-            ..ROW
-        },
-        p_inc: u32 = Parameter {
-            domain: Domain::Fraction(0, ONE - 1, ONE),
-            default: Preset::Is("0.00390625"),
-            source: "sch_cake.c: 1/256",
-            help: "By how much BLUE's drop probability rises when the queue overflows; 0 switches BLUE off.",
-            ..ROW
-        },
-        p_dec: u32 = Parameter {
-            domain: Domain::Fraction(0, ONE - 1, ONE),
-            default: Preset::Is("0.000244140625"),
-            source: "sch_cake.c: 1/4096",
-            help: "By how much BLUE's drop probability falls when the queue is empty.",
-            ..ROW
-        },
+        /// Memory that the packets may occupy.
+        memlimit: Option<Bytes> = ROW.domain(Domain::Bytes(1, u32::MAX as u64))
+            .derived("4 × rate × interval, from 4 MiB to 10240 × MTU").source("tc-cake(8)"),
+        /// Largest delay that may last; raised to one and a half MTUs at low rates.
+        target: Time = ROW.threshold(parameter::Threshold::Standing).domain(Domain::Time(SHORTEST, LONGEST))
+            .default("5ms").source("sch_cake.c; tc-cake(8): rtt / 20"),
+        /// How long the delay must last before the first signal; raised with the target, and at least twice of it.
+        interval: Time = ROW.domain(Domain::Time(SHORTEST, LONGEST)).default("100ms")
+            .source("sch_cake.c; tc-cake(8): rtt"),
+        /// CoDel marks ECN-capable packets instead of dropping them.
+        ecn: bool = ROW.opposite("noecn").source("quell; sch_cake.c: true"),
+        /// By how much BLUE's drop probability rises when the queue overflows; 0 switches BLUE off.
+        p_inc: u32 = ROW.domain(Domain::Fraction(0, ONE - 1, ONE)).default("0.00390625").source("sch_cake.c: 1/256"),
+        /// By how much BLUE's drop probability falls when the queue is empty.
+        p_dec: u32 = ROW.domain(Domain::Fraction(0, ONE - 1, ONE)).default("0.000244140625")
+            .source("sch_cake.c: 1/4096"),
     }
 }
 

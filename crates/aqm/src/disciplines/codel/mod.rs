@@ -47,14 +47,14 @@ use crate::kind::{Entry, QueueKind};
 use crate::limit::limit_row;
 use crate::observer::{Observer, QueueId};
 use crate::packet::Packet;
-use crate::parameter::{Amount, Parameter, ParameterError, Preset, Table as _};
+use crate::parameter::{Amount, Parameter, ParameterError, Table as _};
 use crate::qdisc::{Gauge, Link};
 use crate::random::Random;
 use crate::single_buffer::{ControlLaw, SingleBuffer};
 use crate::single_queue::SingleQueue;
 use crate::units::{Bytes, Time, parameters, words};
 
-const LINUX: Option<(&str, &str)> = Some(("form", "linux"));
+const LINUX: (&str, &str) = ("form", "linux");
 
 words! {
     /// The word of `form`.
@@ -67,15 +67,10 @@ words! {
 parameters! {
     /// The parameters of CoDel.
     pub struct Parameters {
-        form: Form = Parameter {
-            domain: Form::DOMAIN,
-            default: Preset::Is("linux"),
-            source: "quell",
-            help: "Linux's CoDel to the integer, or the pseudocode of RFC 8289.",
-            ..Parameter::FIXED
-        },
+        /// Linux's CoDel to the integer, or the pseudocode of RFC 8289.
+        form: Form = Parameter::FIXED.default("linux").source("quell"),
         limit: Amount = limit_row("1000p", "tc-codel(8)"),
-        ..codel: self::parameters::Parameters = self::parameters::rows(LINUX),
+        ..codel: self::parameters::Parameters = self::parameters::rows(Some(LINUX)),
     }
 }
 

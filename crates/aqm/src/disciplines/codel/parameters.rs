@@ -9,55 +9,28 @@ const SHORTEST: Time = Time::from_micros(1);
 /// The ECN field: the part of the DS field that a discipline sees.
 const ECN_FIELD: Domain = Domain::Integer(0, 3);
 
-const ROW: Parameter = Parameter {
-    source: "tc-codel(8)",
-    ..Parameter::LIVE
-};
+const ROW: Parameter = Parameter::LIVE.source("tc-codel(8)");
 
 parameters! {
     /// The parameters of CoDel besides its form and its limit.
     pub struct Parameters {
-        target: Time = Parameter {
-            threshold: Some(parameter::Threshold::Standing),
-            domain: Domain::Time(SHORTEST, LONGEST),
-            default: Preset::Is("5ms"),
-            source: "tc-codel(8); RFC 8289 section 4.4",
-            help: "Standing delay that is accepted.",
-            ..ROW
-        },
-        interval: Time = Parameter {
-            domain: Domain::Time(SHORTEST, LONGEST),
-            default: Preset::Is("100ms"),
-            source: "tc-codel(8); RFC 8289 section 4.3",
-            help: "How long the delay must stay above target before the first drop; about the longest usual RTT.",
-            ..ROW
-        },
-        ecn: bool = Parameter {
-            opposite: Some("noecn"),
-            help: "ECN-capable packets are marked instead of dropped.",
-            ..ROW
-        },
-        ce_threshold: Option<Time> = Parameter {
-            threshold: Some(parameter::Threshold::EachPacket { spares: None }),
-            domain: Domain::Time(Time::ZERO, LONGEST),
-            default: Preset::Derived("none: no packet is marked for its own delay"),
-            help: "ECN-capable packets that waited longer than this are marked, whatever else is decided.",
-            ..ROW
-        },
-        ce_threshold_selector: Given<u8> = Parameter {
-            domain: ECN_FIELD,
-            default: Preset::Is("0"),
-            source: "tc-fq_codel(8): ce_threshold_selector VALUE/MASK",
-            help: "With ce_threshold_mask: only packets whose masked ECN field equals this; 1 for L4S.",
-            ..ROW
-        },
-        ce_threshold_mask: Given<u8> = Parameter {
-            domain: ECN_FIELD,
-            default: Preset::Is("0"),
-            source: "tc-fq_codel(8): ce_threshold_selector VALUE/MASK",
-            help: "The bits of the ECN field that ce_threshold_selector compares, 1 for L4S; with 0 all packets are meant.",
-            ..ROW
-        },
+        /// Standing delay that is accepted.
+        target: Time = ROW.threshold(parameter::Threshold::Standing).domain(Domain::Time(SHORTEST, LONGEST))
+            .default("5ms").source("tc-codel(8); RFC 8289 section 4.4"),
+        /// How long the delay must stay above target before the first drop; about the longest usual RTT.
+        interval: Time = ROW.domain(Domain::Time(SHORTEST, LONGEST)).default("100ms")
+            .source("tc-codel(8); RFC 8289 section 4.3"),
+        /// ECN-capable packets are marked instead of dropped.
+        ecn: bool = ROW.opposite("noecn"),
+        /// ECN-capable packets that waited longer than this are marked, whatever else is decided.
+        ce_threshold: Option<Time> = ROW.threshold(parameter::Threshold::EachPacket { spares: None })
+            .domain(Domain::Time(Time::ZERO, LONGEST)).derived("none: no packet is marked for its own delay"),
+        /// With ce_threshold_mask: only packets whose masked ECN field equals this; 1 for L4S.
+        ce_threshold_selector: Given<u8> = ROW.domain(ECN_FIELD).default("0")
+            .source("tc-fq_codel(8): ce_threshold_selector VALUE/MASK"),
+        /// The bits of the ECN field that ce_threshold_selector compares, 1 for L4S; with 0 all packets are meant.
+        ce_threshold_mask: Given<u8> = ROW.domain(ECN_FIELD).default("0")
+            .source("tc-fq_codel(8): ce_threshold_selector VALUE/MASK"),
     }
 }
 

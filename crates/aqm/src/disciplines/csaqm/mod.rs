@@ -30,7 +30,7 @@ use crate::kind::{Entry, QueueKind};
 use crate::limit::limit_row;
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::{Ecn, Packet};
-use crate::parameter::{Amount, Parameter, ParameterError, Preset, Table as _};
+use crate::parameter::{Amount, ParameterError, Table as _};
 use crate::qdisc::{Backlog, Gauge, Link, mark};
 use crate::random::Random;
 use crate::single_buffer::{ControlLaw, SingleBuffer};
@@ -43,7 +43,7 @@ use crate::virtual_queue::parameters::{
 };
 use crate::virtual_queue::{Position, Shape, VirtualQueue};
 
-const VIRTUAL: Option<(&str, &str)> = Some(("measure", "virtual"));
+const VIRTUAL: (&str, &str) = ("measure", "virtual");
 
 words! {
     /// The backlog from which the threshold is computed.
@@ -57,39 +57,22 @@ parameters! {
     /// The parameters of CSAQM.
     pub struct Parameters {
         variant: Variant = VARIANT,
-        measure: Measure = Parameter {
-            domain: Measure::DOMAIN,
-            default: Preset::Is("virtual"),
-            live: false,
-            source: "quell; virtual: slides of ANRW 2020",
-            help: "What the threshold is computed from: a virtual queue served at serving_rate, or what waits in the queue itself.",
-            ..ROW
-        },
-        target: Time = Parameter {
-            help: "Delay target D of the queue that is measured.",
-            ..TARGET_OF_CLASSIC
-        },
-        serving_rate: u64 = Parameter {
-            only: VIRTUAL,
-            help: "Serving rate C_v of the virtual queue, as a part of the link's rate; at most 1. The link is used to this degree.",
-            ..SERVING_RATE
-        },
-        vq_limit: Time = Parameter {
-            only: VIRTUAL,
-            ..VQ_LIMIT
-        },
+        /// What the threshold is computed from: a virtual queue served at serving_rate, or what waits in the queue
+        /// itself.
+        measure: Measure = ROW.default("virtual").fixed().source("quell; virtual: slides of ANRW 2020"),
+        /// Delay target D of the queue that is measured.
+        target: Time = TARGET_OF_CLASSIC,
+        /// Serving rate C_v of the virtual queue, as a part of the link's rate; at most 1. The link is used to this
+        /// degree.
+        serving_rate: u64 = SERVING_RATE.only(VIRTUAL),
+        vq_limit: Time = VQ_LIMIT.only(VIRTUAL),
         interval: Time = INTERVAL,
         recovery: Time = RECOVERY,
         alpha: Frequency = ALPHA,
         beta: Frequency = BETA,
         limit: Amount = limit_row("250ms", "quell; as vdq_csaqm"),
-        ecn: bool = Parameter {
-            opposite: Some("noecn"),
-            default: Preset::Is("true"),
-            source: "slides of ANRW 2020: drop (or ECN mark)",
-            help: "Mark ECN-capable packets instead of dropping them.",
-            ..ROW
-        },
+        /// Mark ECN-capable packets instead of dropping them.
+        ecn: bool = ROW.opposite("noecn").default("true").source("slides of ANRW 2020: drop (or ECN mark)"),
         ..values: ValueParameters = value_rows(None),
     }
 }

@@ -37,7 +37,7 @@ use crate::kind::{Entry, QueueKind};
 use crate::limit::limit_row;
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::Packet;
-use crate::parameter::{Amount, Domain, Parameter, ParameterError, Preset, Table as _};
+use crate::parameter::{Amount, Domain, Parameter, ParameterError, Table as _};
 use crate::qdisc::{Backlog, Gauge, Link, mark};
 use crate::random::Random;
 use crate::single_buffer::{ControlLaw, SingleBuffer};
@@ -47,49 +47,25 @@ use crate::units::{Time, parameters};
 /// Below it, nanoseconds times 2³² fit 64 bits, and figure 11's shift loses no bit.
 const LONGEST: Time = Time::from_nanos(u32::MAX as u64);
 
-const ROW: Parameter = Parameter {
-    default: Preset::Is("true"),
-    source: "RFC 9332 figure 9",
-    ..Parameter::LIVE
-};
+const ROW: Parameter = Parameter::LIVE.default("true").source("RFC 9332 figure 9");
 
 parameters! {
     /// The parameters of Curvy RED.
     pub struct Parameters {
         limit: Amount = limit_row("250ms", "RFC 9332 figure 9 (MAX_LINK_RATE × 250 ms)"),
-        range: Time = Parameter {
-            domain: Domain::Time(Time::from_nanos(1), LONGEST),
-            default: Preset::Is("500ms"),
-            source: "RFC 9332 figure 9 (range_C, S_C = -1)",
-            help: "Smoothed delay beyond min_th at which every packet is signalled.",
-            ..ROW
-        },
-        min_th: Time = Parameter {
-            domain: Domain::Time(Time::ZERO, LONGEST),
-            default: Preset::Is("0s"),
-            source: "quell; RFC 9332 figure 9 prints 500 ms (minTh), probably for 500 us",
-            help: "Smoothed delay below which nothing is signalled.",
-            ..ROW
-        },
-        g_c: u32 = Parameter {
-            domain: Domain::Integer(0, 32),
-            default: Preset::Is("5"),
-            source: "RFC 9332 figure 9 (g_C); f on the slides of 2015",
-            help: "The delay is smoothed over 2^g_c packets.",
-            ..ROW
-        },
-        u: u64 = Parameter {
-            domain: Domain::Integer(1, 16),
-            default: Preset::Is("1"),
-            source: "RFC 9332 appendix B.1 (U)",
-            help: "Curviness: the probability is the 2u-th power of the delay over the range.",
-            ..ROW
-        },
-        ecn: bool = Parameter {
-            source: "RFC 9332 figure 10",
-            help: "Mark packets that are ECN-capable instead of dropping them.",
-            ..ROW
-        },
+        /// Smoothed delay beyond min_th at which every packet is signalled.
+        range: Time = ROW.domain(Domain::Time(Time::from_nanos(1), LONGEST)).default("500ms")
+            .source("RFC 9332 figure 9 (range_C, S_C = -1)"),
+        /// Smoothed delay below which nothing is signalled.
+        min_th: Time = ROW.domain(Domain::Time(Time::ZERO, LONGEST)).default("0s")
+            .source("quell; RFC 9332 figure 9 prints 500 ms (minTh), probably for 500 us"),
+        /// The delay is smoothed over 2^g_c packets.
+        g_c: u32 = ROW.domain(Domain::Integer(0, 32)).default("5")
+            .source("RFC 9332 figure 9 (g_C); f on the slides of 2015"),
+        /// Curviness: the probability is the 2u-th power of the delay over the range.
+        u: u64 = ROW.domain(Domain::Integer(1, 16)).default("1").source("RFC 9332 appendix B.1 (U)"),
+        /// Mark packets that are ECN-capable instead of dropping them.
+        ecn: bool = ROW.source("RFC 9332 figure 10"),
     }
 }
 

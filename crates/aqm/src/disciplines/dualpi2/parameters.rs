@@ -6,8 +6,8 @@ use crate::scheduler;
 use crate::threshold::Threshold;
 use crate::units::{Bytes, Frequency, Time, name_of, parameters, words};
 
-const LINUX: Option<(&str, &str)> = Some(("form", "linux"));
-const RFC9332: Option<(&str, &str)> = Some(("form", "rfc9332"));
+const LINUX: (&str, &str) = ("form", "linux");
+const RFC9332: (&str, &str) = ("form", "rfc9332");
 const SHORTEST: Time = Time::from_micros(1);
 /// Linux hands times over as 32-bit microseconds and stores intervals as 32-bit nanoseconds.
 const LONGEST: Time = Time::from_nanos(u32::MAX as u64);
@@ -16,10 +16,7 @@ const LEAST_GAIN: Frequency = Frequency::from_nanohertz(1);
 const LARGEST_GAIN: Frequency = Frequency::from_256ths((1 << 31) - 1);
 
 /// A living parameter of both forms; rows override what differs.
-const ROW: Parameter = Parameter {
-    source: "tc-dualpi2(8)",
-    ..Parameter::LIVE
-};
+const ROW: Parameter = Parameter::LIVE.source("tc-dualpi2(8)");
 
 words! {
     /// The word of `form`.
@@ -32,136 +29,61 @@ words! {
 parameters! {
     /// The parameters of DualPI2.
     pub struct Parameters {
-        form: Form = Parameter {
-            domain: Form::DOMAIN,
-            default: Preset::Is("linux"),
-            live: false,
-            source: "quell",
-            help: "Linux's sch_dualpi2 to the integer, or RFC 9332 appendix A.",
-            ..ROW
-        },
-        limit: Amount = Parameter {
-            domain: Domain::Limit {
-                plain_is_packets: true,
-            },
-            default: Preset::By("form", &[("linux", "10000p"), ("rfc9332", "250ms")]),
-            source: "tc-dualpi2(8); RFC 9332 figure 2 (250 ms at the link's highest rate)",
-            help: "What both queues together may hold: packets (linux), bytes or time (rfc9332).",
-            ..ROW
-        },
-        memlimit: Option<Bytes> = Parameter {
-            domain: Domain::Bytes(1, u32::MAX as u64),
-            default: Preset::Derived("limit × 2 × MTU"),
-            only: LINUX,
-            source: "tc-dualpi2(8); the kernel doubles what the page states",
-            help: "Memory that both queues together may occupy.",
-            ..ROW
-        },
-        target: Given<Time> = Parameter {
-            threshold: Some(parameter::Threshold::Standing),
-            domain: Domain::Time(SHORTEST, LONGEST),
-            default: Preset::Is("15ms"),
-            source: "tc-dualpi2(8); RFC 9332 figure 2",
-            help: "Queue delay that the PI controller holds.",
-            ..ROW
-        },
-        tupdate: Given<Time> = Parameter {
-            domain: Domain::Time(SHORTEST, LONGEST),
-            default: Preset::By("form", &[("linux", "16ms"), ("rfc9332", "15ms")]),
-            source: "sch_dualpi2.c; RFC 9332 figure 2: min(target, RTT_max/3)",
-            help: "Interval between two updates of the probability.",
-            ..ROW
-        },
-        alpha: Given<Frequency> = Parameter {
-            domain: Domain::Frequency(LEAST_GAIN, LARGEST_GAIN),
-            default: Preset::By("form", &[("linux", "0.16015625"), ("rfc9332", "0.15")]),
-            source: "sch_dualpi2.c: 41/256 Hz; RFC 9332 figure 2: 0.1·Tupdate/RTT_max²",
-            help: "Integral gain.",
-            ..ROW
-        },
-        beta: Given<Frequency> = Parameter {
-            domain: Domain::Frequency(LEAST_GAIN, LARGEST_GAIN),
-            default: Preset::By("form", &[("linux", "3.19921875"), ("rfc9332", "3")]),
-            source: "sch_dualpi2.c: 819/256 Hz; RFC 9332 figure 2: 0.3/RTT_max",
-            help: "Proportional gain.",
-            ..ROW
-        },
-        typical_rtt: Option<Time> = Parameter {
-            domain: Domain::Time(SHORTEST, LONGEST),
-            default: Preset::Derived("max_rtt / 6 where that is given"),
-            help: "With max_rtt, sets target, tupdate, alpha and beta.",
-            ..ROW
-        },
-        max_rtt: Option<Time> = Parameter {
-            domain: Domain::Time(SHORTEST, LONGEST),
-            default: Preset::Derived("6 × typical_rtt where that is given"),
-            help: "With typical_rtt, sets target, tupdate, alpha and beta.",
-            ..ROW
-        },
-        coupling_factor: u64 = Parameter {
-            domain: Domain::Integer(1, 255),
-            default: Preset::Is("2"),
-            source: "tc-dualpi2(8); RFC 9332 figure 2 (k)",
-            help: "How much more often L4S is marked than the square root of Classic's probability.",
-            ..ROW
-        },
-        any_ect: bool = Parameter {
-            opposite: Some("l4s_ect"),
-            help: "Every ECN-capable packet is L4S, not only ECT(1) and CE: for DCTCP in laboratories.",
-            ..ROW
-        },
-        overflow: bool = Parameter {
-            opposite: Some("drop_on_overload"),
-            source: "tc-dualpi2(8); RFC 9332 section 4.2.3 (delay on saturation)",
-            help: "On overload let the queues grow to their limit instead of dropping ECN packets too.",
-            ..ROW
-        },
-        step_thresh: Threshold = Parameter {
-            threshold: Some(parameter::Threshold::EachPacket { spares: Some(("min_qlen_step", 1)) }),
-            domain: Domain::TimeOrPackets((Time::ZERO, LONGEST), (0, u32::MAX as u64)),
-            default: Preset::Is("1ms"),
-            only: LINUX,
-            help: "Above this sojourn time, or number of packets left in the L4S queue, L4S is marked.",
-            ..ROW
-        },
-        min_qlen_step: u64 = Parameter {
-            domain: Domain::Packets(0, u32::MAX as u64),
-            default: Preset::Is("0p"),
-            only: LINUX,
-            help: "The step applies to a packet that found at least this many in the L4S queue.",
-            ..ROW
-        },
-        drop_enqueue: bool = Parameter {
-            opposite: Some("drop_dequeue"),
-            only: LINUX,
-            help: "The PI2 AQM acts when a packet arrives instead of when it leaves.",
-            ..ROW
-        },
-        min_th: Time = Parameter {
-            threshold: Some(parameter::Threshold::EachPacket { spares: Some(("th_len", 1)) }),
-            domain: Domain::Time(Time::ZERO, LONGEST),
-            default: Preset::Is("800us"),
-            only: RFC9332,
-            source: "RFC 9332 figure 2 (minTh)",
-            help: "Sojourn time at which the native L4S marking begins.",
-            ..ROW
-        },
-        range: Time = Parameter {
-            domain: Domain::Time(Time::ZERO, LONGEST),
-            default: Preset::Is("400us"),
-            only: RFC9332,
-            source: "RFC 9332 figure 2",
-            help: "Over this range the native marking rises from 0 to 1; 0 is a step at min_th.",
-            ..ROW
-        },
-        th_len: u64 = Parameter {
-            domain: Domain::Packets(0, u32::MAX as u64),
-            default: Preset::Is("1p"),
-            only: RFC9332,
-            source: "RFC 9332 figure 2 (Th_len)",
-            help: "With no more packets than this in the L4S queue, native marking is suppressed.",
-            ..ROW
-        },
+        /// Linux's sch_dualpi2 to the integer, or RFC 9332 appendix A.
+        form: Form = ROW.default("linux").fixed().source("quell"),
+        /// What both queues together may hold: packets (linux), bytes or time (rfc9332).
+        limit: Amount = ROW.domain(Domain::Limit { plain_is_packets: true })
+            .default_by("form", &[("linux", "10000p"), ("rfc9332", "250ms")])
+            .source("tc-dualpi2(8); RFC 9332 figure 2 (250 ms at the link's highest rate)"),
+        /// Memory that both queues together may occupy.
+        memlimit: Option<Bytes> = ROW.domain(Domain::Bytes(1, u32::MAX as u64)).derived("limit × 2 × MTU")
+            .only(LINUX).source("tc-dualpi2(8); the kernel doubles what the page states"),
+        /// Queue delay that the PI controller holds.
+        target: Given<Time> = ROW.threshold(parameter::Threshold::Standing).domain(Domain::Time(SHORTEST, LONGEST))
+            .default("15ms").source("tc-dualpi2(8); RFC 9332 figure 2"),
+        /// Interval between two updates of the probability.
+        tupdate: Given<Time> = ROW.domain(Domain::Time(SHORTEST, LONGEST))
+            .default_by("form", &[("linux", "16ms"), ("rfc9332", "15ms")])
+            .source("sch_dualpi2.c; RFC 9332 figure 2: min(target, RTT_max/3)"),
+        /// Integral gain.
+        alpha: Given<Frequency> = ROW.domain(Domain::Frequency(LEAST_GAIN, LARGEST_GAIN))
+            .default_by("form", &[("linux", "0.16015625"), ("rfc9332", "0.15")])
+            .source("sch_dualpi2.c: 41/256 Hz; RFC 9332 figure 2: 0.1·Tupdate/RTT_max²"),
+        /// Proportional gain.
+        beta: Given<Frequency> = ROW.domain(Domain::Frequency(LEAST_GAIN, LARGEST_GAIN))
+            .default_by("form", &[("linux", "3.19921875"), ("rfc9332", "3")])
+            .source("sch_dualpi2.c: 819/256 Hz; RFC 9332 figure 2: 0.3/RTT_max"),
+        /// With max_rtt, sets target, tupdate, alpha and beta.
+        typical_rtt: Option<Time> = ROW.domain(Domain::Time(SHORTEST, LONGEST))
+            .derived("max_rtt / 6 where that is given"),
+        /// With typical_rtt, sets target, tupdate, alpha and beta.
+        max_rtt: Option<Time> = ROW.domain(Domain::Time(SHORTEST, LONGEST))
+            .derived("6 × typical_rtt where that is given"),
+        /// How much more often L4S is marked than the square root of Classic's probability.
+        coupling_factor: u64 = ROW.domain(Domain::Integer(1, 255)).default("2")
+            .source("tc-dualpi2(8); RFC 9332 figure 2 (k)"),
+        /// Every ECN-capable packet is L4S, not only ECT(1) and CE: for DCTCP in laboratories.
+        any_ect: bool = ROW.opposite("l4s_ect"),
+        /// On overload let the queues grow to their limit instead of dropping ECN packets too.
+        overflow: bool = ROW.opposite("drop_on_overload")
+            .source("tc-dualpi2(8); RFC 9332 section 4.2.3 (delay on saturation)"),
+        /// Above this sojourn time, or number of packets left in the L4S queue, L4S is marked.
+        step_thresh: Threshold = ROW.threshold(parameter::Threshold::EachPacket { spares: Some(("min_qlen_step", 1)) })
+            .domain(Domain::TimeOrPackets((Time::ZERO, LONGEST), (0, u32::MAX as u64))).default("1ms").only(LINUX),
+        /// The step applies to a packet that found at least this many in the L4S queue.
+        min_qlen_step: u64 = ROW.domain(Domain::Packets(0, u32::MAX as u64)).default("0p").only(LINUX),
+        /// The PI2 AQM acts when a packet arrives instead of when it leaves.
+        drop_enqueue: bool = ROW.opposite("drop_dequeue").only(LINUX),
+        /// Sojourn time at which the native L4S marking begins.
+        min_th: Time = ROW.threshold(parameter::Threshold::EachPacket { spares: Some(("th_len", 1)) })
+            .domain(Domain::Time(Time::ZERO, LONGEST)).default("800us").only(RFC9332)
+            .source("RFC 9332 figure 2 (minTh)"),
+        /// Over this range the native marking rises from 0 to 1; 0 is a step at min_th.
+        range: Time = ROW.domain(Domain::Time(Time::ZERO, LONGEST)).default("400us").only(RFC9332)
+            .source("RFC 9332 figure 2"),
+        /// With no more packets than this in the L4S queue, native marking is suppressed.
+        th_len: u64 = ROW.domain(Domain::Packets(0, u32::MAX as u64)).default("1p").only(RFC9332)
+            .source("RFC 9332 figure 2 (Th_len)"),
         ..scheduler: scheduler::Parameters = scheduler::rows(
             Preset::By("form", &[("linux", "credit"), ("rfc9332", "wrr")]),
             "sch_dualpi2.c; RFC 9332 appendix A.2",

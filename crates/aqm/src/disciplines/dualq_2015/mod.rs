@@ -50,10 +50,7 @@ use crate::scheduler;
 use crate::threshold::Threshold;
 use crate::units::{Time, parameters, words};
 
-const ROW: Parameter = Parameter {
-    source: "slides of 2015",
-    ..Parameter::LIVE
-};
+const ROW: Parameter = Parameter::LIVE.source("slides of 2015");
 
 words! {
     /// The word of `unit`.
@@ -66,63 +63,28 @@ words! {
 parameters! {
     /// The parameters of the DualQ of 2015.
     pub struct Parameters {
-        limit: Amount = Parameter {
-            help: "What both queues together may hold.",
-            ..limit_row("1000p", "olgabo/dualpi2 sch_pi2.c (2016); the slides give none")
-        },
-        unit: Unit = Parameter {
-            domain: Unit::DOMAIN,
-            default: Preset::Is("packets"),
-            live: false,
-            source: "slides of 2015: queue size in packets on the axes",
-            help: "What the size of the Classic queue is measured in: packets, or nanoseconds of sojourn time.",
-            ..ROW
-        },
-        s_l: u32 = Parameter {
-            domain: Domain::Integer(0, 32),
-            default: Preset::By("unit", &[("packets", "27"), ("time", "4")]),
-            source: "slides of 2015 (S_L); value: S_C + k with k = 1 as in RFC 9332 figure 9",
-            help: "Slope of L4S marking in bits: certain at a Classic queue of 2^(32 − s_l).",
-            ..ROW
-        },
-        threshold: Threshold = Parameter {
-            threshold: Some(parameter::Threshold::EachPacket { spares: None }),
-            domain: Domain::TimeOrPackets(
-                (Time::ZERO, Time::from_nanos(u32::MAX as u64)),
-                (0, u32::MAX as u64),
-            ),
-            default: Preset::By("unit", &[("packets", "5p"), ("time", "1ms")]),
-            source: "slides of 2015 (T); value: RFC 9332 appendix B, 5 MTU or 1 ms",
-            help: "Above this number of packets or sojourn time in the L4S queue, L4S is marked.",
-            ..ROW
-        },
-        s_c: u32 = Parameter {
-            domain: Domain::Integer(0, 32),
-            default: Preset::By("unit", &[("packets", "26"), ("time", "3")]),
-            source: "slides of 2015 (S_C); value: next to range_C = 0.5 s of RFC 9332 figure 9, or fitted to their 7 … 100 ms",
-            help: "Slope of Classic dropping in bits: certain at a smoothed queue of 2^(32 − s_c).",
-            ..ROW
-        },
-        f: u32 = Parameter {
-            domain: Domain::Integer(0, 20),
-            default: Preset::Is("5"),
-            source: "slides of 2015 (f); value: RFC 9332 figure 9 (g_C)",
-            help: "The Classic queue is smoothed over 2^f Classic packets.",
-            ..ROW
-        },
-        any_ect: bool = Parameter {
-            opposite: Some("l4s_ect"),
-            default: Preset::Is("true"),
-            source: "slides of 2015: DCTCP used as is",
-            help: "Every ECN-capable packet is L4S, not only ECT(1) and CE.",
-            ..ROW
-        },
-        ecn: bool = Parameter {
-            only: Some(("any_ect", "false")),
-            source: "slides of 2015: Drop/Mark",
-            help: "Mark ECN-capable packets of the Classic queue instead of dropping them.",
-            ..ROW
-        },
+        /// What both queues together may hold.
+        limit: Amount = limit_row("1000p", "olgabo/dualpi2 sch_pi2.c (2016); the slides give none"),
+        /// What the size of the Classic queue is measured in: packets, or nanoseconds of sojourn time.
+        unit: Unit = ROW.default("packets").fixed().source("slides of 2015: queue size in packets on the axes"),
+        /// Slope of L4S marking in bits: certain at a Classic queue of 2^(32 − s_l).
+        s_l: u32 = ROW.domain(Domain::Integer(0, 32)).default_by("unit", &[("packets", "27"), ("time", "4")])
+            .source("slides of 2015 (S_L); value: S_C + k with k = 1 as in RFC 9332 figure 9"),
+        /// Above this number of packets or sojourn time in the L4S queue, L4S is marked.
+        threshold: Threshold = ROW.threshold(parameter::Threshold::EachPacket { spares: None })
+            .domain(Domain::TimeOrPackets((Time::ZERO, Time::from_nanos(u32::MAX as u64)), (0, u32::MAX as u64)))
+            .default_by("unit", &[("packets", "5p"), ("time", "1ms")])
+            .source("slides of 2015 (T); value: RFC 9332 appendix B, 5 MTU or 1 ms"),
+        /// Slope of Classic dropping in bits: certain at a smoothed queue of 2^(32 − s_c).
+        s_c: u32 = ROW.domain(Domain::Integer(0, 32)).default_by("unit", &[("packets", "26"), ("time", "3")])
+            .source("slides of 2015 (S_C); value: next to range_C = 0.5 s of RFC 9332 figure 9, or fitted to their 7 … 100 ms"),
+        /// The Classic queue is smoothed over 2^f Classic packets.
+        f: u32 = ROW.domain(Domain::Integer(0, 20)).default("5")
+            .source("slides of 2015 (f); value: RFC 9332 figure 9 (g_C)"),
+        /// Every ECN-capable packet is L4S, not only ECT(1) and CE.
+        any_ect: bool = ROW.opposite("l4s_ect").default("true").source("slides of 2015: DCTCP used as is"),
+        /// Mark ECN-capable packets of the Classic queue instead of dropping them.
+        ecn: bool = ROW.only(("any_ect", "false")).source("slides of 2015: Drop/Mark"),
         ..scheduler: scheduler::Parameters = scheduler::rows(
             Preset::Is("strict"),
             "slides of 2015: strict priority",

@@ -49,10 +49,7 @@ use crate::scheduler;
 use crate::threshold::Threshold;
 use crate::units::{Time, name_of, parameters, words};
 
-const ROW: Parameter = Parameter {
-    source: "RFC 9332 figure 9",
-    ..Parameter::LIVE
-};
+const ROW: Parameter = Parameter::LIVE.source("RFC 9332 figure 9");
 
 words! {
     /// The word of `arithmetic`.
@@ -72,94 +69,36 @@ words! {
 parameters! {
     /// The parameters of the Curvy RED DualQ.
     pub struct Parameters {
-        limit: Amount = Parameter {
-            domain: Domain::Limit {
-                plain_is_packets: false,
-            },
-            default: Preset::Is("250ms"),
-            source: "RFC 9332 figure 9 (250 ms at the link's highest rate)",
-            help: "What both queues together may hold; a packet of the MTU must fit.",
-            ..ROW
-        },
-        arithmetic: Arithmetic = Parameter {
-            domain: Arithmetic::DOMAIN,
-            default: Preset::Is("exact"),
-            live: false,
-            source: "RFC 9332 figures 10 and 11",
-            help: "Times in seconds, or shifts of nanoseconds, which make ranges 7.4 % wider.",
-            ..ROW
-        },
-        coupling_exponent: u32 = Parameter {
-            domain: Domain::Integer(0, 8),
-            default: Preset::Is("1"),
-            source: "RFC 9332 figure 9 (k')",
-            help: "L4S is marked 2 to this power as often as the square root of Classic's probability.",
-            ..ROW
-        },
-        g_c: u32 = Parameter {
-            domain: Domain::Integer(0, 20),
-            default: Preset::Is("5"),
-            help: "The Classic queue's delay is smoothed with a gain of 2 to minus this power.",
-            ..ROW
-        },
-        range_c: Time = Parameter {
-            domain: Domain::Time(Time::from_millis(1), Time::from_secs(4)),
-            default: Preset::Is("500ms"),
-            source: "RFC 9332 figure 9 (2^S_C s)",
-            help: "Over this range the square root of Classic's probability rises from 0 to 1; a power \
-                   of two of a second with arithmetic = \"integer\".",
-            ..ROW
-        },
-        min_th: Time = Parameter {
-            domain: Domain::Time(Time::ZERO, Time::from_secs(4)),
-            default: Preset::Is("500us"),
-            only: Some(("arithmetic", "exact")),
-            source: "RFC 9332 figure 9, where 500 ms is printed",
-            help: "No Classic signal, and none coupled from it, below this smoothed delay.",
-            ..ROW
-        },
-        threshold: Threshold = Parameter {
-            threshold: Some(parameter::Threshold::EachPacket { spares: None }),
-            domain: Domain::TimeOrPackets(
-                (Time::ZERO, Time::from_nanos(u32::MAX as u64)),
-                (0, u32::MAX as u64),
-            ),
-            default: Preset::Is("1ms"),
-            source: "RFC 9332 figure 9 (T)",
-            help: "Above this sojourn time, or number of packets in the L4S queue, L4S is marked.",
-            ..ROW
-        },
-        u: u32 = Parameter {
-            domain: Domain::Integer(1, 4),
-            default: Preset::Is("1"),
-            source: "RFC 9332 appendix B.1 (U)",
-            help: "Curviness: L4S probability goes with this power of the delay, Classic with twice it.",
-            ..ROW
-        },
-        any_ect: bool = Parameter {
-            opposite: Some("l4s_ect"),
-            source: "tc-dualpi2(8)",
-            help: "Every ECN-capable packet is L4S, not only ECT(1) and CE: for DCTCP in laboratories.",
-            ..ROW
-        },
-        overflow: bool = Parameter {
-            opposite: Some("drop_on_overload"),
-            source: "RFC 9332 section 4.2.3 (delay on saturation)",
-            help: "On overload let the queues grow to their limit instead of dropping ECN packets too.",
-            ..ROW
-        },
-        input: Input = Parameter {
-            domain: Input::DOMAIN,
-            default: Preset::Is("longest"),
-            source: "RFC 9332 figure 6 with both queues; figure 10",
-            help: "What is smoothed: the delay of the longer queue, or of Classic packets that leave.",
-            ..ROW
-        },
-        asymmetric: bool = Parameter {
-            source: "RFC 9332 appendix B.1, note 3",
-            help: "Smooth the rise of the Classic queue and not its fall.",
-            ..ROW
-        },
+        /// What both queues together may hold; a packet of the MTU must fit.
+        limit: Amount = ROW.domain(Domain::Limit { plain_is_packets: false }).default("250ms")
+            .source("RFC 9332 figure 9 (250 ms at the link's highest rate)"),
+        /// Times in seconds, or shifts of nanoseconds, which make ranges 7.4 % wider.
+        arithmetic: Arithmetic = ROW.default("exact").fixed().source("RFC 9332 figures 10 and 11"),
+        /// L4S is marked 2 to this power as often as the square root of Classic's probability.
+        coupling_exponent: u32 = ROW.domain(Domain::Integer(0, 8)).default("1").source("RFC 9332 figure 9 (k')"),
+        /// The Classic queue's delay is smoothed with a gain of 2 to minus this power.
+        g_c: u32 = ROW.domain(Domain::Integer(0, 20)).default("5"),
+        /// Over this range the square root of Classic's probability rises from 0 to 1; a power of two of a second with
+        /// arithmetic = "integer".
+        range_c: Time = ROW.domain(Domain::Time(Time::from_millis(1), Time::from_secs(4))).default("500ms")
+            .source("RFC 9332 figure 9 (2^S_C s)"),
+        /// No Classic signal, and none coupled from it, below this smoothed delay.
+        min_th: Time = ROW.domain(Domain::Time(Time::ZERO, Time::from_secs(4))).default("500us")
+            .only(("arithmetic", "exact")).source("RFC 9332 figure 9, where 500 ms is printed"),
+        /// Above this sojourn time, or number of packets in the L4S queue, L4S is marked.
+        threshold: Threshold = ROW.threshold(parameter::Threshold::EachPacket { spares: None })
+            .domain(Domain::TimeOrPackets((Time::ZERO, Time::from_nanos(u32::MAX as u64)), (0, u32::MAX as u64)))
+            .default("1ms").source("RFC 9332 figure 9 (T)"),
+        /// Curviness: L4S probability goes with this power of the delay, Classic with twice it.
+        u: u32 = ROW.domain(Domain::Integer(1, 4)).default("1").source("RFC 9332 appendix B.1 (U)"),
+        /// Every ECN-capable packet is L4S, not only ECT(1) and CE: for DCTCP in laboratories.
+        any_ect: bool = ROW.opposite("l4s_ect").source("tc-dualpi2(8)"),
+        /// On overload let the queues grow to their limit instead of dropping ECN packets too.
+        overflow: bool = ROW.opposite("drop_on_overload").source("RFC 9332 section 4.2.3 (delay on saturation)"),
+        /// What is smoothed: the delay of the longer queue, or of Classic packets that leave.
+        input: Input = ROW.default("longest").source("RFC 9332 figure 6 with both queues; figure 10"),
+        /// Smooth the rise of the Classic queue and not its fall.
+        asymmetric: bool = ROW.source("RFC 9332 appendix B.1, note 3"),
         ..scheduler: scheduler::Parameters = scheduler::rows(
             Preset::Is("ts_fifo"),
             "RFC 9332 figure 9",

@@ -78,46 +78,22 @@ impl<P> QueueKind for FqCodel<P> {
     };
 }
 
-const ROW: Parameter = Parameter {
-    source: "tc-fq_codel(8); RFC 8290 section 5.2",
-    ..Parameter::LIVE
-};
+const ROW: Parameter = Parameter::LIVE.source("tc-fq_codel(8); RFC 8290 section 5.2");
 
 parameters! {
     /// The parameters of FQ-CoDel.
     pub struct Parameters {
-        limit: u64 = Parameter {
-            domain: Domain::Packets(1, u32::MAX as u64),
-            default: Preset::Is("10240p"),
-            help: "Packets that may wait in all flows together.",
-            ..ROW
-        },
-        memory_limit: Bytes = Parameter {
-            domain: Domain::Bytes(1, 1 << 31),
-            default: Preset::Is("32MiB"),
-            source: "tc-fq_codel(8); RFC 8290 section 5.2.7 (4 MB on small systems)",
-            help: "Memory that the packets of all flows may occupy.",
-            ..ROW
-        },
-        flows: u32 = Parameter {
-            domain: Domain::Integer(1, 65_536),
-            default: Preset::Is("1024"),
-            live: false,
-            help: "Buckets into which flows are hashed.",
-            ..ROW
-        },
-        quantum: Option<Bytes> = Parameter {
-            domain: Domain::Bytes(LEAST_QUANTUM, LARGEST_QUANTUM),
-            default: Preset::Derived("the link's MTU"),
-            help: "Bytes that a flow may send in one turn.",
-            ..ROW
-        },
-        drop_batch: u64 = Parameter {
-            domain: Domain::Packets(1, u32::MAX as u64),
-            default: Preset::Is("64p"),
-            help: "Packets that are dropped at most from the fattest flow when the queue is full.",
-            ..ROW
-        },
+        /// Packets that may wait in all flows together.
+        limit: u64 = ROW.domain(Domain::Packets(1, u32::MAX as u64)).default("10240p"),
+        /// Memory that the packets of all flows may occupy.
+        memory_limit: Bytes = ROW.domain(Domain::Bytes(1, 1 << 31)).default("32MiB")
+            .source("tc-fq_codel(8); RFC 8290 section 5.2.7 (4 MB on small systems)"),
+        /// Buckets into which flows are hashed.
+        flows: u32 = ROW.domain(Domain::Integer(1, 65_536)).default("1024").fixed(),
+        /// Bytes that a flow may send in one turn.
+        quantum: Option<Bytes> = ROW.domain(Domain::Bytes(LEAST_QUANTUM, LARGEST_QUANTUM)).derived("the link's MTU"),
+        /// Packets that are dropped at most from the fattest flow when the queue is full.
+        drop_batch: u64 = ROW.domain(Domain::Packets(1, u32::MAX as u64)).default("64p"),
         ..codel: codel::parameters::Parameters = codel::parameters::rows_with_ecn(
             Preset::Is("true"),
             "tc-fq_codel(8); RFC 8290 section 5.2.5",

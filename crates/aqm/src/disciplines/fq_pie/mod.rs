@@ -38,7 +38,7 @@ use crate::flow_queue::FlowQueue;
 use crate::kind::{Entry, QueueKind};
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::Packet;
-use crate::parameter::{self, Domain, Parameter, ParameterError, Preset, Settings, Table as _};
+use crate::parameter::{self, Domain, Parameter, ParameterError, Settings, Table as _};
 use crate::qdisc::{Backlog, Gauge, Link, Qdisc, mark};
 use crate::random::Random;
 use crate::shell::Shell;
@@ -53,85 +53,37 @@ const ROUND: usize = 2_048;
 /// The time from one round to the next.
 const ROUND_INTERVAL: Time = Time::from_millis(1);
 
-const ROW: Parameter = Parameter {
-    source: "tc-fq_pie(8)",
-    ..Parameter::LIVE
-};
+const ROW: Parameter = Parameter::LIVE.source("tc-fq_pie(8)");
 
 parameters! {
     /// The parameters of FQ-PIE.
     pub struct Parameters {
-        limit: u64 = Parameter {
-            domain: Domain::Packets(1, u32::MAX as u64),
-            default: Preset::Is("10240p"),
-            help: "Packets that may wait in all flows together.",
-            ..ROW
-        },
-        memory_limit: Bytes = Parameter {
-            domain: Domain::Bytes(1, u32::MAX as u64),
-            default: Preset::Is("32MiB"),
-            help: "Memory that the packets of all flows may occupy.",
-            ..ROW
-        },
-        flows: u32 = Parameter {
-            domain: Domain::Integer(1, 65_536),
-            default: Preset::Is("1024"),
-            live: false,
-            help: "Buckets into which flows are hashed.",
-            ..ROW
-        },
-        quantum: Option<Bytes> = Parameter {
-            domain: Domain::Bytes(1, LARGEST_QUANTUM),
-            default: Preset::Derived("the link's MTU, at least 256 bytes"),
-            help: "Bytes that a flow may send in one turn.",
-            ..ROW
-        },
-        target: Time = Parameter {
-            threshold: Some(parameter::Threshold::Standing),
-            domain: Domain::Time(SHORTEST, LONGEST),
-            default: Preset::Is("15ms"),
-            help: "Queue delay that the controller of each flow holds.",
-            ..ROW
-        },
-        tupdate: Time = Parameter {
-            domain: Domain::Time(SHORTEST, LONGEST),
-            default: Preset::Is("15ms"),
-            help: "Interval between two updates of the probabilities.",
-            ..ROW
-        },
-        alpha: u64 = Parameter {
-            domain: Domain::Integer(0, 32),
-            default: Preset::Is("2"),
-            help: "Integral gain, in sixteenths of 1 Hz.",
-            ..ROW
-        },
-        beta: u64 = Parameter {
-            domain: Domain::Integer(0, 32),
-            default: Preset::Is("20"),
-            help: "Proportional gain, in sixteenths of 1 Hz.",
-            ..ROW
-        },
-        ecn: bool = Parameter {
-            opposite: Some("noecn"),
-            help: "Mark ECN-capable packets up to ecn_prob, instead of dropping them.",
-            ..ROW
-        },
-        ecn_prob: u64 = Parameter {
-            domain: Domain::Integer(0, 100),
-            default: Preset::Is("10"),
-            help: "Probability in percent above which ECN-capable packets are dropped too.",
-            ..ROW
-        },
-        bytemode: bool = Parameter {
-            opposite: Some("nobytemode"),
-            help: "Scale the probability by the packet's length in MTUs.",
-            ..ROW
-        },
-        dq_rate_estimator: bool = Parameter {
-            opposite: Some("no_dq_rate_estimator"),
-            help: "Estimate delays from backlog and departure rate instead of measuring them.",
-            ..ROW
-        },
+        /// Packets that may wait in all flows together.
+        limit: u64 = ROW.domain(Domain::Packets(1, u32::MAX as u64)).default("10240p"),
+        /// Memory that the packets of all flows may occupy.
+        memory_limit: Bytes = ROW.domain(Domain::Bytes(1, u32::MAX as u64)).default("32MiB"),
+        /// Buckets into which flows are hashed.
+        flows: u32 = ROW.domain(Domain::Integer(1, 65_536)).default("1024").fixed(),
+        /// Bytes that a flow may send in one turn.
+        quantum: Option<Bytes> = ROW.domain(Domain::Bytes(1, LARGEST_QUANTUM))
+            .derived("the link's MTU, at least 256 bytes"),
+        /// Queue delay that the controller of each flow holds.
+        target: Time = ROW.threshold(parameter::Threshold::Standing).domain(Domain::Time(SHORTEST, LONGEST))
+            .default("15ms"),
+        /// Interval between two updates of the probabilities.
+        tupdate: Time = ROW.domain(Domain::Time(SHORTEST, LONGEST)).default("15ms"),
+        /// Integral gain, in sixteenths of 1 Hz.
+        alpha: u64 = ROW.domain(Domain::Integer(0, 32)).default("2"),
+        /// Proportional gain, in sixteenths of 1 Hz.
+        beta: u64 = ROW.domain(Domain::Integer(0, 32)).default("20"),
+        /// Mark ECN-capable packets up to ecn_prob, instead of dropping them.
+        ecn: bool = ROW.opposite("noecn"),
+        /// Probability in percent above which ECN-capable packets are dropped too.
+        ecn_prob: u64 = ROW.domain(Domain::Integer(0, 100)).default("10"),
+        /// Scale the probability by the packet's length in MTUs.
+        bytemode: bool = ROW.opposite("nobytemode"),
+        /// Estimate delays from backlog and departure rate instead of measuring them.
+        dq_rate_estimator: bool = ROW.opposite("no_dq_rate_estimator"),
     }
 }
 

@@ -3,11 +3,11 @@
 use alloc::format;
 
 use super::adaptation::{Coefficients, PARTS};
-use crate::parameter::{self, Amount, Domain, Parameter, ParameterError, Preset};
+use crate::parameter::{self, Amount, Domain, Parameter, ParameterError};
 use crate::qdisc::Backlog;
 use crate::units::{Bytes, Rate, Time, name_of, parameters, words};
 
-const ADAPTIVE: Option<(&str, &str)> = Some(("adaptive", "true"));
+const ADAPTIVE: (&str, &str) = ("adaptive", "true");
 const SHORTEST: Time = Time::from_micros(1);
 const LONGEST: Time = Time::from_secs(3_600);
 
@@ -27,85 +27,36 @@ words! {
 parameters! {
     /// The parameters of GSP.
     pub struct Parameters {
-        threshold: Amount = Parameter {
-            threshold: Some(parameter::Threshold::Standing),
-            domain: AMOUNT,
-            default: Preset::Is("10ms"),
-            source: "slides: 125 kB, 10 ms at 100 Mbit/s and the BDP of one of ten flows",
-            help: "Above this a packet is dropped, one in each interval. Below the limit.",
-            ..ROW
-        },
-        interval: Time = Parameter {
-            domain: Domain::Time(SHORTEST, LONGEST),
-            default: Preset::Is("200ms"),
-            source: "HPSR 2015: twice the RTT of the traffic expected to dominate",
-            help: "Timeout after a drop, in which there is no other; the longest, if adaptive.",
-            ..ROW
-        },
-        limit: Amount = Parameter {
-            domain: AMOUNT,
-            default: Preset::Is("100ms"),
-            source: "quell; a typical access buffer. ns-3 port: 1000p",
-            help: "What may wait, as in fifo.",
-            ..ROW
-        },
-        adaptive: bool = Parameter {
-            source: "HPSR 2015",
-            help: "The timeout shrinks while the queue is above the threshold for too long.",
-            ..ROW
-        },
-        tau: Option<Time> = Parameter {
-            domain: Domain::Time(SHORTEST, LONGEST),
-            default: Preset::Derived("5 × interval"),
-            only: ADAPTIVE,
-            source: "HPSR 2015: comfortably larger than the interval, here five times",
-            help: "Cumulative time above the threshold that halves the timeout.",
-            ..ROW
-        },
-        alpha: u64 = Parameter {
-            domain: Domain::Fraction(1, 16 * PARTS, PARTS),
-            default: Preset::Is("2"),
-            only: ADAPTIVE,
-            source: "ns-3 port; HPSR 2015: not much larger than 1",
-            help: "How much more time above the threshold counts than time below.",
-            ..ROW
-        },
-        max_time: Time = Parameter {
-            domain: Domain::Time(SHORTEST, LONGEST),
-            default: Preset::Is("60s"),
-            only: ADAPTIVE,
-            source: "ns-3 port",
-            help: "The largest cumulative time; it sets the shortest timeout.",
-            ..ROW
-        },
-        delay: Delay = Parameter {
-            domain: Delay::DOMAIN,
-            default: Preset::Is("backlog"),
-            source: "backlog: quell; sojourn: ns-3 port",
-            help: "What a threshold in time is compared with: the backlog at the link's rate, or the sojourn time of the last packet that left.",
-            ..ROW
-        },
-        count_arriving: bool = Parameter {
-            source: "ns-3 port: true; P4 port: false",
-            help: "Whether the arriving packet counts when the queue is compared with the threshold.",
-            ..ROW
-        },
-        limit_first: bool = Parameter {
-            source: "both ports: false",
-            help: "A packet that does not fit is not looked at by GSP: its loss begins no interval.",
-            ..ROW
-        },
-        overflow_restarts: bool = Parameter {
-            source: "both ports: false",
-            help: "A packet lost to the limit begins an interval, as one that GSP drops.",
-            ..ROW
-        },
-        ecn: bool = Parameter {
-            opposite: Some("noecn"),
-            source: "quell; no source mentions ECN",
-            help: "Mark an ECN-capable packet that fits instead of dropping it.",
-            ..ROW
-        },
+        /// Above this a packet is dropped, one in each interval. Below the limit.
+        threshold: Amount = ROW.threshold(parameter::Threshold::Standing).domain(AMOUNT).default("10ms")
+            .source("slides: 125 kB, 10 ms at 100 Mbit/s and the BDP of one of ten flows"),
+        /// Timeout after a drop, in which there is no other; the longest, if adaptive.
+        interval: Time = ROW.domain(Domain::Time(SHORTEST, LONGEST)).default("200ms")
+            .source("HPSR 2015: twice the RTT of the traffic expected to dominate"),
+        /// What may wait, as in fifo.
+        limit: Amount = ROW.domain(AMOUNT).default("100ms").source("quell; a typical access buffer. ns-3 port: 1000p"),
+        /// The timeout shrinks while the queue is above the threshold for too long.
+        adaptive: bool = ROW.source("HPSR 2015"),
+        /// Cumulative time above the threshold that halves the timeout.
+        tau: Option<Time> = ROW.domain(Domain::Time(SHORTEST, LONGEST)).derived("5 × interval").only(ADAPTIVE)
+            .source("HPSR 2015: comfortably larger than the interval, here five times"),
+        /// How much more time above the threshold counts than time below.
+        alpha: u64 = ROW.domain(Domain::Fraction(1, 16 * PARTS, PARTS)).default("2").only(ADAPTIVE)
+            .source("ns-3 port; HPSR 2015: not much larger than 1"),
+        /// The largest cumulative time; it sets the shortest timeout.
+        max_time: Time = ROW.domain(Domain::Time(SHORTEST, LONGEST)).default("60s").only(ADAPTIVE)
+            .source("ns-3 port"),
+        /// What a threshold in time is compared with: the backlog at the link's rate, or the sojourn time of the last
+        /// packet that left.
+        delay: Delay = ROW.default("backlog").source("backlog: quell; sojourn: ns-3 port"),
+        /// Whether the arriving packet counts when the queue is compared with the threshold.
+        count_arriving: bool = ROW.source("ns-3 port: true; P4 port: false"),
+        /// A packet that does not fit is not looked at by GSP: its loss begins no interval.
+        limit_first: bool = ROW.source("both ports: false"),
+        /// A packet lost to the limit begins an interval, as one that GSP drops.
+        overflow_restarts: bool = ROW.source("both ports: false"),
+        /// Mark an ECN-capable packet that fits instead of dropping it.
+        ecn: bool = ROW.opposite("noecn").source("quell; no source mentions ECN"),
     }
 }
 

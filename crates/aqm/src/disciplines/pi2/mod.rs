@@ -40,7 +40,7 @@ use crate::kind::{Entry, QueueKind};
 use crate::limit::limit_row;
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::{Ecn, Packet};
-use crate::parameter::{self, Amount, Domain, Parameter, ParameterError, Preset, Table as _};
+use crate::parameter::{self, Amount, Domain, Parameter, ParameterError, Table as _};
 use crate::pi::Pi;
 use crate::qdisc::{Backlog, Gauge, Link, mark};
 use crate::random::Random;
@@ -53,74 +53,35 @@ const SHORTEST: Time = Time::from_micros(1);
 const LONGEST: Time = Time::from_micros(u32::MAX as u64);
 const LARGEST_GAIN: Frequency = Frequency::from_256ths((1 << 31) - 1);
 
-const ROW: Parameter = Parameter {
-    source: "sch_pi2.c",
-    ..Parameter::LIVE
-};
+const ROW: Parameter = Parameter::LIVE.source("sch_pi2.c");
 
 parameters! {
     /// The parameters of PI2.
     pub struct Parameters {
         limit: Amount = limit_row("1000p", "sch_pi2.c"),
-        target: Time = Parameter {
-            threshold: Some(parameter::Threshold::Standing),
-            domain: Domain::Time(SHORTEST, LONGEST),
-            default: Preset::Is("20ms"),
-            help: "Queue delay that the PI controller holds.",
-            ..ROW
-        },
-        tupdate: Time = Parameter {
-            domain: Domain::Time(SHORTEST, LONGEST),
-            default: Preset::Is("32ms"),
-            source: "CoNEXT 2016; sch_pi2.c: 30 ms",
-            help: "Interval between two updates of the probability.",
-            ..ROW
-        },
-        alpha: Frequency = Parameter {
-            domain: Domain::Frequency(Frequency::from_nanohertz(0), LARGEST_GAIN),
-            default: Preset::Is("0.3125"),
-            source: "sch_pi2.c: 10/16 Hz in the scale of k·p'",
-            help: "Integral gain.",
-            ..ROW
-        },
-        beta: Frequency = Parameter {
-            domain: Domain::Frequency(Frequency::from_nanohertz(0), LARGEST_GAIN),
-            default: Preset::Is("3.125"),
-            source: "sch_pi2.c: 100/16 Hz in the scale of k·p'",
-            help: "Proportional gain.",
-            ..ROW
-        },
-        coupling_factor: u64 = Parameter {
-            domain: Domain::Integer(1, 255),
-            default: Preset::Is("2"),
-            source: "sch_pi2.c (k)",
-            help: "How much more often Scalable is marked than the square root of Classic's probability.",
-            ..ROW
-        },
-        ecn: bool = Parameter {
-            opposite: Some("noecn"),
-            default: Preset::Is("true"),
-            help: "Mark what is ECN-capable; without it every packet is Classic and dropped.",
-            ..ROW
-        },
-        any_ect: bool = Parameter {
-            opposite: Some("l4s_ect"),
-            source: "tc-dualpi2(8); sch_pi2.c: ecn_scal",
-            help: "Every ECN-capable packet is Scalable, not only ECT(1) and CE.",
-            ..ROW
-        },
-        overflow: bool = Parameter {
-            opposite: Some("drop_on_overload"),
-            source: "tc-dualpi2(8); RFC 9332 section 4.2.3 (delay on saturation)",
-            help: "On overload let the queue grow to its limit instead of dropping ECN packets too.",
-            ..ROW
-        },
-        drop_dequeue: bool = Parameter {
-            opposite: Some("drop_enqueue"),
-            source: "tc-dualpi2(8); sch_pi2.c: at enqueue",
-            help: "Signal when a packet leaves instead of when it arrives.",
-            ..ROW
-        },
+        /// Queue delay that the PI controller holds.
+        target: Time = ROW.threshold(parameter::Threshold::Standing).domain(Domain::Time(SHORTEST, LONGEST))
+            .default("20ms"),
+        /// Interval between two updates of the probability.
+        tupdate: Time = ROW.domain(Domain::Time(SHORTEST, LONGEST)).default("32ms")
+            .source("CoNEXT 2016; sch_pi2.c: 30 ms"),
+        /// Integral gain.
+        alpha: Frequency = ROW.domain(Domain::Frequency(Frequency::from_nanohertz(0), LARGEST_GAIN)).default("0.3125")
+            .source("sch_pi2.c: 10/16 Hz in the scale of k·p'"),
+        /// Proportional gain.
+        beta: Frequency = ROW.domain(Domain::Frequency(Frequency::from_nanohertz(0), LARGEST_GAIN)).default("3.125")
+            .source("sch_pi2.c: 100/16 Hz in the scale of k·p'"),
+        /// How much more often Scalable is marked than the square root of Classic's probability.
+        coupling_factor: u64 = ROW.domain(Domain::Integer(1, 255)).default("2").source("sch_pi2.c (k)"),
+        /// Mark what is ECN-capable; without it every packet is Classic and dropped.
+        ecn: bool = ROW.opposite("noecn").default("true"),
+        /// Every ECN-capable packet is Scalable, not only ECT(1) and CE.
+        any_ect: bool = ROW.opposite("l4s_ect").source("tc-dualpi2(8); sch_pi2.c: ecn_scal"),
+        /// On overload let the queue grow to its limit instead of dropping ECN packets too.
+        overflow: bool = ROW.opposite("drop_on_overload")
+            .source("tc-dualpi2(8); RFC 9332 section 4.2.3 (delay on saturation)"),
+        /// Signal when a packet leaves instead of when it arrives.
+        drop_dequeue: bool = ROW.opposite("drop_enqueue").source("tc-dualpi2(8); sch_pi2.c: at enqueue"),
     }
 }
 

@@ -8,14 +8,14 @@ use super::floyd::{self, WEIGHT_BITS};
 use super::linux;
 use super::tc::{self, PARTS};
 use crate::limit::{LIMIT, QueueLimit};
-use crate::parameter::{self, Amount, Domain, Parameter, ParameterError, Preset, Value};
+use crate::parameter::{self, Amount, Domain, Parameter, ParameterError, Value};
 use crate::qdisc::Link;
 use crate::units::{Bytes, Probability, Rate, name_of, parameters, words};
 
-const LINUX: Option<(&str, &str)> = Some(("form", "linux"));
-const FLOYD: Option<(&str, &str)> = Some(("form", "floyd"));
+const LINUX: (&str, &str) = ("form", "linux");
+const FLOYD: (&str, &str) = ("form", "floyd");
 /// Without it the kernel refuses nodrop and ignores harddrop.
-const ECN: Option<(&str, &str)> = Some(("ecn", "true"));
+const ECN: (&str, &str) = ("ecn", "true");
 const AMOUNT: Domain = Domain::Limit {
     plain_is_packets: false,
 };
@@ -28,10 +28,7 @@ const SLOWEST: Rate = Rate::from_bps(8);
 const FASTEST: Rate = Rate::from_mbps(1_000_000);
 
 /// A living parameter of both forms; rows override what differs.
-const ROW: Parameter = Parameter {
-    source: "tc-red(8)",
-    ..Parameter::LIVE
-};
+const ROW: Parameter = Parameter::LIVE.source("tc-red(8)");
 
 words! {
     /// The word of `form`.
@@ -43,112 +40,47 @@ words! {
 parameters! {
     /// The parameters of RED.
     pub struct Parameters {
-        form: Form = Parameter {
-            domain: Form::DOMAIN,
-            default: Preset::Is("linux"),
-            live: false,
-            source: "quell",
-            help: "Linux's sch_red to the integer, or the published algorithm.",
-            ..ROW
-        },
-        limit: Amount = Parameter {
-            domain: AMOUNT,
-            default: Preset::Is("320ms"),
-            source: "tc-red(8): its example has 400000 bytes at 10mbit",
-            help: "What may wait. Linux counts bytes.",
-            ..ROW
-        },
-        min: Option<Amount> = Parameter {
-            threshold: Some(parameter::Threshold::Standing),
-            domain: AMOUNT,
-            default: Preset::Derived("max / 3"),
-            help: "Average queue at which signals begin; its unit is that of max. Linux counts bytes.",
-            ..ROW
-        },
-        max: Option<Amount> = Parameter {
-            domain: AMOUNT,
-            default: Preset::Derived(
-                "3 × min where that is given, else limit / 4; linux: as far as the kernel's 31 bits hold it, and such that min is above avpkt",
-            ),
-            help: "Average queue at which the probability is reached; above, every packet is signalled, or gently more.",
-            ..ROW
-        },
-        avpkt: Bytes = Parameter {
-            domain: Domain::Bytes(1, u32::MAX as u64),
-            default: Preset::Is("1000B"),
-            source: "tc-red(8): 1000 is a good value",
-            help: "Size of an average packet: for the weight, for the decay while idle, and for byte_mode.",
-            ..ROW
-        },
-        burst: Option<u32> = Parameter {
-            domain: Domain::Packets(1, u32::MAX as u64),
-            default: Preset::Derived(
-                "(2 × min + max) / (3 × avpkt), as far as the kernel's 31 bits hold the average",
-            ),
-            only: LINUX,
-            help: "Packets that may come at once into an empty queue without taking the average above min; gives the weight.",
-            ..ROW
-        },
-        weight: u64 = Parameter {
-            domain: Domain::Fraction(1, 1 << WEIGHT_BITS, 1 << WEIGHT_BITS),
-            default: Preset::Is("0.002"),
-            only: FLOYD,
-            source: "Floyd and Jacobson 1993 (w_q)",
-            help: "Weight of a new sample in the average.",
-            ..ROW
-        },
-        probability: u64 = Parameter {
-            domain: Domain::Fraction(1, PARTS, PARTS),
-            // The value for linux is USUAL.
-            default: Preset::By("form", &[("linux", "0.02"), ("floyd", "0.1")]),
-            source: "tc-red(8); Floyd 1997, \"Discussions of setting parameters\" (max_p)",
-            help: "Probability of a signal at max.",
-            ..ROW
-        },
-        bandwidth: Option<Rate> = Parameter {
-            domain: Domain::Rate(SLOWEST, FASTEST),
-            default: Preset::Derived("the link's rate; tc: 10mbit"),
-            help: "Rate of the imagined packets that let the average decay while the link is idle.",
-            ..ROW
-        },
-        ecn: bool = Parameter {
-            help: "Mark packets that are ECN-capable instead of dropping them.",
-            ..ROW
-        },
-        harddrop: bool = Parameter {
-            only: ECN,
-            help: "Drop above max all the same (gentle: above twice max).",
-            ..ROW
-        },
-        nodrop: bool = Parameter {
-            only: ECN,
-            help: "Queue what would be signalled but is not ECN-capable.",
-            ..ROW
-        },
-        adaptive: bool = Parameter {
-            source: "tc-red(8); Floyd, Gummadi and Shenker 2001",
-            help: "Every 500 ms move the probability, from 0.01 to 0.5, to hold the average in the middle fifth between min and max.",
-            ..ROW
-        },
-        gentle: bool = Parameter {
-            default: Preset::Is("true"),
-            only: FLOYD,
-            source: "Floyd 2000, \"Recommendation on using the gentle variant of RED\"",
-            help: "Above max let the probability rise to 1 at twice max, instead of jumping to 1.",
-            ..ROW
-        },
-        wait: bool = Parameter {
-            only: FLOYD,
-            source: "ns-2 (wait_); DPDK rte_red",
-            help: "At least 1/probability packets between two signals; at most twice as many.",
-            ..ROW
-        },
-        byte_mode: bool = Parameter {
-            only: FLOYD,
-            source: "Floyd and Jacobson 1993, section 4; ns-2 (bytes_)",
-            help: "Signal a packet in proportion to its size over avpkt.",
-            ..ROW
-        },
+        /// Linux's sch_red to the integer, or the published algorithm.
+        form: Form = ROW.default("linux").fixed().source("quell"),
+        /// What may wait. Linux counts bytes.
+        limit: Amount = ROW.domain(AMOUNT).default("320ms").source("tc-red(8): its example has 400000 bytes at 10mbit"),
+        /// Average queue at which signals begin; its unit is that of max. Linux counts bytes.
+        min: Option<Amount> = ROW.threshold(parameter::Threshold::Standing).domain(AMOUNT).derived("max / 3"),
+        /// Average queue at which the probability is reached; above, every packet is signalled, or gently more.
+        max: Option<Amount> = ROW.domain(AMOUNT)
+            .derived("3 × min where that is given, else limit / 4; linux: as far as the kernel's 31 bits hold it, and such that min is above avpkt"),
+        /// Size of an average packet: for the weight, for the decay while idle, and for byte_mode.
+        avpkt: Bytes = ROW.domain(Domain::Bytes(1, u32::MAX as u64)).default("1000B")
+            .source("tc-red(8): 1000 is a good value"),
+        /// Packets that may come at once into an empty queue without taking the average above min; gives the weight.
+        burst: Option<u32> = ROW.domain(Domain::Packets(1, u32::MAX as u64))
+            .derived("(2 × min + max) / (3 × avpkt), as far as the kernel's 31 bits hold the average").only(LINUX),
+        /// Weight of a new sample in the average.
+        weight: u64 = ROW.domain(Domain::Fraction(1, 1 << WEIGHT_BITS, 1 << WEIGHT_BITS)).default("0.002")
+            .only(FLOYD).source("Floyd and Jacobson 1993 (w_q)"),
+        /// Probability of a signal at max.
+        // The default of linux is USUAL.
+        probability: u64 = ROW.domain(Domain::Fraction(1, PARTS, PARTS))
+            .default_by("form", &[("linux", "0.02"), ("floyd", "0.1")])
+            .source("tc-red(8); Floyd 1997, \"Discussions of setting parameters\" (max_p)"),
+        /// Rate of the imagined packets that let the average decay while the link is idle.
+        bandwidth: Option<Rate> = ROW.domain(Domain::Rate(SLOWEST, FASTEST)).derived("the link's rate; tc: 10mbit"),
+        /// Mark packets that are ECN-capable instead of dropping them.
+        ecn: bool = ROW,
+        /// Drop above max all the same (gentle: above twice max).
+        harddrop: bool = ROW.only(ECN),
+        /// Queue what would be signalled but is not ECN-capable.
+        nodrop: bool = ROW.only(ECN),
+        /// Every 500 ms move the probability, from 0.01 to 0.5, to hold the average in the middle fifth between min and
+        /// max.
+        adaptive: bool = ROW.source("tc-red(8); Floyd, Gummadi and Shenker 2001"),
+        /// Above max let the probability rise to 1 at twice max, instead of jumping to 1.
+        gentle: bool = ROW.default("true").only(FLOYD)
+            .source("Floyd 2000, \"Recommendation on using the gentle variant of RED\""),
+        /// At least 1/probability packets between two signals; at most twice as many.
+        wait: bool = ROW.only(FLOYD).source("ns-2 (wait_); DPDK rte_red"),
+        /// Signal a packet in proportion to its size over avpkt.
+        byte_mode: bool = ROW.only(FLOYD).source("Floyd and Jacobson 1993, section 4; ns-2 (bytes_)"),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The parameters of VDQ-CSAQM, and what follows from them.
 
 use crate::limit::{QueueLimit, limit_row};
-use crate::parameter::{self, Amount, Domain, Parameter, ParameterError, Preset, Table as _};
+use crate::parameter::{self, Amount, Domain, Parameter, ParameterError, Table as _};
 use crate::qdisc::Link;
 use crate::units::{Frequency, Time, name_of, parameters};
 use crate::virtual_queue::Shape;
@@ -23,76 +23,45 @@ parameters! {
     /// The parameters of VDQ-CSAQM.
     pub struct Parameters {
         variant: Variant = VARIANT,
-        target_0: Time = Parameter {
-            help: "Delay target D_0 of the virtual queue of L4S alone.",
-            ..TARGET
-        },
-        target_1: Time = Parameter {
-            help: "Delay target D_1 of the virtual queue of all traffic.",
-            ..TARGET_OF_CLASSIC
-        },
-        serving_rate_0: u64 = Parameter {
-            help: "Serving rate C_v0 of the virtual queue of L4S alone, as a part of the link's rate; at most 1.",
-            ..SERVING_RATE
-        },
-        serving_rate_1: u64 = Parameter {
-            help: "Serving rate C_v1 of the virtual queue of all traffic, as a part of the link's rate; at most 1. The link is used to this degree.",
-            ..SERVING_RATE
-        },
+        /// Delay target D_0 of the virtual queue of L4S alone.
+        target_0: Time = TARGET,
+        /// Delay target D_1 of the virtual queue of all traffic.
+        target_1: Time = TARGET_OF_CLASSIC,
+        /// Serving rate C_v0 of the virtual queue of L4S alone, as a part of the link's rate; at most 1.
+        serving_rate_0: u64 = SERVING_RATE,
+        /// Serving rate C_v1 of the virtual queue of all traffic, as a part of the link's rate; at most 1. The link is
+        /// used to this degree.
+        serving_rate_1: u64 = SERVING_RATE,
         vq_limit: Time = VQ_LIMIT,
         interval: Time = INTERVAL,
         recovery: Time = RECOVERY,
-        compensation: u64 = Parameter {
-            domain: Domain::Integer(0, 8),
-            default: Preset::Is("2"),
-            only: Some(("variant", "r")),
-            source: "quell: docs/guides/packet-values.md derives it",
-            help: "How far L4S is held below the share of Classic because marked packets are delivered: with n the ratio of their rates is 1/(1 - p)^(1/(n + 1)) instead of 1/(1 - p), where p is the share of L4S that is marked.",
-            ..ROW
-        },
+        /// How far L4S is held below the share of Classic because marked packets are delivered: with n the ratio of
+        /// their rates is 1/(1 - p)^(1/(n + 1)) instead of 1/(1 - p), where p is the share of L4S that is marked.
+        compensation: u64 = ROW.domain(Domain::Integer(0, 8)).default("2").only(("variant", "r"))
+            .source("quell: docs/guides/packet-values.md derives it"),
         alpha: Frequency = ALPHA,
         beta: Frequency = BETA,
-        limit_l4s: Amount = Parameter {
-            help: "What the L4S queue may hold: packets, bytes, or a time at the link's rate.",
-            ..LIMIT
-        },
-        limit_classic: Amount = Parameter {
-            help: "What the Classic queue may hold: packets, bytes, or a time at the link's rate.",
-            ..LIMIT
-        },
-        any_ect: bool = Parameter {
-            opposite: Some("l4s_ect"),
-            default: Preset::Is("true"),
-            source: "derived: the DCTCP and BBRv2 of the slides send ECT(0)",
-            help: "Every ECN-capable packet is L4S, not only ECT(1) and CE.",
-            ..ROW
-        },
-        ecn: bool = Parameter {
-            default: Preset::Is("true"),
-            only: Some(("any_ect", "false")),
-            source: "slides of ANRW 2020: drop (or ECN mark)",
-            help: "Mark ECN-capable packets of the Classic queue instead of dropping them.",
-            ..ROW
-        },
+        /// What the L4S queue may hold: packets, bytes, or a time at the link's rate.
+        limit_l4s: Amount = LIMIT,
+        /// What the Classic queue may hold: packets, bytes, or a time at the link's rate.
+        limit_classic: Amount = LIMIT,
+        /// Every ECN-capable packet is L4S, not only ECT(1) and CE.
+        any_ect: bool = ROW.opposite("l4s_ect").default("true")
+            .source("derived: the DCTCP and BBRv2 of the slides send ECT(0)"),
+        /// Mark ECN-capable packets of the Classic queue instead of dropping them.
+        ecn: bool = ROW.default("true").only(("any_ect", "false")).source("slides of ANRW 2020: drop (or ECN mark)"),
         default_value: u16 = DEFAULT_VALUE,
         highest_value: u16 = HIGHEST_VALUE,
-        drop_on_overload: bool = Parameter {
-            source: "quell; RFC 9332 section 4.2.3 (drop on saturation)",
-            help: "On overload drop the L4S packets that would be marked: from when one has waited for more than overload_delay, or the virtual queue of L4S is full, until 16 intervals pass without such a drop.",
-            ..ROW
-        },
-        overload_delay: Time = Parameter {
-            threshold: Some(parameter::Threshold::EachPacket { spares: None }),
-            domain: Domain::Time(Time::ZERO, Time::from_micros(u32::MAX as u64)),
-            default: Preset::Is("20ms"),
-            only: Some(("drop_on_overload", "true")),
-            help: "Sojourn time in the L4S queue above which overload is assumed.",
-            ..ROW
-        },
-        remove_marked: bool = Parameter {
-            help: "An experiment that must fail: marked packets leave the virtual queues as dropped ones do, and L4S starves Classic.",
-            ..ROW
-        },
+        /// On overload drop the L4S packets that would be marked: from when one has waited for more than
+        /// overload_delay, or the virtual queue of L4S is full, until 16 intervals pass without such a drop.
+        drop_on_overload: bool = ROW.source("quell; RFC 9332 section 4.2.3 (drop on saturation)"),
+        /// Sojourn time in the L4S queue above which overload is assumed.
+        overload_delay: Time = ROW.threshold(parameter::Threshold::EachPacket { spares: None })
+            .domain(Domain::Time(Time::ZERO, Time::from_micros(u32::MAX as u64))).default("20ms")
+            .only(("drop_on_overload", "true")),
+        /// An experiment that must fail: marked packets leave the virtual queues as dropped ones do, and L4S starves
+        /// Classic.
+        remove_marked: bool = ROW,
     }
 }
 

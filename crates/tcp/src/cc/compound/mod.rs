@@ -17,7 +17,7 @@ mod state;
 
 pub use state::{CompoundRules, CompoundState};
 
-use quell_units::parameter::{Domain, Preset, Table as _};
+use quell_units::parameter::{Domain, Table as _};
 use quell_units::{Parameter, parameters};
 
 use super::{
@@ -30,55 +30,26 @@ parameters! {
     /// Options of Compound.
     #[derive(PartialEq, Eq)]
     pub struct CompoundConfig {
-        gamma: u32 = Parameter {
-            domain: Domain::Packets(0, 65_535),
-            default: Preset::Is("30p"),
-            source: "tcp_compound.c GAMMA; draft-sridharan-tcpm-ctcp",
-            help: "Segments that may wait in the network, at the start and after a pause.",
-            ..Parameter::FIXED
-        },
-        gamma_low: u32 = Parameter {
-            domain: Domain::Packets(0, 65_535),
-            default: Preset::Is("5p"),
-            source: "tcp_compound.c GAMMA_LOW; draft-sridharan-tcpm-ctcp",
-            help: "The least that gamma becomes.",
-            ..Parameter::FIXED
-        },
-        gamma_high: u32 = Parameter {
-            domain: Domain::Packets(0, 65_535),
-            default: Preset::Is("30p"),
-            source: "tcp_compound.c GAMMA_HIGH; draft-sridharan-tcpm-ctcp",
-            help: "The most that gamma becomes; gamma_low if that is more.",
-            ..Parameter::FIXED
-        },
-        low_window: u32 = Parameter {
-            domain: Domain::Packets(0, 65_535),
-            default: Preset::Is("38p"),
-            source: "tcp_compound.c LOW_WINDOW; draft-sridharan-tcpm-ctcp",
-            help: "Window below which the control is Reno.",
-            ..Parameter::FIXED
-        },
-        eta: u32 = Parameter {
-            domain: Domain::Integer(0, 1_000),
-            default: Preset::Is("1"),
-            source: "tcp_compound.c ETA; zeta of the INFOCOM paper",
-            help: "Segments that dwnd loses for each that waits, where more than gamma do.",
-            ..Parameter::FIXED
-        },
-        lambda: u32 = Parameter {
-            domain: Domain::Fraction(0, 64, 64),
-            default: Preset::Is("0.25"),
-            source: "tcp_compound.c LAMBDA_SHIFT",
-            help: "Weight of a new sample of gamma; kept in 1/64.",
-            ..Parameter::FIXED
-        },
-        paced: bool = Parameter {
-            domain: Domain::Flag,
-            default: Preset::Is("true"),
-            source: "tcp_compound.c PACE_DWND",
-            help: "Whether dwnd grows over the round trip, not at once.",
-            ..Parameter::FIXED
-        },
+        /// Segments that may wait in the network, at the start and after a pause.
+        gamma: u32 = Parameter::FIXED.domain(Domain::Packets(0, 65_535)).default("30p")
+            .source("tcp_compound.c GAMMA; draft-sridharan-tcpm-ctcp"),
+        /// The least that gamma becomes.
+        gamma_low: u32 = Parameter::FIXED.domain(Domain::Packets(0, 65_535)).default("5p")
+            .source("tcp_compound.c GAMMA_LOW; draft-sridharan-tcpm-ctcp"),
+        /// The most that gamma becomes; gamma_low if that is more.
+        gamma_high: u32 = Parameter::FIXED.domain(Domain::Packets(0, 65_535)).default("30p")
+            .source("tcp_compound.c GAMMA_HIGH; draft-sridharan-tcpm-ctcp"),
+        /// Window below which the control is Reno.
+        low_window: u32 = Parameter::FIXED.domain(Domain::Packets(0, 65_535)).default("38p")
+            .source("tcp_compound.c LOW_WINDOW; draft-sridharan-tcpm-ctcp"),
+        /// Segments that dwnd loses for each that waits, where more than gamma do.
+        eta: u32 = Parameter::FIXED.domain(Domain::Integer(0, 1_000)).default("1")
+            .source("tcp_compound.c ETA; zeta of the INFOCOM paper"),
+        /// Weight of a new sample of gamma; kept in 1/64.
+        lambda: u32 = Parameter::FIXED.domain(Domain::Fraction(0, 64, 64)).default("0.25")
+            .source("tcp_compound.c LAMBDA_SHIFT"),
+        /// Whether dwnd grows over the round trip, not at once.
+        paced: bool = Parameter::FIXED.default("true").source("tcp_compound.c PACE_DWND"),
     }
 }
 

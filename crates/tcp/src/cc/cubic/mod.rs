@@ -19,7 +19,7 @@ mod hystart_plus;
 pub mod linux;
 pub mod textbook;
 
-use quell_units::parameter::{Domain, Preset, Table as _};
+use quell_units::parameter::{Domain, Table as _};
 use quell_units::{Parameter, parameters, words};
 
 use super::{
@@ -53,59 +53,23 @@ parameters! {
     /// Options of CUBIC.
     #[derive(PartialEq, Eq)]
     pub struct CubicConfig {
-        variant: Variant = Parameter {
-            domain: Variant::DOMAIN,
-            default: Preset::Is("linux"),
-            source: "Linux tcp_cubic.c (today, 3.0 to 3.5, module version 2.0); RFC 9438; FreeBSD 2010",
-            help: "Version of CUBIC: its arithmetic, constants and slow start.",
-            ..Parameter::FIXED
-        },
-        beta: u32 = Parameter {
-            domain: Domain::Fraction(1, 1_023, 1_024),
-            default: Preset::By(
-                "variant",
-                &[
-                    ("linux", "0.7"),
-                    ("linux_3", "0.7"),
-                    ("linux_2_0", "0.8"),
-                    ("rfc_9438", "0.7"),
-                    ("freebsd_2010", "0.8"),
-                ],
-            ),
-            source: "RFC 9438 section 4.6 (0.7); Linux module parameter beta, in 1/1024",
-            help: "Fraction of the window that a reduction leaves; kept in 1/1024, as in Linux (0.7 is 717).",
-            ..Parameter::FIXED
-        },
-        fast_convergence: bool = Parameter {
-            domain: Domain::Flag,
-            default: Preset::Is("true"),
-            source: "Linux module parameter; RFC 9438 section 4.7",
-            help: "Whether a flow that is reduced below its last maximum gives way further.",
-            ..Parameter::FIXED
-        },
-        tcp_friendliness: bool = Parameter {
-            domain: Domain::Flag,
-            default: Preset::Is("true"),
-            source: "Linux module parameter; RFC 9438 section 4.3",
-            help: "Whether the window is never below Reno's.",
-            ..Parameter::FIXED
-        },
-        hystart: bool = Parameter {
-            domain: Domain::Flag,
-            default: Preset::By(
-                "variant",
-                &[
-                    ("linux", "true"),
-                    ("linux_3", "true"),
-                    ("linux_2_0", "false"),
-                    ("rfc_9438", "true"),
-                    ("freebsd_2010", "false"),
-                ],
-            ),
-            source: "Linux module parameter",
-            help: "Whether ACK trains or rising delay may end slow start before loss.",
-            ..Parameter::FIXED
-        },
+        /// Version of CUBIC: its arithmetic, constants and slow start.
+        variant: Variant = Parameter::FIXED.default("linux")
+            .source("Linux tcp_cubic.c (today, 3.0 to 3.5, module version 2.0); RFC 9438; FreeBSD 2010"),
+        /// Fraction of the window that a reduction leaves; kept in 1/1024, as in Linux (0.7 is 717).
+        beta: u32 = Parameter::FIXED.domain(Domain::Fraction(1, 1_023, 1_024))
+            .default_by("variant", &[("linux", "0.7"), ("linux_3", "0.7"), ("linux_2_0", "0.8"), ("rfc_9438", "0.7"), ("freebsd_2010", "0.8")])
+            .source("RFC 9438 section 4.6 (0.7); Linux module parameter beta, in 1/1024"),
+        /// Whether a flow that is reduced below its last maximum gives way further.
+        fast_convergence: bool = Parameter::FIXED.default("true")
+            .source("Linux module parameter; RFC 9438 section 4.7"),
+        /// Whether the window is never below Reno's.
+        tcp_friendliness: bool = Parameter::FIXED.default("true")
+            .source("Linux module parameter; RFC 9438 section 4.3"),
+        /// Whether ACK trains or rising delay may end slow start before loss.
+        hystart: bool = Parameter::FIXED
+            .default_by("variant", &[("linux", "true"), ("linux_3", "true"), ("linux_2_0", "false"), ("rfc_9438", "true"), ("freebsd_2010", "false")])
+            .source("Linux module parameter"),
     }
 }
 

@@ -18,7 +18,7 @@ mod state;
 
 pub use state::{HtcpRules, HtcpState};
 
-use quell_units::parameter::{Domain, Preset, Table as _};
+use quell_units::parameter::{Domain, Table as _};
 use quell_units::{Parameter, Time, parameters};
 
 use super::{
@@ -37,27 +37,16 @@ parameters! {
     /// Options of H-TCP.
     #[derive(PartialEq, Eq)]
     pub struct HtcpConfig {
-        use_rtt_scaling: bool = Parameter {
-            domain: Domain::Flag,
-            default: Preset::Is("true"),
-            source: "Linux module parameter; draft-leith-tcp-htcp-06",
-            help: "Whether growth is in proportion to the lowest RTT, from a tenth at 10 ms to twice at 200 ms.",
-            ..Parameter::FIXED
-        },
-        use_bandwidth_switch: bool = Parameter {
-            domain: Domain::Flag,
-            default: Preset::Is("true"),
-            source: "Linux module parameter; draft-leith-tcp-htcp-06",
-            help: "Whether a reduction leaves half of the window where the throughput of two epochs differs by more than a fifth.",
-            ..Parameter::FIXED
-        },
-        hz: Option<u64> = Parameter {
-            domain: Domain::Integer(1, 1_000),
-            default: Preset::Derived("that of the host's timers, or 250"),
-            source: "Linux CONFIG_HZ",
-            help: "Jiffies per second of the clock that RTTs and epochs are measured with.",
-            ..Parameter::FIXED
-        },
+        /// Whether growth is in proportion to the lowest RTT, from a tenth at 10 ms to twice at 200 ms.
+        use_rtt_scaling: bool = Parameter::FIXED.default("true")
+            .source("Linux module parameter; draft-leith-tcp-htcp-06"),
+        /// Whether a reduction leaves half of the window where the throughput of two epochs differs by more than a
+        /// fifth.
+        use_bandwidth_switch: bool = Parameter::FIXED.default("true")
+            .source("Linux module parameter; draft-leith-tcp-htcp-06"),
+        /// Jiffies per second of the clock that RTTs and epochs are measured with.
+        hz: Option<u64> = Parameter::FIXED.domain(Domain::Integer(1, 1_000))
+            .derived("that of the host's timers, or 250").source("Linux CONFIG_HZ"),
     }
 }
 

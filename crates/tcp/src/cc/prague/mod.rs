@@ -28,7 +28,7 @@ mod state;
 pub use earlier::EarlierState;
 pub use state::{PraguePath, PragueRules, PragueState};
 
-use quell_units::parameter::{Domain, Preset, Table as _};
+use quell_units::parameter::{Domain, Table as _};
 use quell_units::{Parameter, Rate, Time, parameters, words};
 
 use self::classic::ClassicQueue;
@@ -83,80 +83,37 @@ parameters! {
     /// Options of Prague.
     #[derive(PartialEq, Eq)]
     pub struct PragueConfig {
-        feedback: PragueFeedback = Parameter {
-            domain: PragueFeedback::DOMAIN,
-            default: Preset::Is("accecn"),
-            source: "RFC 9331 section 4.2; RFC 9768 (accecn); RFC 8257 section 3.2 (dctcp)",
-            help: "How marks come back: counted by AccECN, or in the ECE flag of each ACK.",
-            ..Parameter::FIXED
-        },
-        rtt_target: Time = Parameter {
-            domain: Domain::Time(Time::ZERO, Time::from_secs(1)),
-            default: Preset::Is("25ms"),
-            source: "module parameter prague_rtt_target of tcp_prague.c; RFC 9331 appendix A.1.6",
-            help: "Round trip that flows with shorter ones behave as if they had; in whole microseconds.",
-            ..Parameter::FIXED
-        },
-        rtt_transition: u32 = Parameter {
-            domain: Domain::Integer(0, u32::MAX as u64),
-            default: Preset::Is("4"),
-            source: "module parameter prague_rtt_transition of tcp_prague.c (500 in 0.6)",
-            help: "Rounds after slow start until rtt_target applies.",
-            ..Parameter::FIXED
-        },
-        variant: PragueVariant = Parameter {
-            domain: PragueVariant::DOMAIN,
-            default: Preset::Is("0.7"),
-            source: "MODULE_VERSION of tcp_prague.c",
-            help: "Version of the module; 0.6 (2021) has whole windows, paces two packets per round trip at least, and bursts of two.",
-            ..Parameter::FIXED
-        },
-        first_ce: FirstCe = Parameter {
-            domain: FirstCe::DOMAIN,
-            only: Some(("variant", "0.7")),
-            default: Preset::Is("linux"),
-            source: "tcp_prague.c (linux); ours (halve)",
-            help: "First mark in slow start: halves the window unless the same ACK grows it, or in any case.",
-            ..Parameter::FIXED
-        },
-        alpha_mode: AlphaMode = Parameter {
-            domain: AlphaMode::DOMAIN,
-            only: Some(("variant", "0.7")),
-            default: Preset::Is("0"),
-            source: "module parameter prague_alpha_mode of tcp_prague.c",
-            help: "First estimate of the marked fraction: 0, where the first mark halves the window, or 1.",
-            ..Parameter::FIXED
-        },
-        burst: Time = Parameter {
-            domain: Domain::Time(Time::from_micros(1), Time::from_secs(1)),
-            default: Preset::Is("250us"),
-            source: "module parameter prague_burst_shift of tcp_prague.c (2^-12 s); RFC 9331 section 4.3, item 7",
-            help: "Longest burst at the pacing rate; taken as 2 to the power of -n seconds, rounded down.",
-            ..Parameter::FIXED
-        },
-        rate_mode: bool = Parameter {
-            domain: Domain::Flag,
-            only: Some(("variant", "0.7")),
-            default: Preset::Is("true"),
-            source: "module parameter prague_cwnd_mode of tcp_prague.c",
-            help: "Whether a rate takes the place of windows of four packets or less.",
-            ..Parameter::FIXED
-        },
-        ecn_fallback: bool = Parameter {
-            domain: Domain::Flag,
-            only: Some(("variant", "0.6")),
-            default: Preset::Is("false"),
-            source: "module parameter prague_ecn_fallback of tcp_prague.c 0.6; RFC 9331 section 4.3, item 3",
-            help: "Answers marks nearly as Reno where the RTT says that the queue is a Classic one.",
-            ..Parameter::FIXED
-        },
-        fq: bool = Parameter {
-            domain: Domain::Flag,
-            default: Preset::Is("true"),
-            source: "tc-fq(8); tcp_internal_pacing() of Linux net/ipv4/tcp_output.c",
-            help: "Whether the host has the queue discipline fq: what waits there for its pace fills the window, which grows only while full.",
-            ..Parameter::FIXED
-        },
+        /// How marks come back: counted by AccECN, or in the ECE flag of each ACK.
+        feedback: PragueFeedback = Parameter::FIXED.default("accecn")
+            .source("RFC 9331 section 4.2; RFC 9768 (accecn); RFC 8257 section 3.2 (dctcp)"),
+        /// Round trip that flows with shorter ones behave as if they had; in whole microseconds.
+        rtt_target: Time = Parameter::FIXED.domain(Domain::Time(Time::ZERO, Time::from_secs(1))).default("25ms")
+            .source("module parameter prague_rtt_target of tcp_prague.c; RFC 9331 appendix A.1.6"),
+        /// Rounds after slow start until rtt_target applies.
+        rtt_transition: u32 = Parameter::FIXED.domain(Domain::Integer(0, u32::MAX as u64)).default("4")
+            .source("module parameter prague_rtt_transition of tcp_prague.c (500 in 0.6)"),
+        /// Version of the module; 0.6 (2021) has whole windows, paces two packets per round trip at least, and bursts
+        /// of two.
+        variant: PragueVariant = Parameter::FIXED.default("0.7").source("MODULE_VERSION of tcp_prague.c"),
+        /// First mark in slow start: halves the window unless the same ACK grows it, or in any case.
+        first_ce: FirstCe = Parameter::FIXED.only(("variant", "0.7")).default("linux")
+            .source("tcp_prague.c (linux); ours (halve)"),
+        /// First estimate of the marked fraction: 0, where the first mark halves the window, or 1.
+        alpha_mode: AlphaMode = Parameter::FIXED.only(("variant", "0.7")).default("0")
+            .source("module parameter prague_alpha_mode of tcp_prague.c"),
+        /// Longest burst at the pacing rate; taken as 2 to the power of -n seconds, rounded down.
+        burst: Time = Parameter::FIXED.domain(Domain::Time(Time::from_micros(1), Time::from_secs(1))).default("250us")
+            .source("module parameter prague_burst_shift of tcp_prague.c (2^-12 s); RFC 9331 section 4.3, item 7"),
+        /// Whether a rate takes the place of windows of four packets or less.
+        rate_mode: bool = Parameter::FIXED.only(("variant", "0.7")).default("true")
+            .source("module parameter prague_cwnd_mode of tcp_prague.c"),
+        /// Answers marks nearly as Reno where the RTT says that the queue is a Classic one.
+        ecn_fallback: bool = Parameter::FIXED.only(("variant", "0.6")).default("false")
+            .source("module parameter prague_ecn_fallback of tcp_prague.c 0.6; RFC 9331 section 4.3, item 3"),
+        /// Whether the host has the queue discipline fq: what waits there for its pace fills the window, which grows
+        /// only while full.
+        fq: bool = Parameter::FIXED.default("true")
+            .source("tc-fq(8); tcp_internal_pacing() of Linux net/ipv4/tcp_output.c"),
     }
 }
 
