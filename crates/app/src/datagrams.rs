@@ -3,7 +3,7 @@
 //! The receiver detects loss by the sequence numbers that the host counts. A datagram that arrives
 //! twice would count as reordered and hide a loss; hosts pass it on once ([`Recent`](crate::recent::Recent)).
 
-use quell_units::parameter::{Domain, Preset};
+use quell_units::parameter::Domain;
 use quell_units::{Bytes, Interval, Parameter, Random, Time};
 
 use crate::normal::normal_span;
@@ -19,17 +19,12 @@ pub const MIN_DATAGRAM: Bytes = Bytes::new(20 + 8 + 1);
 pub const MAX_DATAGRAM: Bytes = Bytes::new(1_500);
 
 /// The parameter of a kind for the size of its datagrams.
-pub(crate) const fn size(default: Preset, help: &'static str) -> Parameter {
-    Parameter::FIXED
-        .domain(Domain::Bytes(MIN_DATAGRAM.get(), MAX_DATAGRAM.get()))
-        .preset(default)
-        .help(help)
-}
+pub(crate) const SIZE: Parameter =
+    Parameter::FIXED.domain(Domain::Bytes(MIN_DATAGRAM.get(), MAX_DATAGRAM.get()));
 
 /// The parameter of a kind for the spacing of its datagrams.
-pub(crate) const fn interval(default: Preset, help: &'static str) -> Parameter {
-    size(default, help).domain(Domain::Interval(Time::from_micros(10), Time::from_secs(60)))
-}
+pub(crate) const INTERVAL: Parameter =
+    SIZE.domain(Domain::Interval(Time::from_micros(10), Time::from_secs(60)));
 
 /// The datagrams of a kind: bounds of their sizes, and their spacing. Where both ends send, it holds
 /// for each of them.

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use quell_units::parameter::{Domain, Preset};
+use quell_units::parameter::Domain;
 use quell_units::{Parameter, Period, Random, Time, words};
 
 use crate::exponential::draw;
@@ -44,12 +44,9 @@ pub(crate) const RESPONSE: u8 = 4;
 
 impl Tls {
     /// The parameter of a kind.
-    pub(crate) const fn parameter(default: Preset) -> Parameter {
-        Parameter::FIXED
-            .preset(default)
-            .help("Handshake on a new connection, in front of the first request.")
-            .source("RFC 5246, RFC 8446")
-    }
+    pub(crate) const ROW: Parameter = Parameter::FIXED
+        .help("Handshake on a new connection, in front of the first request.")
+        .source("RFC 5246, RFC 8446");
 
     /// A connection is up at the client: begins the handshake. Whether requests may follow at once.
     pub(crate) fn begin(self, connection: ConnectionId, actions: &mut Vec<Action>) -> bool {
@@ -86,12 +83,7 @@ impl Tls {
 }
 
 /// The parameter of a kind for the length of its requests.
-pub(crate) const fn request(default: Preset, help: &'static str) -> Parameter {
-    Parameter::FIXED
-        .domain(Domain::Bytes(0, 64_000))
-        .preset(default)
-        .help(help)
-}
+pub(crate) const REQUEST_ROW: Parameter = Parameter::FIXED.domain(Domain::Bytes(0, 64_000));
 
 /// Waits for the end of a message whose header has arrived.
 #[derive(Debug, Clone, Copy, Default)]

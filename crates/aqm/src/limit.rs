@@ -16,15 +16,11 @@ use crate::units::Bytes;
 pub(crate) const LIMIT: &str = "limit";
 
 /// The row of [`LIMIT`] in a discipline where a number without a unit counts packets.
-pub(crate) const fn limit_row(default: &'static str, source: &'static str) -> Parameter {
-    Parameter::LIVE
-        .domain(Domain::Limit {
-            plain_is_packets: true,
-        })
-        .default(default)
-        .source(source)
-        .help("What may wait: packets, bytes, or a time at the link's rate.")
-}
+pub(crate) const LIMIT_ROW: Parameter = Parameter::LIVE
+    .domain(Domain::Limit {
+        plain_is_packets: true,
+    })
+    .help("What may wait: packets, bytes, or a time at the link's rate.");
 
 /// A limit of the backlog, in its own unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

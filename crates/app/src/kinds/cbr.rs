@@ -4,7 +4,6 @@
 //! N(20 ms, 1 ms)). The schedule depends on the plan only: a host that is late sends what is due at
 //! once, and the rate does not drift.
 
-use quell_units::parameter::Preset;
 use quell_units::{Bytes, Interval, Random, Time, parameters};
 
 use crate::datagrams::{self, Receiver};
@@ -15,9 +14,10 @@ use crate::{Action, Application, ApplicationKind, DatagramReport, Datagrams, End
 parameters! {
     /// The parameters of datagrams at regular intervals.
     pub struct Parameters {
-        size: Bytes = datagrams::size(Preset::Required, "IP length of a datagram."),
-        interval: Interval = datagrams::interval(Preset::Required, "Time between datagrams. Where it changes, so does what is left of the present one, in proportion.")
-            .live(),
+        /// IP length of a datagram.
+        size: Bytes = datagrams::SIZE.required(),
+        /// Time between datagrams. Where it changes, so does what is left of the present one, in proportion.
+        interval: Interval = datagrams::INTERVAL.required().live(),
     }
 }
 

@@ -12,7 +12,7 @@
 //! The times depend on the plan only, as with `cbr`: a host that is late does not shift them. A flow
 //! begins with an on-time as soon as it is up. Lengths below 1 ns count as 1 ns.
 
-use quell_units::parameter::{Domain, Preset};
+use quell_units::parameter::Domain;
 use quell_units::{Bytes, Interval, Parameter, Period, Random, Time, name_of, parameters};
 
 use crate::datagrams::{self, Receiver as DatagramReceiver};
@@ -26,16 +26,14 @@ use crate::{
 parameters! {
     /// The parameters of data during on-times.
     pub struct Parameters {
-        on: Period = phase("Length of an on-time. The first begins with the flow."),
-        off: Period = phase("Length of an off-time."),
-        size: Option<Bytes> = datagrams::size(
-            Preset::Derived("TCP, as much as it takes"),
-            "IP length of a datagram; with it on-times are datagrams at intervals.",
-        ),
-        interval: Option<Interval> = datagrams::interval(
-            Preset::Derived("none without size"),
-            "Time between the datagrams of an on-time.",
-        ),
+        /// Length of an on-time. The first begins with the flow.
+        on: Period = PHASE,
+        /// Length of an off-time.
+        off: Period = PHASE,
+        /// IP length of a datagram; with it on-times are datagrams at intervals.
+        size: Option<Bytes> = datagrams::SIZE.derived("TCP, as much as it takes"),
+        /// Time between the datagrams of an on-time.
+        interval: Option<Interval> = datagrams::INTERVAL.derived("none without size"),
     }
 }
 
@@ -101,12 +99,9 @@ impl ApplicationKind for OnOff {
 }
 
 /// The parameter for the length of on- or off-times.
-const fn phase(help: &'static str) -> Parameter {
-    Parameter::FIXED
-        .domain(Domain::Period(Time::from_nanos(1), DAY))
-        .required()
-        .help(help)
-}
+const PHASE: Parameter = Parameter::FIXED
+    .domain(Domain::Period(Time::from_nanos(1), DAY))
+    .required();
 
 /// Either end, over TCP or as datagrams.
 #[derive(Debug, Clone)]

@@ -175,56 +175,41 @@ impl Renderer {
 }
 
 /// The parameter of a kind for frames per second.
-pub(crate) const fn fps(default: &'static str) -> Parameter {
-    Parameter::FIXED
-        .domain(Domain::Integer(1, 240))
-        .default(default)
-        .help("Frames per second.")
-}
+pub(crate) const FPS: Parameter = Parameter::FIXED
+    .domain(Domain::Integer(1, 240))
+    .help("Frames per second.");
 
 /// The parameter of a kind for the rate of its video.
-pub(crate) const fn rate(default: &'static str) -> Parameter {
-    Parameter::LIVE
-        .domain(Domain::Rate(
-            Rate::from_bps(100_000),
-            Rate::from_mbps(1_000),
-        ))
-        .default(default)
-        .help("Mean rate of the video: the mean length of a frame is this over fps.")
-}
+pub(crate) const RATE: Parameter = Parameter::LIVE
+    .domain(Domain::Rate(
+        Rate::from_bps(100_000),
+        Rate::from_mbps(1_000),
+    ))
+    .help("Mean rate of the video: the mean length of a frame is this over fps.");
 
 /// The parameter of a kind for the deviation of lengths.
-pub(crate) const fn deviation() -> Parameter {
-    Parameter::FIXED
-        .domain(Domain::Fraction(0, 500, 1_000))
-        .default("0.105")
-        .source("3GPP TR 38.838")
-        .help("Standard deviation of a frame's length, as a part of its mean.")
-}
+pub(crate) const DEVIATION: Parameter = Parameter::FIXED
+    .domain(Domain::Fraction(0, 500, 1_000))
+    .default("0.105")
+    .source("3GPP TR 38.838")
+    .help("Standard deviation of a frame's length, as a part of its mean.");
 
 /// The parameter of a kind for the shortest length.
-pub(crate) const fn smallest() -> Parameter {
-    deviation()
-        .domain(Domain::Fraction(0, 1_000, 1_000))
-        .default("0.5")
-        .help("The shortest frame, as a part of the mean length.")
-}
+pub(crate) const SMALLEST: Parameter = DEVIATION
+    .domain(Domain::Fraction(0, 1_000, 1_000))
+    .default("0.5")
+    .help("The shortest frame, as a part of the mean length.");
 
 /// The parameter of a kind for the greatest length.
-pub(crate) const fn largest() -> Parameter {
-    deviation()
-        .domain(Domain::Fraction(1_000, 4_000, 1_000))
-        .default("1.5")
-        .help("The longest frame, as a part of the mean length.")
-}
+pub(crate) const LARGEST: Parameter = DEVIATION
+    .domain(Domain::Fraction(1_000, 4_000, 1_000))
+    .default("1.5")
+    .help("The longest frame, as a part of the mean length.");
 
 /// The parameter of a kind for the time that rendering takes.
-pub(crate) const fn residence(default: &'static str) -> Parameter {
-    Parameter::FIXED
-        .domain(Domain::Time(Time::ZERO, Time::from_nanos(SECOND)))
-        .default(default)
-        .help("Time to render and encode a frame, from its tick.")
-}
+pub(crate) const RESIDENCE: Parameter = Parameter::FIXED
+    .domain(Domain::Time(Time::ZERO, Time::from_nanos(SECOND)))
+    .help("Time to render and encode a frame, from its tick.");
 
 #[cfg(test)]
 mod tests {

@@ -106,29 +106,23 @@ impl Inputs {
 }
 
 /// The parameter of a kind for the inputs of a gesture.
-pub(crate) const fn rate() -> Parameter {
-    Parameter::FIXED
-        .named("input-rate")
-        .domain(Domain::Integer(1, 1_000))
-        .default("60")
-        .help("Inputs per second during a gesture.")
-}
+pub(crate) const RATE: Parameter = Parameter::FIXED
+    .named("input-rate")
+    .domain(Domain::Integer(1, 1_000))
+    .default("60")
+    .help("Inputs per second during a gesture.");
 
 /// The parameter of a kind for the length of gestures.
-pub(crate) const fn gesture() -> Parameter {
-    Parameter::FIXED
-        .domain(Domain::Time(Time::from_millis(1), DAY))
-        .default("2s")
-        .help("Mean length of a gesture, which is exponentially distributed.")
-}
+pub(crate) const GESTURE: Parameter = Parameter::FIXED
+    .domain(Domain::Time(Time::from_millis(1), DAY))
+    .default("2s")
+    .help("Mean length of a gesture, which is exponentially distributed.");
 
 /// The parameter of a kind for the time between gestures.
-pub(crate) const fn pause() -> Parameter {
-    Parameter::FIXED
+pub(crate) const PAUSE: Parameter = Parameter::FIXED
         .domain(Domain::Time(Time::ZERO, DAY))
         .default("1s")
-        .help("Mean time between gestures, which is exponentially distributed; 0s for one gesture without an end.")
-}
+        .help("Mean time between gestures, which is exponentially distributed; 0s for one gesture without an end.");
 
 #[cfg(test)]
 mod tests {

@@ -157,40 +157,30 @@ fn laplace(mean: u64, scale: u32, random: &mut Random) -> i64 {
 }
 
 /// The parameter of a kind for the jitter of its frames.
-pub(crate) const fn jitter(only: (&'static str, &'static str)) -> Parameter {
-    Parameter::FIXED
+pub(crate) const JITTER: Parameter = Parameter::FIXED
         .domain(Domain::Time(Time::ZERO, Time::from_millis(100)))
         .default("2ms")
-        .only(only)
         .source("3GPP TR 38.838")
-        .help("Standard deviation of the time at which a frame is encoded; cut off at twice this, and at the frame's tick.")
-}
+        .help("Standard deviation of the time at which a frame is encoded; cut off at twice this, and at the frame's tick.");
 
 /// The parameter of a kind for the deviations of an encoder.
-pub(crate) const fn scale(only: (&'static str, &'static str)) -> Parameter {
-    Parameter::FIXED
+pub(crate) const SCALE: Parameter = Parameter::FIXED
         .domain(Domain::Fraction(0, 500, 1_000))
         .default("0.15")
-        .only(only)
         .source("RFC 8593 section 5")
-        .help("Scale of the Laplace distributions of a frame's length and of the interval to the next, as a part of the mean.")
-}
+        .help("Scale of the Laplace distributions of a frame's length and of the interval to the next, as a part of the mean.");
 
 /// The parameter of a kind for the first frame of a transient.
-pub(crate) const fn burst(only: (&'static str, &'static str)) -> Parameter {
-    scale(only)
-        .domain(Domain::Bytes(100, 1_000_000))
-        .default("13.5kB")
-        .help("Length of the first frame of a transient.")
-}
+pub(crate) const BURST: Parameter = SCALE
+    .domain(Domain::Bytes(100, 1_000_000))
+    .default("13.5kB")
+    .help("Length of the first frame of a transient.");
 
 /// The parameter of a kind for the length of a transient.
-pub(crate) const fn transient(only: (&'static str, &'static str)) -> Parameter {
-    scale(only)
+pub(crate) const TRANSIENT: Parameter = SCALE
         .domain(Domain::Integer(2, 1_000))
         .default("8")
-        .help("Frames of a transient, which comes at the start and where the target rate changes by more than half.")
-}
+        .help("Frames of a transient, which comes at the start and where the target rate changes by more than half.");
 
 #[cfg(test)]
 mod tests {

@@ -262,29 +262,21 @@ impl Viewer {
 }
 
 /// The parameter of a kind for its deadline.
-pub(crate) const fn deadline(default: &'static str, source: &'static str) -> Parameter {
-    Parameter::FIXED
+pub(crate) const DEADLINE: Parameter = Parameter::FIXED
         .domain(Domain::Time(Time::from_millis(1), Time::from_secs(60)))
-        .default(default)
-        .source(source)
-        .help("A frame that takes longer, from the end of rendering to its last byte at the user, is late.")
-}
+        .help("A frame that takes longer, from the end of rendering to its last byte at the user, is late.");
 
 /// The parameter of a kind for decoding.
-pub(crate) const fn decode() -> Parameter {
-    Parameter::FIXED
-        .domain(Domain::Time(Time::ZERO, Time::from_secs(1)))
-        .default("0s")
-        .help("Time from the last byte of a frame to a picture.")
-}
+pub(crate) const DECODE: Parameter = Parameter::FIXED
+    .domain(Domain::Time(Time::ZERO, Time::from_secs(1)))
+    .default("0s")
+    .help("Time from the last byte of a frame to a picture.");
 
 /// The parameter of a kind for the display.
-pub(crate) const fn refresh() -> Parameter {
-    Parameter::FIXED
-        .domain(Domain::Integer(0, 1_000))
-        .default("0")
-        .help("How often the display shows a new picture, per second; 0 for at once.")
-}
+pub(crate) const REFRESH: Parameter = Parameter::FIXED
+    .domain(Domain::Integer(0, 1_000))
+    .default("0")
+    .help("How often the display shows a new picture, per second; 0 for at once.");
 
 #[cfg(test)]
 mod tests {

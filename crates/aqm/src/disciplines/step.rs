@@ -32,7 +32,7 @@
 //! | what DCTCP makes of it | `docs/reproduce.md` |
 
 use crate::kind::{Entry, QueueKind};
-use crate::limit::limit_row;
+use crate::limit::LIMIT_ROW;
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::{Ecn, Packet};
 use crate::parameter::{self, Amount, Domain, Parameter, ParameterError, Table as _};
@@ -64,7 +64,7 @@ words! {
 parameters! {
     /// The parameters of step marking.
     pub struct Parameters {
-        limit: Amount = limit_row("1000p", "quell; as pie"),
+        limit: Amount = LIMIT_ROW.default("1000p").source("quell; as pie"),
         /// Above this delay, or number of packets, every packet is marked.
         threshold: Threshold = ROW.threshold(parameter::Threshold::EachPacket { spares: None })
             .domain(Domain::TimeOrPackets((Time::ZERO, LONGEST), (0, u32::MAX as u64))).default("1ms")

@@ -12,7 +12,7 @@
 //! burst with. 5. t = 100 ms, as for the other markers. The marker requirement needs some ten packets within t (1.2 Mbit/s): between rarer ones the
 //! rate overshoots.
 
-use super::parameters::{Flows, IDLE, OURS, PER, Per, TIME_CONSTANT, flows};
+use super::parameters::{FLOWS, Flows, IDLE, OURS, PER, Per, TIME_CONSTANT};
 use super::random::draw;
 use super::{MarkerLaw, one};
 use crate::kind::Entry;
@@ -29,7 +29,7 @@ parameters! {
     /// The parameters of this marker.
     pub(crate) struct Parameters {
         per: Per = PER,
-        flows: u64 = flows("65536", 1 << 20),
+        flows: u64 = FLOWS.domain(Domain::Integer(16, 1 << 20)).default("65536"),
         idle: Time = IDLE,
         time_constant: Time = TIME_CONSTANT,
         /// More tokens than this show that the measured rate is too high; bursts up to it pass as ordinary.

@@ -15,7 +15,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use super::MarkerLaw;
-use super::parameters::{Flows, IDLE, OURS, PER, Per, flows};
+use super::parameters::{FLOWS, Flows, IDLE, OURS, PER, Per};
 use super::random::draw;
 use super::rate::{Decay, Estimate};
 use crate::kind::Entry;
@@ -35,7 +35,7 @@ parameters! {
     /// The parameters of this marker.
     pub(crate) struct Parameters {
         per: Per = PER,
-        flows: u64 = flows("65536", 1 << 20),
+        flows: u64 = FLOWS.domain(Domain::Integer(16, 1 << 20)).default("65536"),
         idle: Time = IDLE_LONG,
         /// On how many the rate is measured.
         timescales: u8 = ROW.domain(Domain::Integer(2, MOST as u64)).default("3"),

@@ -30,14 +30,10 @@ pub(super) const PER: Parameter = Parameter::FIXED
     );
 
 /// Places for flows; the most is so low that no scenario asks for more memory than there is.
-pub(super) const fn flows(default: &'static str, most: u64) -> Parameter {
-    Parameter::FIXED
-        .domain(Domain::Integer(16, most))
-        .default(default)
+pub(super) const FLOWS: Parameter = Parameter::FIXED
         .only(("per", "flow"))
         .source(OURS)
-        .help("Flows that the marker remembers, rounded up to a power of two. Flows beyond are marked together, as one.")
-}
+        .help("Flows that the marker remembers, rounded up to a power of two. Flows beyond are marked together, as one.");
 
 /// When a place is free again.
 pub(super) const IDLE: Parameter = Parameter::FIXED

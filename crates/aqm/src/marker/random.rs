@@ -4,11 +4,11 @@
 //! than c is v⁻¹(c)/R, so what survives the threshold c has the rate v⁻¹(c): the marker requirement, without any token bucket.
 //! Deviation from the ns-3 module: 1. the rate is the time-decaying average of `rate.rs`, updated before the draw.
 
-use super::parameters::{Flows, IDLE, PER, Per, TIME_CONSTANT, flows};
+use super::parameters::{FLOWS, Flows, IDLE, PER, Per, TIME_CONSTANT};
 use super::rate::{Decay, Estimate};
 use super::{MarkerLaw, one};
 use crate::kind::Entry;
-use crate::parameter::{ParameterError, Table as _};
+use crate::parameter::{Domain, ParameterError, Table as _};
 use crate::random::Random;
 use crate::units::{Bytes, Rate, Time, parameters};
 use crate::value::ValueFunction;
@@ -17,7 +17,7 @@ parameters! {
     /// The parameters of this marker.
     pub(crate) struct Parameters {
         per: Per = PER,
-        flows: u64 = flows("65536", 1 << 20),
+        flows: u64 = FLOWS.domain(Domain::Integer(16, 1 << 20)).default("65536"),
         idle: Time = IDLE,
         time_constant: Time = TIME_CONSTANT,
     }

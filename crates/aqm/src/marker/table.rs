@@ -12,7 +12,7 @@
 
 use alloc::boxed::Box;
 
-use super::parameters::{Flows, IDLE, OURS, PER, Per, TIME_CONSTANT, flows};
+use super::parameters::{FLOWS, Flows, IDLE, OURS, PER, Per, TIME_CONSTANT};
 use super::rate::{Decay, Estimate};
 use super::{MarkerLaw, one};
 use crate::kind::Entry;
@@ -26,7 +26,7 @@ parameters! {
     /// The parameters of this marker.
     pub(crate) struct Parameters {
         per: Per = PER,
-        flows: u64 = flows("65536", 1 << 20),
+        flows: u64 = FLOWS.domain(Domain::Integer(16, 1 << 20)).default("65536"),
         idle: Time = IDLE,
         time_constant: Time = TIME_CONSTANT,
         /// Regions per factor of two of the rate.

@@ -18,7 +18,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::mem;
 
-use super::parameters::{Flows, IDLE, PER, Per, flows};
+use super::parameters::{FLOWS, Flows, IDLE, PER, Per};
 use super::{MarkerLaw, one};
 use crate::kind::Entry;
 use crate::parameter::{Domain, Parameter, ParameterError, Table as _};
@@ -34,7 +34,7 @@ parameters! {
     /// The parameters of this marker.
     pub(crate) struct Parameters {
         per: Per = PER,
-        flows: u64 = flows("4096", 1 << 16),
+        flows: u64 = FLOWS.domain(Domain::Integer(16, 1 << 16)).default("4096"),
         idle: Time = IDLE,
         /// The lowest boundary: no part of a flow is worth more than the bit at this rate.
         from: Rate = Parameter::FIXED.domain(RATES).default("10kbit").source(PVPIE),

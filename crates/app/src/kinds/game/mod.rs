@@ -56,10 +56,14 @@ parameters! {
         /// Sizes and intervals of commands and states: of games, which send datagrams, and of a remote desktop and a
         /// terminal, which use TCP.
         traffic: Traffic = Parameter::FIXED.default("docsis"),
-        up_size: Option<Bytes> = size("up-size", "IP length of a command."),
-        up_interval: Option<Interval> = interval("up-interval", "Time between commands, from the receiver to the sender."),
-        down_size: Option<Bytes> = size("down-size", "IP length of a state."),
-        down_interval: Option<Interval> = interval("down-interval", "Time between states, from the sender to the receiver."),
+        /// IP length of a command.
+        up_size: Option<Bytes> = SIZE.named("up-size"),
+        /// Time between commands, from the receiver to the sender.
+        up_interval: Option<Interval> = INTERVAL.named("up-interval"),
+        /// IP length of a state.
+        down_size: Option<Bytes> = SIZE.named("down-size"),
+        /// Time between states, from the sender to the receiver.
+        down_interval: Option<Interval> = INTERVAL.named("down-interval"),
         /// The server sends a state at exact intervals of this length; with 0 it answers each command at once.
         tick: Option<Time> = Parameter::FIXED.domain(Domain::Time(Time::ZERO, Time::from_secs(1)))
             .derived("none: a state when the traffic has one; 0s with ssh"),
@@ -71,15 +75,11 @@ parameters! {
 
 const OF_TRAFFIC: Preset = Preset::Derived("that of the traffic");
 
-const fn size(name: &'static str, help: &'static str) -> Parameter {
-    datagrams::size(OF_TRAFFIC, help)
-        .named(name)
-        .domain(Domain::Bytes(LEAST, MAX_DATAGRAM.get()))
-}
+const SIZE: Parameter = datagrams::SIZE
+    .preset(OF_TRAFFIC)
+    .domain(Domain::Bytes(LEAST, MAX_DATAGRAM.get()));
 
-const fn interval(name: &'static str, help: &'static str) -> Parameter {
-    datagrams::interval(OF_TRAFFIC, help).named(name)
-}
+const INTERVAL: Parameter = datagrams::INTERVAL.preset(OF_TRAFFIC);
 
 /// A game.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -31,7 +31,7 @@ mod situation;
 mod throughput;
 mod variation;
 
-use quell_units::parameter::{Domain, Preset};
+use quell_units::parameter::Domain;
 use quell_units::{
     Bytes, Parameter, ParameterError, Random, Rate, Rates, Time, name_of, parameters, words,
 };
@@ -122,17 +122,17 @@ parameters! {
         /// What the buffer holds at most; at least two segments. The player asks when a segment more fits.
         max_buffer: Time = Parameter::FIXED.named("max-buffer").domain(Domain::Time(Time::from_secs(1), MOST_BUFFER))
             .default("25s").source("Sabre"),
-        startup: Option<Time> = threshold("What the buffer holds before playback begins; at most max-buffer."),
-        resume: Option<Time> = threshold("What the buffer holds before playback goes on after a stall; at most max-buffer."),
+        /// What the buffer holds before playback begins; at most max-buffer.
+        startup: Option<Time> = THRESHOLD,
+        /// What the buffer holds before playback goes on after a stall; at most max-buffer.
+        resume: Option<Time> = THRESHOLD,
         /// How long the content plays, rounded up to whole segments.
         duration: Option<Time> = Parameter::FIXED.domain(Domain::Time(Time::from_nanos(1), DAY)).derived("endless"),
-        request: Bytes = exchange::request(
-            Preset::Is("350B"),
-            "Request, headers included, at least 24 B.",
-        ),
+        /// Request, headers included, at least 24 B.
+        request: Bytes = exchange::REQUEST_ROW.default("350B"),
         /// Headers in front of each segment.
         response: Bytes = Parameter::FIXED.domain(Domain::Bytes(24, 64_000)).default("250B"),
-        tls: Tls = Tls::parameter(Preset::Is("1.3")),
+        tls: Tls = Tls::ROW.default("1.3"),
         /// Rate of sound, in segments as long as those of the video, on a connection of its own. Playback does not wait
         /// for it.
         audio: Option<Rate> = Parameter::FIXED.domain(Domain::Rate(Rates::LOWEST, Rate::from_mbps(10))).derived("none"),
@@ -140,12 +140,9 @@ parameters! {
 }
 
 /// The length of the buffer before something begins.
-const fn threshold(help: &'static str) -> Parameter {
-    Parameter::FIXED
-        .domain(Domain::Time(Time::ZERO, MOST_BUFFER))
-        .derived("one segment")
-        .help(help)
-}
+const THRESHOLD: Parameter = Parameter::FIXED
+    .domain(Domain::Time(Time::ZERO, MOST_BUFFER))
+    .derived("one segment");
 
 /// A player of adaptive video.
 #[derive(Debug, Clone, PartialEq, Eq)]

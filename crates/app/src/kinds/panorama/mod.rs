@@ -39,24 +39,24 @@ words! {
 parameters! {
     /// The parameters of a panorama.
     pub struct Parameters {
-        fps: u32 = frames::fps("30"),
-        rate: Rate = frames::rate("4mbit"),
-        deviation: u32 = frames::deviation(),
-        smallest: u32 = frames::smallest(),
-        largest: u32 = frames::largest(),
-        residence: Time = frames::residence("8ms"),
+        fps: u32 = frames::FPS.default("30"),
+        rate: Rate = frames::RATE.default("4mbit"),
+        deviation: u32 = frames::DEVIATION,
+        smallest: u32 = frames::SMALLEST,
+        largest: u32 = frames::LARGEST,
+        residence: Time = frames::RESIDENCE.default("8ms"),
         /// What becomes of a frame that is ready before all of the earlier one has left: left out as soon as a newer
         /// one is ready, or kept in the sender.
         late: Late = Parameter::FIXED.default("skip"),
-        deadline: Time = viewer::deadline("100ms", ""),
-        decode: Time = viewer::decode(),
-        refresh: u32 = viewer::refresh(),
-        input_rate: u32 = inputs::rate(),
+        deadline: Time = viewer::DEADLINE.default("100ms"),
+        decode: Time = viewer::DECODE,
+        refresh: u32 = viewer::REFRESH,
+        input_rate: u32 = inputs::RATE,
         /// Payload of an input.
         input_size: Bytes = Parameter::FIXED.named("input-size").domain(Domain::Bytes(Message::HEADER, 1_400))
             .default("100B"),
-        gesture: Time = inputs::gesture(),
-        pause: Time = inputs::pause(),
+        gesture: Time = inputs::GESTURE,
+        pause: Time = inputs::PAUSE,
     }
 }
 

@@ -66,16 +66,16 @@ parameters! {
     pub struct Parameters {
         /// How the lengths and times of frames vary.
         model: Encoder = Parameter::FIXED.default("gaussian").source("3GPP TR 38.838; RFC 8593 section 5"),
-        fps: u32 = frames::fps("60"),
-        rate: Rate = frames::rate("30mbit"),
-        deviation: u32 = frames::deviation().only(GAUSSIAN),
-        smallest: u32 = frames::smallest().only(GAUSSIAN),
-        largest: u32 = frames::largest().only(GAUSSIAN),
-        jitter: Time = source::jitter(GAUSSIAN),
-        scale: u32 = source::scale(RFC8593),
-        burst: Bytes = source::burst(RFC8593),
-        transient: u32 = source::transient(RFC8593),
-        residence: Time = frames::residence("8ms"),
+        fps: u32 = frames::FPS.default("60"),
+        rate: Rate = frames::RATE.default("30mbit"),
+        deviation: u32 = frames::DEVIATION.only(GAUSSIAN),
+        smallest: u32 = frames::SMALLEST.only(GAUSSIAN),
+        largest: u32 = frames::LARGEST.only(GAUSSIAN),
+        jitter: Time = source::JITTER.only(GAUSSIAN),
+        scale: u32 = source::SCALE.only(RFC8593),
+        burst: Bytes = source::BURST.only(RFC8593),
+        transient: u32 = source::TRANSIENT.only(RFC8593),
+        residence: Time = frames::RESIDENCE.default("8ms"),
         /// IP length of a full packet: 28 bytes of headers, and the rest of the frame.
         packet: Bytes = Parameter::FIXED.domain(Domain::Bytes(200, MAX_DATAGRAM.get())).default("1228B"),
         /// The part of the frame interval over which the packets of a frame are spread; 0 for all at once.
@@ -90,15 +90,15 @@ parameters! {
         /// the target, and 1.5 times the window may be in flight.
         law: Version = Parameter::FIXED.default("draft").only(SCREAM)
             .source("draft-ietf-ccwg-rfc8298bis-screamv2; github.com/EricssonResearch/scream at 76a298a, and its logs"),
-        deadline: Time = viewer::deadline("15ms", "3GPP TR 38.838"),
-        decode: Time = viewer::decode(),
-        refresh: u32 = viewer::refresh(),
-        input_rate: u32 = inputs::rate(),
+        deadline: Time = viewer::DEADLINE.default("15ms").source("3GPP TR 38.838"),
+        decode: Time = viewer::DECODE,
+        refresh: u32 = viewer::REFRESH,
+        input_rate: u32 = inputs::RATE,
         /// IP length of an input.
         input_size: Bytes = Parameter::FIXED.named("input-size").domain(Domain::Bytes(LEAST, MAX_DATAGRAM.get()))
             .default("100B"),
-        gesture: Time = inputs::gesture(),
-        pause: Time = inputs::pause(),
+        gesture: Time = inputs::GESTURE,
+        pause: Time = inputs::PAUSE,
     }
 }
 

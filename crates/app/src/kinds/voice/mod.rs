@@ -12,7 +12,7 @@
 //! | `caia-2011` | N(20, 1) ms | 186 B | the home-gateway study |
 //! | `tgax` | 20 ms, in pauses 160 ms | 73 B, in pauses 47 B | IEEE 802.11ax simulation scenarios; talk and pause 1.25 s, exponential |
 
-use quell_units::parameter::{Domain, Preset};
+use quell_units::parameter::Domain;
 use quell_units::{
     Bytes, Interval, Parameter, ParameterError, Period, Random, Time, parameters, words,
 };
@@ -48,19 +48,17 @@ parameters! {
     pub struct Parameters {
         /// What encodes speech: it sets size and interval of the packets, and how much a loss harms.
         codec: Codec = Parameter::FIXED.default("g711"),
-        size: Option<Bytes> = datagrams::size(
-            Preset::Derived("that of the codec"),
-            "IP length of a packet of speech.",
-        ),
-        interval: Option<Interval> = datagrams::interval(
-                Preset::Derived("that of the codec"),
-                "Time between packets of speech, which is what one holds.",
-            )
+        /// IP length of a packet of speech.
+        size: Option<Bytes> = datagrams::SIZE.derived("that of the codec"),
+        /// Time between packets of speech, which is what one holds.
+        interval: Option<Interval> = datagrams::INTERVAL.derived("that of the codec")
             .domain(Domain::Interval(Time::from_millis(1), Time::from_millis(200))),
         /// Whether the receiver talks, too: its packets go the other way, and the sender listens.
         both: bool = Parameter::FIXED.default("true"),
-        talk: Option<Period> = turn("no pauses; 1.25 s, exponential, with tgax", "Length of a talk spurt. ITU-T P.59 measured 1.004 s in conversations."),
-        pause: Option<Period> = turn("no pauses; 1.25 s, exponential, with tgax", "Length of a pause, in which nothing is sent, or comfort noise with tgax. P.59 measured 1.587 s."),
+        /// Length of a talk spurt. ITU-T P.59 measured 1.004 s in conversations.
+        talk: Option<Period> = TURN.derived("no pauses; 1.25 s, exponential, with tgax"),
+        /// Length of a pause, in which nothing is sent, or comfort noise with tgax. P.59 measured 1.587 s.
+        pause: Option<Period> = TURN.derived("no pauses; 1.25 s, exponential, with tgax"),
         /// How the listener chooses when to play a packet.
         playout: Rule = Parameter::FIXED.default("adaptive"),
         /// How long the first packet waits; all are played with its delay.
@@ -77,12 +75,8 @@ parameters! {
     }
 }
 
-const fn turn(default: &'static str, help: &'static str) -> Parameter {
-    Parameter::FIXED
-        .domain(Domain::Period(Time::from_millis(1), Time::from_secs(3_600)))
-        .derived(default)
-        .help(help)
-}
+const TURN: Parameter =
+    Parameter::FIXED.domain(Domain::Period(Time::from_millis(1), Time::from_secs(3_600)));
 
 /// A call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

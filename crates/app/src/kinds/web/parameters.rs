@@ -1,6 +1,6 @@
 //! The parameters of the web.
 
-use quell_units::parameter::{Domain, Preset};
+use quell_units::parameter::Domain;
 use quell_units::{Bytes, Parameter, Period, Rate, Sizes, Time, parameters, words};
 
 use super::recipe::Recipe;
@@ -100,12 +100,11 @@ parameters! {
         /// Pages of a flow.
         pages: Option<u32> = Parameter::FIXED.domain(Domain::Integer(1, 1_000_000)).derived("until the end")
             .only(PAGES),
-        request: Bytes = exchange::request(
-                Preset::By("model", &[("items", "0B"), ("pages", "350B")]),
-                "Request, headers included, at least 24 B. Without one the server of items sends as soon as the connection is up; where the request must carry the size of the answer, it takes 24 B.",
-            )
+        /// Request, headers included, at least 24 B. Without one the server of items sends as soon as the connection is
+        /// up; where the request must carry the size of the answer, it takes 24 B.
+        request: Bytes = exchange::REQUEST_ROW.default_by("model", &[("items", "0B"), ("pages", "350B")])
             .source("L4S demonstration (l4sdemo); ns-3 (three-gpp-http)"),
-        tls: Tls = Tls::parameter(Preset::By("model", &[("items", "none"), ("pages", "1.3")])),
+        tls: Tls = Tls::ROW.default_by("model", &[("items", "none"), ("pages", "1.3")]),
         /// Rate that normalised completion times assume: (size / rate + 2 RTT) / completion.
         ideal_rate: Option<Rate> = Parameter::FIXED.named("ideal-rate")
             .domain(Domain::Rate(Rate::from_bps(1_000), Rate::from_mbps(1_000_000)))

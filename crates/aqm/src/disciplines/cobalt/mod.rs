@@ -32,7 +32,7 @@ pub mod law;
 mod test_cases;
 
 use crate::kind::{Entry, QueueKind};
-use crate::limit::limit_row;
+use crate::limit::LIMIT_ROW;
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::Packet;
 use crate::parameter::{self, Amount, Domain, Parameter, ParameterError, Table as _};
@@ -58,7 +58,7 @@ const LONGEST: Time = Time::from_secs(4);
 parameters! {
     /// The parameters of COBALT.
     pub struct Parameters {
-        limit: Amount = limit_row("10240p", "sch_cake.c"),
+        limit: Amount = LIMIT_ROW.default("10240p").source("sch_cake.c"),
         /// Memory that the packets may occupy.
         memlimit: Option<Bytes> = ROW.domain(Domain::Bytes(1, u32::MAX as u64))
             .derived("4 × rate × interval, from 4 MiB to 10240 × MTU").source("tc-cake(8)"),

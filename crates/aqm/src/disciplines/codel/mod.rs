@@ -44,7 +44,7 @@ mod rfc8289;
 mod test_cases;
 
 use crate::kind::{Entry, QueueKind};
-use crate::limit::limit_row;
+use crate::limit::LIMIT_ROW;
 use crate::observer::{Observer, QueueId};
 use crate::packet::Packet;
 use crate::parameter::{Amount, Parameter, ParameterError, Table as _};
@@ -69,7 +69,7 @@ parameters! {
     pub struct Parameters {
         /// Linux's CoDel to the integer, or the pseudocode of RFC 8289.
         form: Form = Parameter::FIXED.default("linux").source("quell"),
-        limit: Amount = limit_row("1000p", "tc-codel(8)"),
+        limit: Amount = LIMIT_ROW.default("1000p").source("tc-codel(8)"),
         ..codel: self::parameters::Parameters = self::parameters::rows(Some(LINUX)),
     }
 }

@@ -27,7 +27,7 @@ mod test_cases;
 use alloc::collections::VecDeque;
 
 use crate::kind::{Entry, QueueKind};
-use crate::limit::limit_row;
+use crate::limit::LIMIT_ROW;
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::{Ecn, Packet};
 use crate::parameter::{Amount, ParameterError, Table as _};
@@ -70,7 +70,7 @@ parameters! {
         recovery: Time = RECOVERY,
         alpha: Frequency = ALPHA,
         beta: Frequency = BETA,
-        limit: Amount = limit_row("250ms", "quell; as vdq_csaqm"),
+        limit: Amount = LIMIT_ROW.default("250ms").source("quell; as vdq_csaqm"),
         /// Mark ECN-capable packets instead of dropping them.
         ecn: bool = ROW.opposite("noecn").default("true").source("slides of ANRW 2020: drop (or ECN mark)"),
         ..values: ValueParameters = value_rows(None),

@@ -34,7 +34,7 @@
 mod test_cases;
 
 use crate::kind::{Entry, QueueKind};
-use crate::limit::limit_row;
+use crate::limit::LIMIT_ROW;
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::Packet;
 use crate::parameter::{Amount, Domain, Parameter, ParameterError, Table as _};
@@ -52,7 +52,7 @@ const ROW: Parameter = Parameter::LIVE.default("true").source("RFC 9332 figure 9
 parameters! {
     /// The parameters of Curvy RED.
     pub struct Parameters {
-        limit: Amount = limit_row("250ms", "RFC 9332 figure 9 (MAX_LINK_RATE × 250 ms)"),
+        limit: Amount = LIMIT_ROW.default("250ms").source("RFC 9332 figure 9 (MAX_LINK_RATE × 250 ms)"),
         /// Smoothed delay beyond min_th at which every packet is signalled.
         range: Time = ROW.domain(Domain::Time(Time::from_nanos(1), LONGEST)).default("500ms")
             .source("RFC 9332 figure 9 (range_C, S_C = -1)"),

@@ -39,7 +39,7 @@ use crate::dual_buffer::{Arrival, Common, DualBuffer, DualLaw};
 use crate::dual_queue::{DualQueue, Queued};
 use crate::ewma::Ewma;
 use crate::kind::{Entry, QueueKind};
-use crate::limit::{QueueLimit, limit_row};
+use crate::limit::{LIMIT_ROW, QueueLimit};
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::{Ecn, Packet};
 use crate::parameter::{self, Amount, Domain, Parameter, ParameterError, Preset, Table as _};
@@ -64,7 +64,7 @@ parameters! {
     /// The parameters of the DualQ of 2015.
     pub struct Parameters {
         /// What both queues together may hold.
-        limit: Amount = limit_row("1000p", "olgabo/dualpi2 sch_pi2.c (2016); the slides give none"),
+        limit: Amount = LIMIT_ROW.default("1000p").source("olgabo/dualpi2 sch_pi2.c (2016); the slides give none"),
         /// What the size of the Classic queue is measured in: packets, or nanoseconds of sojourn time.
         unit: Unit = ROW.default("packets").fixed().source("slides of 2015: queue size in packets on the axes"),
         /// Slope of L4S marking in bits: certain at a Classic queue of 2^(32 − s_l).

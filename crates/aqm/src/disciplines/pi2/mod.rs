@@ -37,7 +37,7 @@
 mod test_cases;
 
 use crate::kind::{Entry, QueueKind};
-use crate::limit::limit_row;
+use crate::limit::LIMIT_ROW;
 use crate::observer::{DropReason, MarkReason, Observer, QueueId};
 use crate::packet::{Ecn, Packet};
 use crate::parameter::{self, Amount, Domain, Parameter, ParameterError, Table as _};
@@ -58,7 +58,7 @@ const ROW: Parameter = Parameter::LIVE.source("sch_pi2.c");
 parameters! {
     /// The parameters of PI2.
     pub struct Parameters {
-        limit: Amount = limit_row("1000p", "sch_pi2.c"),
+        limit: Amount = LIMIT_ROW.default("1000p").source("sch_pi2.c"),
         /// Queue delay that the PI controller holds.
         target: Time = ROW.threshold(parameter::Threshold::Standing).domain(Domain::Time(SHORTEST, LONGEST))
             .default("20ms"),

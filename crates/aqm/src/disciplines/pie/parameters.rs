@@ -1,6 +1,6 @@
 //! The parameters of PIE.
 
-use crate::limit::limit_row;
+use crate::limit::LIMIT_ROW;
 use crate::parameter::{self, Amount, Domain, Parameter};
 use crate::units::{Bytes, Time, parameters, words};
 
@@ -36,7 +36,7 @@ parameters! {
     pub struct Parameters {
         /// Linux's sch_pie to the integer, or RFC 8033 appendix B.
         form: Form = ROW.default("linux").fixed().source("quell"),
-        limit: Amount = limit_row("1000p", "tc-pie(8); RFC 8033 names none (TAIL_DROP)"),
+        limit: Amount = LIMIT_ROW.default("1000p").source("tc-pie(8); RFC 8033 names none (TAIL_DROP)"),
         /// Queue delay that the controller holds.
         target: Time = ROW.threshold(parameter::Threshold::Standing).domain(Domain::Time(SHORTEST, LONGEST))
             .default("15ms").source("tc-pie(8); RFC 8033 section 4.2 (QDELAY_REF)"),

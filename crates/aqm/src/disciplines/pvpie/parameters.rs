@@ -2,7 +2,7 @@
 
 use crate::disciplines::pie::rfc8033::Config;
 use crate::disciplines::pie::{Decay, LONGEST, SHORTEST};
-use crate::limit::limit_row;
+use crate::limit::LIMIT_ROW;
 use crate::parameter::{self, Amount, Domain, Parameter};
 use crate::units::{Bytes, Probability, Time, parameters, words};
 use crate::virtual_queue::parameters::{ValueParameters, value_rows};
@@ -32,7 +32,8 @@ parameters! {
         /// 1: the threshold is a quantile of what arrived (PVPIE). 2: a controller moves it until as much is signalled
         /// as PIE wants (TL-PVPIE).
         levels: u64 = ROW.domain(Domain::Integer(1, 2)).default("1").fixed(),
-        limit: Amount = limit_row("250ms", "quell: far above the target at any rate; tlpvpie: 25 packets, its experiments 200 kB"),
+        limit: Amount = LIMIT_ROW.default("250ms")
+            .source("quell: far above the target at any rate; tlpvpie: 25 packets, its experiments 200 kB"),
         /// Queue delay that the controller holds.
         target: Time = ROW.threshold(parameter::Threshold::Standing).domain(Domain::Time(SHORTEST, LONGEST))
             .default("20ms"),

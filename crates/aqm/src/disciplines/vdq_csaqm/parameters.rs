@@ -1,6 +1,6 @@
 //! The parameters of VDQ-CSAQM, and what follows from them.
 
-use crate::limit::{QueueLimit, limit_row};
+use crate::limit::{LIMIT_ROW, QueueLimit};
 use crate::parameter::{self, Amount, Domain, Parameter, ParameterError, Table as _};
 use crate::qdisc::Link;
 use crate::units::{Frequency, Time, name_of, parameters};
@@ -14,10 +14,9 @@ use crate::virtual_queue::parameters::{
 const DEFAULT_VALUE: Parameter = ValueParameters::ROWS[0];
 const HIGHEST_VALUE: Parameter = ValueParameters::ROWS[1];
 /// More than the 200 ms of the virtual queues, so that the physical queues are not the bottleneck.
-const LIMIT: Parameter = limit_row(
-    "250ms",
-    "quell; RFC 9332 appendix A.1 (limit) for the value",
-);
+const LIMIT: Parameter = LIMIT_ROW
+    .default("250ms")
+    .source("quell; RFC 9332 appendix A.1 (limit) for the value");
 
 parameters! {
     /// The parameters of VDQ-CSAQM.
