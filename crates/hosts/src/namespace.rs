@@ -67,14 +67,6 @@ impl Namespace {
         Ok(Self { fd })
     }
 
-    /// Makes an empty namespace and moves the calling thread into it, for good.
-    ///
-    /// Needs CAP_SYS_ADMIN.
-    pub fn enter_new() -> io::Result<()> {
-        // SAFETY: NEWNET changes only which network this thread sees; its table of file descriptors stays shared.
-        Ok(unsafe { unshare_unsafe(UnshareFlags::NEWNET) }?)
-    }
-
     /// Moves the calling thread into this namespace, for good. Sockets opened before stay in theirs.
     ///
     /// Needs CAP_SYS_ADMIN, so it comes before [`crate::confine::capabilities::drop_to_network`].

@@ -68,28 +68,13 @@ pub struct Bursts {
 }
 
 impl Bursts {
-    /// Mean drops per event, all losses of one overflow; `None` without events.
-    pub fn drops_per_event(&self) -> Option<f64> {
-        (self.events > 0).then(|| self.drops as f64 / self.events as f64)
-    }
-    /// B: mean drops per burst; `None` without bursts.
-    pub fn mean_drops(&self) -> Option<f64> {
-        self.per_burst(self.drops)
-    }
     /// H: mean number of flows that lose a packet in a burst; `None` without bursts.
     pub fn mean_flows(&self) -> Option<f64> {
-        self.per_burst(self.flows)
+        (self.count > 0).then(|| self.flows as f64 / self.count as f64)
     }
     /// S = H/N: mean share of `flows` flows that lose a packet in a burst; `None` without bursts.
     pub fn synchronisation(&self, flows: u64) -> Option<f64> {
         Some(self.mean_flows()? / flows.max(1) as f64)
-    }
-    /// Share of bursts with a single drop; `None` without bursts.
-    pub fn single_share(&self) -> Option<f64> {
-        self.per_burst(self.single)
-    }
-    fn per_burst(&self, sum: u64) -> Option<f64> {
-        (self.count > 0).then(|| sum as f64 / self.count as f64)
     }
     fn add(&mut self, other: &Self) {
         self.events += other.events;
@@ -275,11 +260,8 @@ mod tests {
             largest: 3,
         };
         assert_eq!(recorder.finish(Time::from_secs(2)), expected);
-        assert_eq!(expected.drops_per_event(), Some(4.0));
-        assert_eq!(expected.mean_drops(), Some(2.0));
         assert_eq!(expected.mean_flows(), Some(1.5));
         assert_eq!(expected.synchronisation(10), Some(0.15));
-        assert_eq!(expected.single_share(), Some(0.5));
     }
 
     #[test]
@@ -318,8 +300,7 @@ mod tests {
         }
         let bursts = recorder.finish(Time::from_secs(2));
         assert_eq!((bursts.events, bursts.count, bursts.drops), (1, 1, 1));
-        let none = Bursts::default();
-        assert_eq!((none.mean_drops(), none.drops_per_event()), (None, None));
+        assert_eq!(Bursts::default().mean_flows(), None);
     }
 
     #[test]

@@ -36,13 +36,6 @@ pub struct Dist {
     pub max: f64,
 }
 
-impl Dist {
-    /// P99 − P1, the range of nearly all values: the swing of a backlog, the jitter of a delay.
-    pub fn swing(&self) -> f64 {
-        self.p99 - self.p1
-    }
-}
-
 /// The quantiles of [`Dist`], in thousandths.
 const QUANTILES: [u64; 7] = [10, 250, 500, 750, 900, 990, 999];
 
@@ -302,7 +295,6 @@ mod tests {
         assert_eq!((dist.mean, dist.p1, dist.max), (4.0, 1.0, 8.0));
         assert!((dist.p50 - 3.0).abs() < 3.0 * 0.000_5);
         assert_eq!((dist.p75, dist.p999), (8.0, 8.0));
-        assert_eq!(dist.swing(), 7.0);
     }
 
     #[test]

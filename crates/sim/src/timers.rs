@@ -12,8 +12,9 @@
 //! At equal times timers ring in the order in which they entered the wheel, which is the same in
 //! every run.
 //!
-//! `benches/timers.rs` compares this wheel with a binary heap, an indexed 4-ary heap, a radix heap
-//! and a tournament tree under the times that the simulator really sets; its head has the figures.
+//! Of five structures it was the fastest where timers are many and so cost something (nanoseconds to ring and set one of 20, of 20 000, as
+//! paced TCP does; a benchmark of 2026-11-21): wheel 27, 38; binary heap 18, 53; 4-ary heap 26, 99; tournament tree 29, 162; radix heap 81,
+//! 101. The binary heap keeps what was set to an earlier time, and so grows with pacing; the wheel never does.
 
 use quell_tcp::prefetch::prefetch;
 use quell_units::Time;
