@@ -123,67 +123,35 @@ pub(crate) enum Named {
     List(OfList),
 }
 
+/// Rows of [`NAMED`] for functions of measurements: each has the name of its path.
+macro_rules! measured {
+    ($($module:ident.$figure:ident),*) => {
+        &[$((
+            concat!(stringify!($module), ".", stringify!($figure)),
+            Named::Measurement(|runs, args| typed(runs, args, $module::$figure)),
+        ),)*
+        ("list.least", Named::List(list::least)),
+        ("list.plateau", Named::List(list::plateau))]
+    };
+}
+
 /// Measurement and figure, by name.
-const NAMED: &[(&str, Named)] = &[
-    (
-        "items.count",
-        Named::Measurement(|runs, args| typed(runs, args, items::count)),
-    ),
-    (
-        "items.geometric_mean",
-        Named::Measurement(|runs, args| typed(runs, args, items::geometric_mean)),
-    ),
-    (
-        "items.late_after_set_up",
-        Named::Measurement(|runs, args| typed(runs, args, items::late_after_set_up)),
-    ),
-    (
-        "items.normalised",
-        Named::Measurement(|runs, args| typed(runs, args, items::normalised)),
-    ),
-    (
-        "items.set_up_late",
-        Named::Measurement(|runs, args| typed(runs, args, items::set_up_late)),
-    ),
-    (
-        "items.times",
-        Named::Measurement(|runs, args| typed(runs, args, items::times)),
-    ),
-    ("list.least", Named::List(list::least)),
-    ("list.plateau", Named::List(list::plateau)),
-    (
-        "path.fewest_probe_rtts",
-        Named::Measurement(|runs, args| typed(runs, args, path::fewest_probe_rtts)),
-    ),
-    (
-        "path.goodput",
-        Named::Measurement(|runs, args| typed(runs, args, path::goodput)),
-    ),
-    (
-        "path.goodputs",
-        Named::Measurement(|runs, args| typed(runs, args, path::goodputs)),
-    ),
-    (
-        "path.late_until",
-        Named::Measurement(|runs, args| typed(runs, args, path::late_until)),
-    ),
-    (
-        "path.longest",
-        Named::Measurement(|runs, args| typed(runs, args, path::longest)),
-    ),
-    (
-        "path.probe_rtts_apart",
-        Named::Measurement(|runs, args| typed(runs, args, path::probe_rtts_apart)),
-    ),
-    (
-        "path.reaches",
-        Named::Measurement(|runs, args| typed(runs, args, path::reaches)),
-    ),
-    (
-        "sizes.quantile",
-        Named::Measurement(|runs, args| typed(runs, args, sizes::quantile)),
-    ),
-];
+const NAMED: &[(&str, Named)] = measured!(
+    items.count,
+    items.geometric_mean,
+    items.late_after_set_up,
+    items.normalised,
+    items.set_up_late,
+    items.times,
+    path.fewest_probe_rtts,
+    path.goodput,
+    path.goodputs,
+    path.late_until,
+    path.longest,
+    path.probe_rtts_apart,
+    path.reaches,
+    sizes.quantile
+);
 
 /// What a run gave, for the figures of its measurement; `None` for one without figures in Rust.
 pub(crate) fn read(
