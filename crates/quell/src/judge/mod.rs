@@ -5,7 +5,6 @@ mod document;
 mod record;
 
 use std::fs;
-use std::io::ErrorKind;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -123,7 +122,8 @@ fn judge_all(arguments: &Judge, page: &mut Page) -> Result<(), Failure> {
     let interrupt = Interrupt::listen()?;
     for trial in &trials {
         let folder = arguments.out.join(folder_name(&trial.stack.name));
-        let results = carry_out(trial, &folder, jobs, interrupt.stop());
+        let tidy = |results: &[Stored], group: &str| tidy(trial, results, group, &folder);
+        let results = carry_out(trial, &folder, jobs, interrupt.stop(), &tidy);
         if interrupt.stop().load(Ordering::Relaxed) {
             let _ = fs::remove_dir_all(&folder);
             let done = record.stacks.len();
@@ -135,8 +135,9 @@ fn judge_all(arguments: &Judge, page: &mut Page) -> Result<(), Failure> {
             let _ = finish(arguments, &record, baseline.as_ref(), refused.len(), page);
             return Err(interrupt.explain(Failure::failed(why)));
         }
+        // Empty if nothing stays.
+        let _ = fs::remove_dir(&folder);
         let judged = Judgement::of(trial, trial.judged(&results, &folder), arguments.quick);
-        tidy(trial, &judged, &folder)?;
         if !arguments.json {
             document::lines(&judged, page);
             page.gap();
@@ -184,8 +185,14 @@ fn prepare(out: &Path) -> Result<(), Failure> {
     write(&out.join(RECORD), b"{}\n")
 }
 
-/// All runs of a trial, so many at once; a run that fails is a result too.
-fn carry_out(trial: &Trial, folder: &Path, jobs: NonZeroUsize, stop: &AtomicBool) -> Vec<Stored> {
+/// All runs of a trial, so many at once; a run that fails is a result too. Calls `ended` once all runs of a group of clauses have ended.
+fn carry_out(
+    trial: &Trial,
+    folder: &Path,
+    jobs: NonZeroUsize,
+    stop: &AtomicBool,
+    ended: &(dyn Fn(&[Stored], &str) + Sync),
+) -> Vec<Stored> {
     let runs = trial.runs();
     let results = Mutex::new(vec![Stored::Missing; runs.len()]);
     let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
@@ -200,7 +207,20 @@ fn carry_out(trial: &Trial, folder: &Path, jobs: NonZeroUsize, stop: &AtomicBool
                 return;
             }
             let result = trial.carry_out(run, &folder.join(trial.folder(run)), stop);
-            results.lock().unwrap_or_else(PoisonError::into_inner)[place] = result;
+            let group = trial.group(run);
+            let all = {
+                let mut all = results.lock().unwrap_or_else(PoisonError::into_inner);
+                all[place] = result;
+                let mut own = runs
+                    .iter()
+                    .zip(&*all)
+                    .filter(|(run, _)| trial.group(**run) == group);
+                let go_on = own.any(|(_, result)| matches!(result, Stored::Missing));
+                (!go_on).then(|| all.clone())
+            };
+            if let Some(all) = all {
+                ended(&all, group);
+            }
             let done = done.fetch_add(1, Ordering::Relaxed) + 1;
             shown
                 .lock()
@@ -226,28 +246,26 @@ fn carry_out(trial: &Trial, folder: &Path, jobs: NonZeroUsize, stop: &AtomicBool
     results.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Removes the runs of clauses that are met: only what somebody may argue with stays, with a log of its flow.
-fn tidy(trial: &Trial, judged: &Judgement, folder: &Path) -> Result<(), Failure> {
-    for run in trial.runs() {
+/// Removes the runs of a group of clauses that are met, whose captures would fill the disk: only what somebody may argue with stays, with
+/// a log of its flow.
+fn tidy(trial: &Trial, results: &[Stored], group: &str, folder: &Path) {
+    let judged = trial.judged(results, folder);
+    let mut verdicts = judged.iter().filter(|one| one.clause.group == group);
+    let stays = verdicts.any(|one| matches!(one.verdict, Verdict::Fail | Verdict::Open(_)));
+    for run in trial
+        .runs()
+        .into_iter()
+        .filter(|run| trial.group(*run) == group)
+    {
         let own = folder.join(trial.folder(run));
-        let group = trial.group(run);
-        let mut rulings = judged.clauses.iter().filter(|one| one.group == group);
-        if rulings.any(|one| ["FAIL", "open"].contains(&one.verdict.as_str())) {
+        if stays {
             // A run that failed may have nothing to say.
             let _ = trial.write_log(&own);
-            continue;
+        } else {
+            let _ = fs::remove_dir_all(&own);
         }
-        match fs::remove_dir_all(&own) {
-            Err(error) if error.kind() != ErrorKind::NotFound => {
-                return Err(Failure::failed(error));
-            }
-            _ => {}
-        }
-        let _ = fs::remove_dir(folder.join(group));
     }
-    // Empty if nothing stays.
-    let _ = fs::remove_dir(folder);
-    Ok(())
+    let _ = fs::remove_dir(folder.join(group));
 }
 
 /// Writes the verdicts so far; returns the text.
